@@ -1,0 +1,35 @@
+#ifndef SB_API_PLANS_PLANS_H
+#define SB_API_PLANS_PLANS_H
+#include <jansson.h>
+
+#include "base/err.h"
+
+/* Plan requests: JSON problem in, JSON answer out, over the pure planners. The same code serves POST
+ * /v1/plans and `signalbox plan`. One row of the table of kinds and one file in this folder a kind. */
+
+/* Where names of stored models and clusters are looked up; presets are tried first. Any pointer may be NULL.
+ */
+struct plan_lookup {
+	void *self;
+	/* The stored document of a name (family "models" or "clusters"), owned by the caller (free()).
+	 * SB_ENOENT. */
+	int (*named)(void *self, const char *family, const char *name, char **out_text);
+};
+
+/* Solves a request. *out is the answer of api.md without id and created_at. On failure err says why, with the
+ * JSON pointer in err->field: SB_EINVAL (400: unknown or missing member, wrong type), SB_EIMPOSSIBLE and
+ * SB_EINFEASIBLE (422). *out_extra, when not NULL, holds further members of the problem document
+ * (least_memory_bytes, nearest); both are owned by the caller. */
+int plan_solve(const struct plan_lookup *lookup, const json_t *request, json_t **out, json_t **out_extra,
+               struct sb_error *err);
+/* The digest input of a request: the request with its names resolved, canonically written (sorted members,
+ * shortest numbers), with the program's version in front. Owned by the caller (free()). */
+int plan_canonical(const struct plan_lookup *lookup, const json_t *request, char **out_text,
+                   struct sb_error *err);
+/* The answer of GET /v1/plan-kinds: {items:[{kind, methods, limits, schema}]}. */
+json_t *plan_kinds(void);
+/* A stored plan in the language of a launcher. SB_ENOENT for a format that this kind does not have. *out_type
+ * is static. */
+int plan_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
+                struct sb_error *err);
+#endif

@@ -1,0 +1,201 @@
+#include "base/num.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+int sb_parse_int(const char *text, size_t len, int64_t *out_value)
+{
+	bool negative = len > 0 && text[0] == '-';
+	size_t i = negative ? 1 : 0;
+	int64_t v = 0;
+
+	if (i == len)
+		return SB_EINVAL;
+	for (; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(v, (int64_t)10, &v) ||
+		    __builtin_sub_overflow(v, (int64_t)(text[i] - '0'), &v))
+			return SB_EINVAL;
+	}
+	if (!negative && v == INT64_MIN)
+		return SB_EINVAL;
+	*out_value = negative ? v : -v;
+	return SB_OK;
+}
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static void trim(const char **text, size_t *len)
+{
+	while (*len > 0 && blank(**text)) {
+		(*text)++;
+		(*len)--;
+	}
+	while (*len > 0 && blank((*text)[*len - 1]))
+		(*len)--;
+}
+
+/* The digits of a number as they stand: value = digits * 10^exponent, `rest` tells what the dropped digits
+ * were. */
+struct decimal {
+	uint64_t digits;
+	int exponent; /* of the last kept digit */
+	int dropped;  /* digits after the 19th: they only matter for rounding */
+	int first_dropped;
+	bool sticky; /* any nonzero digit after the first dropped one */
+	bool negative;
+};
+
+static void push_digit(struct decimal *d, int digit, bool fraction)
+{
+	if (d->dropped == 0 && d->digits <= (UINT64_MAX - 9) / 10) {
+		d->digits = d->digits * 10 + (uint64_t)digit;
+		if (fraction)
+			d->exponent--;
+		return;
+	}
+	if (d->dropped == 0)
+		d->first_dropped = digit;
+	else if (digit != 0)
+		d->sticky = true;
+	d->dropped++;
+	if (!fraction)
+		d->exponent++;
+}
+
+static int scan_exponent(const char *text, size_t len, struct decimal *d)
+{
+	int64_t e;
+
+	if (len > 0 && *text == '+') {
+		text++;
+		len--;
+		if (len > 0 && *text == '-')
+			return SB_EINVAL;
+	}
+	if (sb_parse_int(text, len, &e) != SB_OK || e > 30 || e < -30)
+		return SB_EINVAL;
+	d->exponent += (int)e;
+	return SB_OK;
+}
+
+static int scan_decimal(const char *text, size_t len, struct decimal *d)
+{
+	size_t i = 0;
+	bool fraction = false, any = false;
+
+	*d = (struct decimal){0};
+	if (i < len && (text[i] == '-' || text[i] == '+'))
+		d->negative = text[i++] == '-';
+	for (; i < len; i++) {
+		if (text[i] == '.' && !fraction) {
+			fraction = true;
+		} else if (text[i] >= '0' && text[i] <= '9') {
+			any = true;
+			push_digit(d, text[i] - '0', fraction);
+		} else {
+			break;
+		}
+	}
+	if (!any)
+		return SB_EINVAL;
+	if (i == len)
+		return SB_OK;
+	if (text[i] != 'e' && text[i] != 'E')
+		return SB_EINVAL;
+	return scan_exponent(text + i + 1, len - i - 1, d);
+}
+
+/* Divides by 10^places, rounding half to even with what was dropped before taken into account. */
+static uint64_t shift_right(const struct decimal *d, int places)
+{
+	uint64_t q = d->digits, rem = 0, unit = 1;
+	bool sticky = d->sticky || d->first_dropped > 0;
+
+	if (places == 0) {
+		bool up = d->first_dropped > 5 || (d->first_dropped == 5 && (d->sticky || (q & 1)));
+
+		return q + (up ? 1 : 0);
+	}
+	if (places > 19)
+		return 0;
+	for (int i = 0; i < places - 1; i++) {
+		sticky = sticky || rem > 0;
+		rem = q % 10;
+		q /= 10;
+	}
+	sticky = sticky || rem > 0;
+	rem = q % 10;
+	q /= 10;
+	if (rem > 5 || (rem == 5 && (sticky || (q & 1))))
+		q += unit;
+	return q;
+}
+
+int sb_parse_scaled(const char *text, size_t len, int digits, int64_t *out_value)
+{
+	struct decimal d;
+	uint64_t v;
+	int shift;
+
+	trim(&text, &len);
+	if (scan_decimal(text, len, &d) != SB_OK)
+		return SB_EINVAL;
+	shift = d.exponent + digits;
+	if (shift <= 0) {
+		v = shift_right(&d, -shift);
+	} else {
+		v = d.digits;
+		for (; shift > 0 && v > 0; shift--) {
+			if (__builtin_mul_overflow(v, (uint64_t)10, &v))
+				return SB_ELIMIT;
+		}
+	}
+	if (v > (uint64_t)INT64_MAX)
+		return SB_ELIMIT;
+	*out_value = d.negative ? -(int64_t)v : (int64_t)v;
+	return SB_OK;
+}
+
+int sb_parse_us(const char *text, size_t len, int64_t *out_ns)
+{
+	return sb_parse_scaled(text, len, 3, out_ns);
+}
+
+int sb_parse_double(const char *text, size_t len, double *out_value)
+{
+	char tmp[64];
+	char *end;
+	double v;
+
+	trim(&text, &len);
+	if (len == 0 || len >= sizeof(tmp))
+		return SB_EINVAL;
+	/* strtod() would also take hexadecimal, "nan" and "infinity" */
+	for (size_t i = 0; i < len; i++) {
+		if (!strchr("0123456789+-.eE", text[i]) || text[i] == '\0')
+			return SB_EINVAL;
+	}
+	memcpy(tmp, text, len);
+	tmp[len] = '\0';
+	v = strtod(tmp, &end);
+	if (*end != '\0' || !isfinite(v))
+		return SB_EINVAL;
+	*out_value = v;
+	return SB_OK;
+}
+
+int64_t sb_add_sat(int64_t a, int64_t b)
+{
+	int64_t r;
+
+	if (!__builtin_add_overflow(a, b, &r))
+		return r;
+	return a < 0 ? INT64_MIN + 1 : INT64_MAX;
+}

@@ -1,0 +1,23 @@
+#ifndef SB_BASE_NUM_H
+#define SB_BASE_NUM_H
+#include <stddef.h>
+#include <stdint.h>
+
+/* A quantity that is not there. A measured 0 is something else. */
+#define SB_NULL INT64_MIN
+
+/* Strict decimal integer of the whole text (an optional '-', digits, nothing else). SB_EINVAL otherwise, also
+ * on overflow. */
+int sb_parse_int(const char *text, size_t len, int64_t *out_value);
+/* Decimal text to an integer count of 10^-digits units, exactly, never through a double: with digits = 3,
+ * "1736408883704643.212" (microseconds) becomes 1736408883704643212 (nanoseconds). Surrounding blanks and
+ * TABs, a sign, a fraction of any length (rounded half to even) and an exponent (|e| <= 30) are accepted.
+ * SB_EINVAL on anything else (empty, "N/A", NaN, inf), SB_ELIMIT outside int64. 0 <= digits <= 9. */
+int sb_parse_scaled(const char *text, size_t len, int digits, int64_t *out_value);
+/* Decimal microseconds to nanoseconds: sb_parse_scaled() with 3 digits. */
+int sb_parse_us(const char *text, size_t len, int64_t *out_ns);
+/* Decimal text to a double (finite only), for quantities that are no times. Blanks around it are accepted. */
+int sb_parse_double(const char *text, size_t len, double *out_value);
+/* Saturating a + b. */
+int64_t sb_add_sat(int64_t a, int64_t b);
+#endif

@@ -1,0 +1,110 @@
+#ifndef SB_PROFILER_ANALYSIS_H
+#define SB_PROFILER_ANALYSIS_H
+#include "profiler/breakdown.h"
+#include "profiler/communication.h"
+#include "profiler/operators.h"
+
+/* Where a threshold comes from. */
+enum origin { ORIGIN_PAPER, ORIGIN_MSPROF_ANALYZE, ORIGIN_MSPROF, ORIGIN_MINDINSIGHT, ORIGIN_DEFAULT };
+enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
+enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
+
+struct threshold {
+	const char *name; /* e.g. "overlap_share" */
+	const char *unit; /* "share", "us", "bytes", "events", … */
+	double value;
+	enum origin origin;
+};
+/* All thresholds with their defaults (research page advisor-rules, section 4), ended by a NULL name. A caller
+ * copies the table to change values. */
+#define THRESHOLDS_MAX 48
+struct thresholds {
+	struct threshold items[THRESHOLDS_MAX];
+};
+extern const struct thresholds THRESHOLDS_DEFAULT;
+const struct threshold *threshold_get(const struct thresholds *t, const char *name);
+/* Changes one value. SB_ENOENT for an unknown name. */
+int threshold_set(struct thresholds *t, const char *name, double value);
+
+#define EVIDENCE_MAX 8
+struct evidence {
+	const char *metric; /* static text, snake case */
+	double value;
+	const char *unit;   /* static text */
+	double threshold;   /* NaN = none */
+	enum origin origin; /* of the threshold */
+};
+
+#define FINDING_OPERATORS_MAX 10
+struct finding {
+	const char *code; /* "component.cause" of api.md: static text */
+	enum severity severity;
+	enum confidence confidence;
+	int64_t rank, step;   /* SB_NULL = all / whole capture */
+	double share_of_step; /* 0..1, NaN = not known */
+	bool portable;        /* holds on hardware other than Ascend too */
+	struct evidence evidence[EVIDENCE_MAX];
+	size_t evidence_count;
+	int64_t gain_ns; /* estimated time saved per step, SB_NULL = no estimate */
+	double speedup;  /* step / (step - gain), NaN = no estimate */
+	const char
+	    *gain_method; /* static text, e.g. "cost removed from the step, no replay"; NULL = no estimate */
+	uint32_t operators[FINDING_OPERATORS_MAX]; /* names, ids of the analysis' string set */
+	double operator_us[FINDING_OPERATORS_MAX]; /* what the operator contributes, us; NaN = not known */
+	size_t operator_count;
+};
+
+struct not_evaluated {
+	const char *code;
+	const char *needs; /* what would answer it, a phrase */
+};
+
+/* A node of the tree: step → components → causes. Children follow in `first_child`/`next` order. */
+struct tree_node {
+	char id[64];
+	char label[64];
+	int64_t time_ns;           /* SB_NULL = unknown */
+	double share;              /* of the root; NaN = unknown */
+	int32_t first_child, next; /* indices, -1 = none */
+};
+
+struct analysis {
+	struct finding *findings; /* by severity, then share, code, rank */
+	size_t count;
+	struct not_evaluated *not_evaluated;
+	size_t not_evaluated_count;
+	struct tree_node *tree; /* tree[0] is the root; empty when there is no time to split */
+	size_t tree_count;
+	/* verdict: the finding with the largest share at warning or above; component NULL when healthy */
+	const char *component, *cause;
+	enum confidence confidence;
+	double share_of_step;
+	struct sb_strings *strings;
+};
+
+/* Runs every check of findings/ over the profile. Pure and deterministic. */
+int analysis_run(const struct profile *p, const struct breakdown *b, const struct operator_table *o,
+                 const struct communication_report *c, const struct thresholds *t, struct analysis *out,
+                 struct sb_error *err);
+void analysis_free(struct analysis *a);
+const char *origin_name(enum origin o);
+const char *severity_name(enum severity s);
+const char *confidence_name(enum confidence c);
+#define ANALYSIS_AUTO __attribute__((cleanup(analysis_free))) struct analysis
+
+/* Advice: cause → remedies (Hermes, Table 4). Static data: one entry a finding code. */
+struct advice_action {
+	const char *summary; /* what to do */
+	const char *how;     /* the setting, call or command */
+};
+#define ADVICE_ACTIONS_MAX 6
+struct advice {
+	const char *code; /* finding code */
+	const char *title;
+	struct advice_action actions[ADVICE_ACTIONS_MAX];
+	size_t action_count;
+	const char *source; /* e.g. "Hermes, Table 4" */
+};
+/* The advice for a finding code, NULL when there is none ("unexplained"). */
+const struct advice *advice_for(const char *code);
+#endif

@@ -1,0 +1,40 @@
+#ifndef SB_PROFILER_COMMUNICATION_H
+#define SB_PROFILER_COMMUNICATION_H
+#include "profiler/profile.h"
+
+/* Communication by operator and rank, and by domain. Texts are owned by the report's string set. */
+struct communication_row {
+	int64_t rank, step;   /* SB_NULL = unknown */
+	uint32_t name, group; /* group 0 = none */
+	int64_t
+	    count; /* 1 for communication.json; Kineto: collectives of one name, group and step together */
+	double elapse_us, transit_us, wait_us; /* NaN = the source cannot give it */
+	int64_t bytes; /* SB_NULL = unknown; SDMA = HCCS + PCIE + SIO is never added to its parts */
+	const struct link *links; /* borrowed from the profile */
+	size_t link_count;
+};
+
+/* A set of ranks that synchronise. */
+struct domain {
+	uint32_t group;
+	int64_t *ranks; /* those seen in the profile, ascending; owned */
+	size_t rank_count;
+	double r_wait;     /* 1 - mean(T)/max(T) over the ranks' summed transmission times (Hermes 5.4); NaN =
+	                      unknown */
+	int64_t slow_rank; /* the rank of the largest T when r_wait passes the threshold, else SB_NULL */
+};
+
+struct communication_report {
+	struct communication_row *rows; /* by rank, step, then order in the source */
+	size_t row_count;
+	struct domain *domains;
+	size_t domain_count;
+	struct sb_strings *strings;
+};
+
+/* r_wait_threshold: see thresholds in findings.h. The report borrows from p. */
+int communication_compute(const struct profile *p, double r_wait_threshold, struct communication_report *out,
+                          struct sb_error *err);
+void communication_free(struct communication_report *r);
+#define COMMUNICATION_AUTO __attribute__((cleanup(communication_free))) struct communication_report
+#endif

@@ -1,0 +1,27 @@
+#ifndef SB_PROFILER_INTERVALS_H
+#define SB_PROFILER_INTERVALS_H
+#include <stddef.h>
+#include <stdint.h>
+
+/* Half-open intervals [start, end) in ns. A set is sorted and disjoint; touching intervals are merged. */
+struct interval {
+	int64_t start, end;
+};
+struct interval_set {
+	struct interval *items; /* owned */
+	size_t count, capacity;
+};
+
+/* Adds an interval to a list that is not normalised yet; empty ones are dropped. SB_ENOMEM. */
+int intervals_add(struct interval_set *s, int64_t start, int64_t end);
+/* Sorts and merges: afterwards the list is a set. O(n log n), O(n) when sorted already. */
+void intervals_normalise(struct interval_set *s);
+/* Total length of a set. */
+int64_t intervals_total(const struct interval_set *s);
+/* Length of the intersection of two sets. O(n + m). */
+int64_t intervals_common(const struct interval_set *a, const struct interval_set *b);
+/* The union of two sets as a new set. */
+int intervals_union(const struct interval_set *a, const struct interval_set *b, struct interval_set *out);
+void intervals_free(struct interval_set *s);
+#define INTERVALS_AUTO __attribute__((cleanup(intervals_free))) struct interval_set
+#endif

@@ -1,0 +1,151 @@
+#ifndef SB_PROFILER_PROFILE_H
+#define SB_PROFILER_PROFILE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/num.h"
+#include "profiler/trace.h"
+
+/* A profile as read: one upload, one or more ranks of one capture. Plain data; the readers fill it, the
+ * analyses only read it. String ids (uint32_t) belong to the capture's trace.strings. Null integers are
+ * SB_NULL, null doubles are NaN. */
+
+/* What was tolerated while reading. The detail is a full sentence. */
+struct warning {
+	char code[40]; /* truncated, bad_value, missing_file, negative_duration, … */
+	char detail[240];
+	char file[256]; /* path inside the upload */
+	int64_t line;   /* 0 = unknown */
+	int64_t offset; /* -1 = unknown */
+	uint64_t count; /* how often this happened in this file; the position is the first one's */
+};
+
+/* At most WARNINGS_MAX are kept; a repeated (code, file) only raises its count. */
+#define WARNINGS_MAX 200
+struct warnings {
+	struct warning *items;
+	size_t count;
+	uint64_t dropped;
+};
+
+/* One framework step (ProfilerStep#N, or a row of step_trace_time.csv). */
+struct step {
+	int64_t number;   /* N; SB_NULL for a capture without steps */
+	int64_t start_ns; /* host window; SB_NULL when only the CSV knows the step */
+	int64_t dur_ns;
+};
+
+/* One row of kernel_details.csv. */
+struct kernel {
+	int64_t step;                      /* SB_NULL = none */
+	int64_t start_ns, dur_ns, wait_ns; /* wait may be SB_NULL */
+	uint32_t name, type, core, state;  /* type and state 0 = N/A; core as in the file */
+	uint32_t input_shapes, input_types, input_formats, output_shapes, output_types, output_formats;
+	int32_t block_dim;  /* -1 = unknown */
+	float pipe_ratio;   /* the largest of all pipe ratios (mac, scalar, mte1..3, fixpipe, vec); NaN = no
+	                       counters */
+	uint32_t pipe;      /* string id: column of that ratio, e.g. "aiv_mte2" */
+	bool communication; /* an HCCL / COMMUNICATION row: overlaps the others */
+};
+
+/* One packet size of one link of one communication operator. */
+struct packet {
+	int64_t bytes;
+	int64_t count;
+	double total_us;
+};
+
+#define LINKS_MAX 5 /* RDMA, HCCS, PCIE, SDMA, SIO */
+struct link {
+	const char *name; /* one of the five: static text */
+	int64_t bytes;
+	double transit_us;
+	double large_packet_ratio; /* NaN = not given */
+	struct packet *packets;    /* owned */
+	size_t packet_count;
+};
+
+/* One operator of communication.json ("Total Op Info" left out). The times there are floating-point
+ * milliseconds with digits below the nanosecond, so they stay doubles here; the start has lost its last
+ * digits already. */
+struct communication_op {
+	int64_t step;   /* SB_NULL = "step" without a number */
+	uint32_t name;  /* without the @group */
+	uint32_t group; /* 0 = none */
+	bool point_to_point;
+	double elapse_us, transit_us, wait_us, synchronization_us, idle_us; /* NaN = not given */
+	struct link links[LINKS_MAX];
+	size_t link_count;
+};
+
+/* One row of step_trace_time.csv, ns. */
+struct step_trace {
+	int64_t step; /* SB_NULL = empty */
+	int64_t computing, exposed, overlapped, communication, free, stage, bubble,
+	    preparing; /* SB_NULL = no column */
+};
+
+/* One row of api_statistic.csv. */
+struct api_row {
+	uint32_t level, name;
+	int64_t time_ns, count;
+};
+
+/* One row of op_statistic.csv: kept to be compared, not to be answered from. */
+struct op_statistic {
+	uint32_t type, core;
+	int64_t count, total_ns;
+};
+
+enum capture_format { FORMAT_KINETO, FORMAT_ASCEND_TEXT, FORMAT_COUNT };
+
+/* One rank of the profile. */
+struct capture {
+	char *source; /* path inside the upload: the file, or the *_ascend_pt directory */
+	enum capture_format format;
+	int64_t rank;       /* SB_NULL = unknown */
+	int64_t world_size; /* SB_NULL = unknown */
+	char chip[64];      /* "" = not named in the capture */
+	struct trace trace; /* empty (count 0) when the capture has no timeline */
+	struct step *steps;
+	size_t step_count; /* by start */
+	struct kernel *kernels;
+	size_t kernel_count;
+	struct communication_op *communications;
+	size_t communication_count;
+	struct step_trace *step_traces;
+	size_t step_trace_count;
+	struct api_row *apis;
+	size_t api_count;
+	struct op_statistic *op_statistics;
+	size_t op_statistic_count;
+};
+
+/* A file of the upload that was not used, and why. */
+struct left_out {
+	char file[256];
+	char reason[120];
+};
+
+struct profile {
+	struct capture *captures; /* by rank, unknown ranks last, then by source */
+	size_t count;
+	struct warnings warnings;
+	struct left_out *left_out; /* at most LEFT_OUT_MAX */
+	size_t left_out_count;
+	int64_t bytes_read; /* inflated bytes */
+};
+#define LEFT_OUT_MAX 200
+
+/* Public names of the formats: "kineto", "ascend-pytorch-text". */
+const char *capture_format_name(enum capture_format f);
+/* Adds a warning; text is printf-like. Never fails: past the bound only `dropped` grows. */
+void warnings_add(struct warnings *w, const char *code, const char *file, int64_t line, int64_t offset,
+                  const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* Frees everything the profile owns, and sets it to zero. */
+void profile_free(struct profile *p);
+/* Frees what a capture owns. */
+void capture_free(struct capture *c);
+#define PROFILE_AUTO __attribute__((cleanup(profile_free))) struct profile
+#endif

@@ -1,0 +1,40 @@
+#ifndef SB_PROFILER_READ_CSV_H
+#define SB_PROFILER_READ_CSV_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profiler/read/stream.h"
+
+/* An incremental CSV reader: quoted fields may hold commas, quotes ("") and line breaks; CR LF, LF or CR end
+ * a record, found per file; a byte order mark is skipped; blanks and TABs around an unquoted or quoted number
+ * are trimmed by the number getters, not here. Memory is bounded by CSV_RECORD_MAX. One owner. */
+#define CSV_RECORD_MAX (4 * 1024 * 1024)
+#define CSV_FIELDS_MAX 512
+
+struct csv;
+int csv_new(struct stream *in, struct csv **out);
+void csv_free(struct csv **c);
+#define CSV_AUTO __attribute__((cleanup(csv_free))) struct csv *
+
+/* Reads the next record; false in *out_more at the end. SB_EFORMAT "truncated" (the file ends inside quotes;
+ * the record is dropped), SB_ELIMIT (record or field bound). Empty lines are skipped. */
+int csv_next(struct csv *c, bool *out_more, struct sb_error *err);
+/* Fields of the present record; borrowed until the next csv_next(). A field past the end is empty. */
+size_t csv_count(const struct csv *c);
+const char *csv_field(const struct csv *c, size_t i, size_t *out_len);
+/* 1-based line where the present record began. */
+int64_t csv_line(const struct csv *c);
+
+/* Keeps the present record as the header. */
+int csv_header(struct csv *c);
+/* Index of the column with this name (blanks trimmed), or -1. */
+int csv_column(const struct csv *c, const char *name);
+/* The column of the first of several names that exists, or -1; the list ends with NULL. */
+int csv_column_any(const struct csv *c, const char *const *names);
+/* Number getters of the present record: SB_ENOENT when the column is -1 or the field empty or N/A, SB_EINVAL
+ * when it is no number. Microseconds to ns; integers; doubles. */
+int csv_us(const struct csv *c, int column, int64_t *out_ns);
+int csv_int(const struct csv *c, int column, int64_t *out);
+int csv_double(const struct csv *c, int column, double *out);
+#endif

@@ -1,0 +1,68 @@
+#ifndef SB_PROFILER_READ_JSON_H
+#define SB_PROFILER_READ_JSON_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profiler/read/stream.h"
+
+/* An incremental JSON pull parser: bytes in by stream, tokens out on demand, memory bounded by
+ * JPULL_TOKEN_MAX whatever the input. Tolerant where real traces are broken (research page trace-formats,
+ * section 1), and says so through jpull_flaws(). One owner, not thread-safe. */
+enum jpull_token {
+	JPULL_END,    /* after the top-level value */
+	JPULL_OBJECT, /* { */
+	JPULL_OBJECT_END,
+	JPULL_ARRAY, /* [ */
+	JPULL_ARRAY_END,
+	JPULL_KEY,    /* text = the key, unescaped */
+	JPULL_STRING, /* text = the value, unescaped, as bytes: invalid UTF-8 is passed through */
+	JPULL_NUMBER, /* text = the literal as it stands */
+	JPULL_TRUE,
+	JPULL_FALSE,
+	JPULL_NULL,
+	JPULL_UNKNOWN /* NaN, Infinity, N/A, an empty value: a value that is not known; text as it stands */
+};
+
+#define JPULL_TOKEN_MAX (256 * 1024) /* longer strings are cut there (flaw long_string) */
+#define JPULL_DEPTH_MAX 512          /* deeper nesting fails: SB_EFORMAT "too_deep" */
+
+struct jpull_value {
+	enum jpull_token token;
+	const char *text; /* valid until the next call */
+	size_t len;
+	int64_t offset; /* of its first byte in the stream */
+};
+
+/* Tolerated so far: counts, and the offset of the first. */
+struct jpull_flaw {
+	uint64_t count;
+	int64_t offset;
+};
+struct jpull_flaws {
+	struct jpull_flaw unknown_value; /* NaN, N/A, empty */
+	struct jpull_flaw control_char;  /* raw control byte inside a string */
+	struct jpull_flaw trailing_comma;
+	struct jpull_flaw long_string;
+};
+
+struct jpull;
+/* Starts a parser on a stream (borrowed). A UTF-8 byte order mark is skipped. */
+int jpull_new(struct stream *in, struct jpull **out);
+void jpull_free(struct jpull **j);
+#define JPULL_AUTO __attribute__((cleanup(jpull_free))) struct jpull *
+
+/* The next token. SB_EFORMAT with err->word "truncated" (input ended inside a value), "bad_json" or
+ * "too_deep", file and byte offset; errors of the stream pass through. */
+int jpull_next(struct jpull *j, struct jpull_value *out, struct sb_error *err);
+/* Skips the rest of the value whose first token is `v` (nothing to do for scalars; a key is not a value). */
+int jpull_skip(struct jpull *j, const struct jpull_value *v, struct sb_error *err);
+/* After SB_EFORMAT "bad_json" inside an element of an array at nesting depth `depth`: drops bytes up to where
+ * the next object of that array seems to begin, so that parsing can go on there. SB_EFORMAT "truncated" when
+ * there is none. */
+int jpull_recover(struct jpull *j, int depth, struct sb_error *err);
+/* How deep the parser stands: 0 at the top level. */
+int jpull_depth(const struct jpull *j);
+int64_t jpull_offset(const struct jpull *j);
+const struct jpull_flaws *jpull_flaws(const struct jpull *j);
+#endif

@@ -1,0 +1,44 @@
+#ifndef SB_PROFILER_READ_READER_H
+#define SB_PROFILER_READ_READER_H
+#include "profiler/profile.h"
+#include "profiler/read.h"
+#include "profiler/read/stream.h"
+
+/* The table of formats: one file in this folder and one row each (read/formats.c). */
+
+#define SNIFF_BYTES 4096
+struct sniff {
+	const char
+	    *path; /* label only: content decides; the path may break a tie between files of one kind */
+	const char *head; /* the first bytes of the file, inflated */
+	size_t len;
+	bool whole; /* head is the whole file */
+};
+
+/* What is shared while one profile is read. */
+struct read_context {
+	struct profile *profile;
+	const struct read_hooks *hooks;
+	/* The capture of a directory (an *_ascend_pt folder) or of a single file, made when it is first asked
+	 * for. key = path of the folder or file. */
+	int (*capture)(struct read_context *ctx, const char *key, enum capture_format format,
+	               struct capture **out);
+};
+
+struct format_reader {
+	const char *name; /* of the file kind, e.g. "kineto trace", "kernel_details.csv" */
+	enum capture_format format;
+	/* Is this file mine? 0 = no; larger wins. */
+	int (*sniff)(const struct sniff *s);
+	/* Reads one file into its capture. Tolerated flaws become warnings; an error means that the file is
+	 * of no use. */
+	int (*read)(struct read_context *ctx, struct stream *in, struct sb_error *err);
+	/* Optional: a check once all files of the capture have been read. */
+	int (*finish)(struct read_context *ctx, struct capture *c, struct sb_error *err);
+};
+extern const struct format_reader *const FORMAT_READERS[]; /* ends with NULL */
+
+/* A sentence that helps when a file is no profile but a known other thing (PNG, pickle, protobuf trace,
+ * SQLite, memory timeline, execution trace, HTML page …); NULL when nothing is known about it. */
+const char *sniff_hint(const struct sniff *s);
+#endif

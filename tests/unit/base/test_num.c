@@ -1,0 +1,96 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/num.h"
+
+static int64_t scaled(const char *text, int digits)
+{
+	int64_t v = SB_NULL;
+
+	assert_int_equal(sb_parse_scaled(text, strlen(text), digits, &v), SB_OK);
+	return v;
+}
+
+static void times_keep_every_digit(void **state)
+{
+	(void)state;
+	/* 19 significant digits: a double would be off by up to 125 ns (ascend-formats, rule 1) */
+	assert_true(scaled("1736408883704643.212\t", 3) == INT64_C(1736408883704643212));
+	assert_true(scaled(" 0.5 ", 3) == 500);
+	assert_true(scaled("-1.25", 3) == -1250);
+	assert_true(scaled("1.69512E+15", 3) == INT64_C(1695120000000000000));
+	assert_true(scaled("79.08952021875", 6) == 79089520);
+	assert_true(scaled("1e-2", 3) == 10);
+	assert_true(scaled("000123", 0) == 123);
+}
+
+static void halves_go_to_even_and_dropped_digits_count(void **state)
+{
+	(void)state;
+	assert_true(scaled("0.0005", 3) == 0);
+	assert_true(scaled("0.0015", 3) == 2);
+	assert_true(scaled("0.00050000000000000000000000001", 3) == 1);
+	assert_true(scaled("1234567890123456789.49999", 0) == INT64_C(1234567890123456789));
+	assert_true(scaled("1234567890123456789.5", 0) == INT64_C(1234567890123456790));
+	assert_true(scaled("0.00000000000000000000000000001", 3) == 0);
+}
+
+static void what_is_no_number_is_refused(void **state)
+{
+	static const char *const bad[] = {"",      " ",  "N/A",  "nan", "inf",   "0x10",
+	                                  "1.2.3", "1e", "1e99", "--1", "1e+-2", "12a"};
+	int64_t v = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(sb_parse_scaled(bad[i], strlen(bad[i]), 3, &v), SB_EINVAL);
+	assert_int_equal(sb_parse_scaled("1e25", 4, 3, &v), SB_ELIMIT);
+	assert_int_equal(sb_parse_scaled("9223372036854775808", 19, 0, &v), SB_ELIMIT);
+	assert_true(v == 7);
+}
+
+static void integers_are_strict(void **state)
+{
+	int64_t v = 0;
+
+	(void)state;
+	assert_int_equal(sb_parse_int("-9223372036854775808", 20, &v), SB_OK);
+	assert_true(v == INT64_MIN);
+	assert_int_equal(sb_parse_int("9223372036854775807", 19, &v), SB_OK);
+	assert_true(v == INT64_MAX);
+	assert_int_equal(sb_parse_int("9223372036854775808", 19, &v), SB_EINVAL);
+	assert_int_equal(sb_parse_int("", 0, &v), SB_EINVAL);
+	assert_int_equal(sb_parse_int("-", 1, &v), SB_EINVAL);
+	assert_int_equal(sb_parse_int("1 ", 2, &v), SB_EINVAL);
+}
+
+static void doubles_take_decimal_text_only(void **state)
+{
+	double v = 0;
+
+	(void)state;
+	assert_int_equal(sb_parse_double(" 0.23794471875\t", 15, &v), SB_OK);
+	assert_true(v == 0.23794471875);
+	assert_int_equal(sb_parse_double("nan", 3, &v), SB_EINVAL);
+	assert_int_equal(sb_parse_double("1e999", 5, &v), SB_EINVAL);
+	assert_int_equal(sb_parse_double("0x1p3", 5, &v), SB_EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(times_keep_every_digit),
+	    cmocka_unit_test(halves_go_to_even_and_dropped_digits_count),
+	    cmocka_unit_test(what_is_no_number_is_refused),
+	    cmocka_unit_test(integers_are_strict),
+	    cmocka_unit_test(doubles_take_decimal_text_only),
+	};
+
+	return cmocka_run_group_tests_name("num", tests, NULL, NULL);
+}
