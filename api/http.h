@@ -101,6 +101,13 @@ struct api_config {
 	struct api_limits limits;
 	bool (*draining)(void *self); /* NULL: never */
 	void *draining_self;
+	/* What Host and Origin are held against: the address as given to --listen (without brackets; NULL =
+	 * loopback only) and the port that is really bound (0 = any port is accepted). With allow_remote any
+	 * host name is accepted as Host; an Origin must still be the same host and port as the Host. The text
+	 * is copied. */
+	const char *listen_host;
+	int listen_port;
+	bool allow_remote;
 };
 int api_service_new(const struct api_config *config, struct api_service **out);
 void api_service_free(struct api_service **s);
