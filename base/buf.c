@@ -17,8 +17,10 @@ static int reserve(struct sb_buf *b, size_t n)
 	size_t need, cap = b->cap ? b->cap : 256;
 	char *p;
 
+	if (b->status != SB_OK)
+		return b->status;
 	if (n > b->max - b->len)
-		return SB_ELIMIT;
+		return b->status = SB_ELIMIT;
 	need = b->len + n + 1;
 	if (need <= b->cap)
 		return SB_OK;
@@ -26,7 +28,7 @@ static int reserve(struct sb_buf *b, size_t n)
 		cap *= 2;
 	p = realloc(b->data, cap);
 	if (!p)
-		return SB_ENOMEM;
+		return b->status = SB_ENOMEM;
 	b->data = p;
 	b->cap = cap;
 	return SB_OK;
@@ -59,7 +61,7 @@ int sb_buf_addf(struct sb_buf *b, const char *fmt, ...)
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	if (n < 0)
-		return SB_EINVAL;
+		return b->status = SB_EINVAL;
 	rc = reserve(b, (size_t)n);
 	if (rc != SB_OK)
 		return rc;

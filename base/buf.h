@@ -3,10 +3,12 @@
 #include <stddef.h>
 
 /* A growing byte buffer with a bound that must be given: data[0..len) is always followed by a NUL that is
- * not counted. One owner, not thread-safe. */
+ * not counted. A failure sticks: once an append has failed, later ones do nothing and return the same code,
+ * so that a writer may append many times and look at `status` once. One owner, not thread-safe. */
 struct sb_buf {
 	char *data; /* NULL while empty */
 	size_t len, cap, max;
+	int status; /* SB_OK, or the code of the first append that failed */
 };
 
 /* Starts an empty buffer that refuses to hold more than max bytes. Allocates nothing. */
@@ -19,7 +21,7 @@ int sb_buf_adds(struct sb_buf *b, const char *text);
 int sb_buf_addf(struct sb_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Hands the bytes over to the caller, who frees them with free(); never NULL on success. */
 char *sb_buf_take(struct sb_buf *b);
-/* Frees the bytes and leaves the buffer empty, ready for reuse with the same bound. */
+/* Frees the bytes and leaves the buffer empty, without failure, ready for reuse with the same bound. */
 void sb_buf_free(struct sb_buf *b);
 #define SB_BUF_AUTO __attribute__((cleanup(sb_buf_free))) struct sb_buf
 #endif

@@ -1,0 +1,78 @@
+#include "api/profiles/documents.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+
+#define TEXT_MAX 4096
+
+json_t *json_us(int64_t ns)
+{
+	return ns == SB_NULL ? json_null() : json_real((double)ns / 1000.0);
+}
+
+json_t *json_real_or_null(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+/* Length of the valid UTF-8 sequence at p, or 0. Overlong forms, surrogates and values past U+10FFFF are not
+ * valid. */
+static size_t utf8_sequence(const unsigned char *p, size_t len)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	uint32_t cp;
+	size_t n;
+
+	if (p[0] < 0x80)
+		return 1;
+	if (p[0] < 0xC2 || p[0] > 0xF4)
+		return 0;
+	n = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+	if (n > len)
+		return 0;
+	cp = p[0] & (0xFFu >> (n + 1));
+	for (size_t i = 1; i < n; i++) {
+		if ((p[i] & 0xC0) != 0x80)
+			return 0;
+		cp = cp << 6 | (p[i] & 0x3F);
+	}
+	if (cp < least[n] || cp > 0x10FFFF || (cp >= 0xD800 && cp <= 0xDFFF))
+		return 0;
+	return n;
+}
+
+json_t *json_text(const char *bytes, size_t len)
+{
+	const unsigned char *p = (const unsigned char *)bytes;
+	char out[TEXT_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < len;) {
+		size_t step = utf8_sequence(p + i, len - i);
+
+		if (n + (step ? step : 3) > sizeof(out))
+			break;
+		if (step) {
+			memcpy(out + n, p + i, step);
+			n += step;
+			i += step;
+		} else {
+			memcpy(out + n, "\xEF\xBF\xBD", 3);
+			n += 3;
+			i++;
+		}
+	}
+	return json_stringn_nocheck(out, n);
+}
+
+char *json_write(const json_t *j, size_t *out_len)
+{
+	char *text = json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY);
+
+	if (text && out_len)
+		*out_len = strlen(text);
+	return text;
+}

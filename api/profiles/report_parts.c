@@ -1,0 +1,197 @@
+#include "api/profiles/report_parts.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+
+#define CELL_MAX 512
+
+/* A text for a terminal: control bytes, C1 controls included, would be obeyed by it. */
+static const char *clean(const char *text, char cell[CELL_MAX])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; text[i] && n + 1 < CELL_MAX; i++) {
+		unsigned char c = (unsigned char)text[i], next = (unsigned char)text[i + 1];
+		bool c1 = c == 0xC2 && next >= 0x80 && next < 0xA0;
+
+		cell[n++] = c < 0x20 || c == 0x7F || c1 ? '?' : text[i];
+		if (c1)
+			i++;
+	}
+	/* never end inside a multi-byte character */
+	while (n > 0 && text[n] && ((unsigned char)text[n] & 0xC0) == 0x80)
+		n--;
+	cell[n] = '\0';
+	return cell;
+}
+
+static const char *text_cell(const json_t *object, const char *member, char cell[CELL_MAX])
+{
+	const char *s = json_string_value(json_object_get(object, member));
+
+	return s ? clean(s, cell) : "-";
+}
+
+/* A number with `digits` decimals, "-" for null. */
+static const char *number_cell(const json_t *object, const char *member, int digits, double factor,
+                               char cell[CELL_MAX])
+{
+	const json_t *v = json_object_get(object, member);
+
+	if (!json_is_number(v))
+		return "-";
+	snprintf(cell, CELL_MAX, "%.*f", digits, json_number_value(v) * factor);
+	return cell;
+}
+
+static const char *integer_cell(const json_t *object, const char *member, char cell[CELL_MAX])
+{
+	return number_cell(object, member, 0, 1, cell);
+}
+
+int print_facts(const char *name, const json_t *facts, struct sb_buf *out)
+{
+	char c[4][CELL_MAX];
+	json_t *w;
+	size_t i;
+
+	sb_buf_addf(out, "%s: %s, ranks read: %s, events: %s\n", clean(name, c[0]),
+	            text_cell(facts, "format", c[1]), integer_cell(facts, "captures", c[3]),
+	            integer_cell(facts, "events", c[2]));
+
+	json_array_foreach(json_object_get(facts, "warnings"), i, w)
+	{
+		if (i < 10)
+			sb_buf_addf(out, "  warning: %s: %s\n", text_cell(w, "file", c[0]),
+			            text_cell(w, "detail", c[1]));
+	}
+	if (i > 10)
+		sb_buf_addf(out, "  … and %zu more warnings (--json shows them all)\n", i - 10);
+	return out->status;
+}
+
+int print_breakdown(const json_t *breakdown, struct sb_buf *out)
+{
+	static const char *const columns[] = {"span_us",    "compute_us",      "communication_exposed_us",
+	                                      "overlap_us", "copy_exposed_us", "free_us",
+	                                      "bubble_us",  "preparing_us"};
+	char c[3][CELL_MAX];
+	json_t *row;
+	size_t i;
+
+	sb_buf_addf(out, "\nTime by rank and step, us\n%6s%7s%7s%16s%16s%16s%16s%16s%16s%14s%16s\n", "rank",
+	            "device", "step", "span", "compute", "exposed comm", "overlap", "exposed copy", "free",
+	            "bubble", "preparing");
+
+	json_array_foreach(json_object_get(breakdown, "rows"), i, row)
+	{
+		bool whole = json_is_null(json_object_get(row, "step"));
+
+		sb_buf_addf(out, "%6s%7s%7s", integer_cell(row, "rank", c[0]),
+		            integer_cell(row, "device", c[1]),
+		            whole ? "all" : integer_cell(row, "step", c[2]));
+		for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++)
+			sb_buf_addf(out, k == 6 ? "%14s" : "%16s", number_cell(row, columns[k], 3, 1, c[0]));
+		sb_buf_adds(out, "\n");
+	}
+	return out->status;
+}
+
+int print_operators(const json_t *operators, struct sb_buf *out)
+{
+	char c[6][CELL_MAX];
+	json_t *row;
+	size_t i;
+
+	sb_buf_addf(out, "\nOperators by total time\n%9s%16s%14s%9s  %-16s%s\n", "count", "total us",
+	            "mean us", "share %", "unit", "operator");
+
+	json_array_foreach(json_object_get(operators, "rows"), i, row)
+	{
+		sb_buf_addf(out, "%9s%16s%14s%9s  %-16s%s\n", integer_cell(row, "count", c[0]),
+		            number_cell(row, "total_us", 3, 1, c[1]), number_cell(row, "mean_us", 3, 1, c[2]),
+		            number_cell(row, "share", 2, 100, c[4]), text_cell(row, "unit", c[3]),
+		            text_cell(row, "name", c[5]));
+	}
+	return out->status;
+}
+
+static int print_evidence(const json_t *finding, struct sb_buf *out)
+{
+	char c[4][CELL_MAX];
+	json_t *e;
+	size_t i;
+
+	json_array_foreach(json_object_get(finding, "evidence"), i, e)
+	{
+		bool bounded = json_is_number(json_object_get(e, "threshold"));
+
+		sb_buf_addf(out, "      %s %s %s", text_cell(e, "metric", c[0]),
+		            number_cell(e, "value", 4, 1, c[1]), text_cell(e, "unit", c[2]));
+		if (bounded)
+			sb_buf_addf(out, " (threshold %s, %s)", number_cell(e, "threshold", 4, 1, c[3]),
+			            text_cell(e, "origin", c[0]));
+		sb_buf_adds(out, "\n");
+	}
+	return out->status;
+}
+
+static int print_verdict(const json_t *analysis, struct sb_buf *out)
+{
+	const json_t *v = json_object_get(analysis, "verdict");
+	char c[4][CELL_MAX];
+
+	if (!json_is_string(json_object_get(v, "component")))
+		return sb_buf_adds(out, "\nVerdict: healthy, no bottleneck above info\n");
+	return sb_buf_addf(out, "\nVerdict: %s, %s (confidence %s, %s %% of the step)\n",
+	                   text_cell(v, "component", c[0]), text_cell(v, "cause", c[1]),
+	                   text_cell(v, "confidence", c[2]), number_cell(v, "share_of_step", 1, 100, c[3]));
+}
+
+int print_findings(const json_t *analysis, struct sb_buf *out)
+{
+	char c[4][CELL_MAX];
+	json_t *f;
+	size_t i;
+
+	print_verdict(analysis, out);
+
+	json_array_foreach(json_object_get(analysis, "findings"), i, f)
+	{
+		if (i == 0)
+			sb_buf_adds(out, "\nFindings\n");
+		sb_buf_addf(out, "  [%s] %s, rank %s, confidence %s\n", text_cell(f, "severity", c[0]),
+		            text_cell(f, "code", c[1]), integer_cell(f, "rank", c[2]),
+		            text_cell(f, "confidence", c[3]));
+		print_evidence(f, out);
+	}
+	return out->status;
+}
+
+int print_advice(const json_t *advice, struct sb_buf *out)
+{
+	char c[3][CELL_MAX];
+	json_t *item, *action;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(advice, "items"), i, item)
+	{
+		if (i == 0)
+			sb_buf_adds(out, "\nAdvice\n");
+		sb_buf_addf(out, "  %zu. %s (%s)\n", i + 1, text_cell(item, "title", c[0]),
+		            text_cell(item, "finding", c[1]));
+		json_array_foreach(json_object_get(item, "actions"), k, action)
+		{
+			const char *how = json_string_value(json_object_get(action, "how"));
+
+			sb_buf_addf(out, "     - %s", text_cell(action, "summary", c[0]));
+			if (how)
+				sb_buf_addf(out, ": %s", clean(how, c[1]));
+			sb_buf_adds(out, "\n");
+		}
+	}
+	return out->status;
+}

@@ -1,0 +1,14 @@
+#ifndef SB_API_PROFILES_REPORT_PARTS_H
+#define SB_API_PROFILES_REPORT_PARTS_H
+#include <jansson.h>
+
+#include "base/buf.h"
+
+/* The sections of a text report, each from the JSON document of the same name. Members of another type than
+ * expected print as "-", so that a foreign answer cannot do harm. */
+int print_facts(const char *name, const json_t *facts, struct sb_buf *out);
+int print_breakdown(const json_t *breakdown, struct sb_buf *out);
+int print_operators(const json_t *operators, struct sb_buf *out);
+int print_findings(const json_t *analysis, struct sb_buf *out);
+int print_advice(const json_t *advice, struct sb_buf *out);
+#endif

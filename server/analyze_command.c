@@ -1,0 +1,101 @@
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/profiles/report.h"
+#include "server/commands.h"
+#include "server/paths.h"
+#include "server/progress.h"
+
+static void show(void *self, int64_t done, int64_t total)
+{
+	progress_show(self, done, total);
+}
+
+static int usage(void)
+{
+	fputs("usage: signalbox analyze PATH... [--json] [--name NAME]\n", stderr);
+	return 2;
+}
+
+/* Where in the input it happened, as far as it is known. */
+static int report_error(const struct sb_error *err)
+{
+	fputs("signalbox: ", stderr);
+	if (err->file[0])
+		fprintf(stderr, "%s: ", err->file);
+	if (err->line > 0)
+		fprintf(stderr, "line %lld: ", (long long)err->line);
+	else if (err->offset >= 0)
+		fprintf(stderr, "byte %lld: ", (long long)err->offset);
+	fprintf(stderr, "%s\n", err->text[0] ? err->text : sb_strerror(err->code));
+	return 1;
+}
+
+static int print_results(const struct profile_results *r, const char *name, int64_t bytes, bool json)
+{
+	SB_BUF_AUTO text;
+	char *all = NULL;
+	int rc;
+
+	sb_buf_init(&text, REPORT_MAX);
+	rc = json ? report_json(r, name, bytes, &all) : report_text(r, name, &text);
+	if (rc == SB_OK && (fputs(json ? all : text.data, stdout) < 0 || (json && putchar('\n') == EOF) ||
+	                    fflush(stdout) != 0))
+		rc = SB_EIO;
+	free(all);
+	if (rc != SB_OK)
+		fprintf(stderr, "signalbox: cannot write the result: %s\n", sb_strerror(rc));
+	return rc == SB_OK ? 0 : 1;
+}
+
+static int analyze(const struct path_list *files, const char *name, bool json)
+{
+	struct read_input *inputs = calloc(files->count, sizeof(*inputs));
+	struct progress_bar bar;
+	struct read_hooks hooks = {.self = &bar, .progress = show};
+	struct sb_error err = {.offset = -1};
+	RESULTS_AUTO results = {0};
+	int rc;
+
+	if (!inputs)
+		return report_error(&(struct sb_error){.code = SB_ENOMEM, .offset = -1});
+	for (size_t i = 0; i < files->count; i++)
+		inputs[i] = (struct read_input){.path = files->files[i].label,
+		                                .fd = -1,
+		                                .disk_path = files->files[i].disk_path,
+		                                .length = files->files[i].bytes};
+	progress_start(&bar, "reading");
+	rc = results_compute(inputs, files->count, &READ_LIMITS_DEFAULT, &hooks, &results, &err);
+	progress_end(&bar);
+	free(inputs);
+	if (rc != SB_OK)
+		return report_error(&err);
+	return print_results(&results, name, files->bytes, json);
+}
+
+int analyze_command(int argc, char **argv)
+{
+	static const struct option options[] = {
+	    {"json", no_argument, NULL, 'j'}, {"name", required_argument, NULL, 'n'}, {NULL, 0, NULL, 0}};
+	PATHS_AUTO files = {0};
+	struct sb_error err = {.offset = -1};
+	const char *name = NULL;
+	bool json = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == 'j')
+			json = true;
+		else if (c == 'n')
+			name = optarg;
+		else
+			return usage();
+	}
+	if (optind >= argc)
+		return usage();
+	if (paths_collect(argv + optind, (size_t)(argc - optind), &files, &err) != SB_OK)
+		return report_error(&err);
+	return analyze(&files, name ? name : argv[optind], json);
+}
