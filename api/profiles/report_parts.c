@@ -11,9 +11,9 @@
 /* A text for a terminal: control bytes, C1 controls included, would be obeyed by it. */
 static const char *clean(const char *text, char cell[CELL_MAX])
 {
-	size_t n = 0;
+	size_t i = 0, n = 0;
 
-	for (size_t i = 0; text[i] && n + 1 < CELL_MAX; i++) {
+	for (; text[i] && n + 1 < CELL_MAX; i++) {
 		unsigned char c = (unsigned char)text[i], next = (unsigned char)text[i + 1];
 		bool c1 = c == 0xC2 && next >= 0x80 && next < 0xA0;
 
@@ -21,8 +21,10 @@ static const char *clean(const char *text, char cell[CELL_MAX])
 		if (c1)
 			i++;
 	}
-	/* never end inside a multi-byte character */
-	while (n > 0 && text[n] && ((unsigned char)text[n] & 0xC0) == 0x80)
+	/* a cut never leaves half a character */
+	while (text[i] && n > 0 && ((unsigned char)cell[n - 1] & 0xC0) == 0x80)
+		n--;
+	if (text[i] && n > 0 && (unsigned char)cell[n - 1] >= 0xC0)
 		n--;
 	cell[n] = '\0';
 	return cell;
