@@ -1,0 +1,144 @@
+#include "profiler/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/blockfile.h"
+
+int trace_init(struct trace *t)
+{
+	*t = (struct trace){0};
+	return sb_strings_new(&t->strings);
+}
+
+void trace_free(struct trace *t)
+{
+	if (t->map) {
+		blockfile_unmap(&(struct blockfile){.map = t->map, .size = t->map_size});
+	} else {
+		free(t->start_ns);
+		free(t->dur_ns);
+		free(t->link);
+		free(t->name);
+		free(t->lane);
+		free(t->kind);
+		free(t->lanes);
+		free(t->details);
+	}
+	sb_strings_free(&t->strings);
+	*t = (struct trace){0};
+}
+
+/* A doubled size would leave up to half of each column unused but it is never touched, so it costs no memory.
+ */
+static size_t larger(size_t capacity, size_t first)
+{
+	return capacity ? capacity * 2 : first;
+}
+
+static int grow_column(void **column, size_t capacity, size_t element)
+{
+	void *p = realloc(*column, capacity * element);
+
+	if (!p)
+		return SB_ENOMEM;
+	*column = p;
+	return SB_OK;
+}
+
+static int grow(struct trace *t)
+{
+	size_t n = larger(t->capacity, 1024);
+	struct {
+		void **column;
+		size_t element;
+	} columns[] = {
+	    {(void **)&t->start_ns, sizeof(*t->start_ns)}, {(void **)&t->dur_ns, sizeof(*t->dur_ns)},
+	    {(void **)&t->link, sizeof(*t->link)},         {(void **)&t->name, sizeof(*t->name)},
+	    {(void **)&t->lane, sizeof(*t->lane)},         {(void **)&t->kind, sizeof(*t->kind)},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		if (grow_column(columns[i].column, n, columns[i].element) != SB_OK)
+			return SB_ENOMEM;
+	}
+	t->capacity = n;
+	return SB_OK;
+}
+
+int trace_append(struct trace *t, const struct event *e)
+{
+	size_t i = t->count;
+
+	if (i >= UINT32_MAX)
+		return SB_ELIMIT;
+	if (i == t->capacity && grow(t) != SB_OK)
+		return SB_ENOMEM;
+	t->start_ns[i] = e->start_ns;
+	t->dur_ns[i] = e->dur_ns;
+	t->link[i] = e->link;
+	t->name[i] = e->name;
+	t->lane[i] = e->lane;
+	t->kind[i] = (uint8_t)e->kind;
+	t->count = i + 1;
+	return SB_OK;
+}
+
+int trace_append_detail(struct trace *t, const struct event_detail *d)
+{
+	size_t n = larger(t->detail_capacity, 256);
+
+	if (t->detail_count == t->detail_capacity) {
+		if (grow_column((void **)&t->details, n, sizeof(*t->details)) != SB_OK)
+			return SB_ENOMEM;
+		t->detail_capacity = n;
+	}
+	t->details[t->detail_count] = *d;
+	t->details[t->detail_count++].event = (uint32_t)(t->count - 1);
+	return SB_OK;
+}
+
+int trace_add_lane(struct trace *t, const struct lane *lane, uint32_t *out_lane)
+{
+	size_t n = larger(t->lane_capacity, 64);
+
+	if (t->lane_count >= UINT32_MAX)
+		return SB_ELIMIT;
+	if (t->lane_count == t->lane_capacity) {
+		if (grow_column((void **)&t->lanes, n, sizeof(*t->lanes)) != SB_OK)
+			return SB_ENOMEM;
+		t->lane_capacity = n;
+	}
+	t->lanes[t->lane_count] = *lane;
+	*out_lane = (uint32_t)t->lane_count++;
+	return SB_OK;
+}
+
+const struct event_detail *trace_detail(const struct trace *t, uint32_t event)
+{
+	size_t lo = 0, hi = t->detail_count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->details[mid].event < event)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < t->detail_count && t->details[lo].event == event ? &t->details[lo] : NULL;
+}
+
+const char *trace_text(const struct trace *t, uint32_t id, size_t *len)
+{
+	if (t->strings)
+		return sb_strings_get(t->strings, id, len);
+	if (id >= t->text_count) {
+		if (len)
+			*len = 0;
+		return "";
+	}
+	if (len)
+		*len = t->text_start[id + 1] - t->text_start[id] - 1;
+	return t->text_bytes + t->text_start[id];
+}
