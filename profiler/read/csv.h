@@ -32,6 +32,10 @@ int csv_header(struct csv *c);
 int csv_column(const struct csv *c, const char *name);
 /* The column of the first of several names that exists, or -1; the list ends with NULL. */
 int csv_column_any(const struct csv *c, const char *const *names);
+/* A field of the present record without the blanks around it; empty when the column is -1. */
+const char *csv_trimmed(const struct csv *c, int column, size_t *out_len);
+/* Is this (trimmed) text "no value": empty or N/A? */
+bool csv_missing(const char *text, size_t len);
 /* Number getters of the present record: SB_ENOENT when the column is -1 or the field empty or N/A, SB_EINVAL
  * when it is no number. Microseconds to ns; integers; doubles. */
 int csv_us(const struct csv *c, int column, int64_t *out_ns);
