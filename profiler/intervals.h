@@ -12,7 +12,12 @@ struct interval_set {
 	size_t count, capacity;
 };
 
-/* Adds an interval to a list that is not normalised yet; empty ones are dropped. SB_ENOMEM. */
+/* A time cut to +-(2^62 - 1) ns, so that no difference of two times overflows. */
+int64_t interval_bound(int64_t t);
+/* The end of an event, cut likewise. */
+int64_t interval_end(int64_t start, int64_t dur);
+/* Adds an interval to a list that is not normalised yet; empty ones are dropped, times are cut by
+ * interval_bound(). SB_ENOMEM. */
 int intervals_add(struct interval_set *s, int64_t start, int64_t end);
 /* Sorts and merges: afterwards the list is a set. O(n log n), O(n) when sorted already. */
 void intervals_normalise(struct interval_set *s);
@@ -22,6 +27,12 @@ int64_t intervals_total(const struct interval_set *s);
 int64_t intervals_common(const struct interval_set *a, const struct interval_set *b);
 /* The union of two sets as a new set. */
 int intervals_union(const struct interval_set *a, const struct interval_set *b, struct interval_set *out);
+/* The intersection of two sets as a new set. */
+int intervals_intersection(const struct interval_set *a, const struct interval_set *b,
+                           struct interval_set *out);
+/* What is in a and not in b, as a new set. */
+int intervals_difference(const struct interval_set *a, const struct interval_set *b,
+                         struct interval_set *out);
 void intervals_free(struct interval_set *s);
 #define INTERVALS_AUTO __attribute__((cleanup(intervals_free))) struct interval_set
 #endif

@@ -1,0 +1,101 @@
+#include "profiler/activity.h"
+
+#include <stdlib.h>
+
+bool event_is_device_work(uint8_t kind)
+{
+	return kind == EVENT_KERNEL || kind == EVENT_COMMUNICATION || kind == EVENT_MEMCPY ||
+	       kind == EVENT_MEMSET;
+}
+
+int activity_add(struct activity *a, uint8_t kind, int64_t start_ns, int64_t dur_ns)
+{
+	int64_t start = interval_bound(start_ns), end = interval_end(start_ns, dur_ns);
+	struct interval_set *set = &a->compute;
+
+	if (kind == EVENT_COMMUNICATION || kind == EVENT_LANE_COMMUNICATION)
+		set = &a->communication;
+	else if (kind == EVENT_MEMCPY || kind == EVENT_MEMSET)
+		set = &a->copy;
+	if (a->first == SB_NULL || start < a->first)
+		a->first = start;
+	if (a->last == SB_NULL || end > a->last)
+		a->last = end;
+	return intervals_add(set, start, end);
+}
+
+void activity_normalise(struct activity *a)
+{
+	intervals_normalise(&a->compute);
+	intervals_normalise(&a->communication);
+	intervals_normalise(&a->copy);
+}
+
+void activity_free(struct activity *a)
+{
+	intervals_free(&a->compute);
+	intervals_free(&a->communication);
+	intervals_free(&a->copy);
+}
+
+enum ascend_source ascend_source_of(const struct capture *c)
+{
+	bool device = false;
+
+	for (size_t i = 0; i < c->trace.count; i++) {
+		uint8_t kind = c->trace.kind[i];
+
+		if (kind == EVENT_LANE_COMPUTE || kind == EVENT_LANE_COMMUNICATION)
+			return ASCEND_LANE;
+		device = device || kind == EVENT_KERNEL || kind == EVENT_COMMUNICATION;
+	}
+	if (c->kernel_count > 0)
+		return ASCEND_KERNELS;
+	if (c->step_trace_count > 0)
+		return ASCEND_CSV;
+	return device ? ASCEND_DEVICE : ASCEND_NOTHING;
+}
+
+static int add_kernels(const struct capture *c, int64_t from, int64_t to, struct activity *a)
+{
+	for (size_t i = 0; i < c->kernel_count; i++) {
+		const struct kernel *k = &c->kernels[i];
+		int rc = SB_OK;
+
+		if (k->start_ns >= from && k->start_ns < to)
+			rc = activity_add(a, k->communication ? EVENT_COMMUNICATION : EVENT_KERNEL,
+			                  k->start_ns, k->dur_ns);
+		if (rc != SB_OK)
+			return rc;
+	}
+	return SB_OK;
+}
+
+static bool from_source(enum ascend_source source, uint8_t kind)
+{
+	if (source == ASCEND_LANE)
+		return kind == EVENT_LANE_COMPUTE || kind == EVENT_LANE_COMMUNICATION;
+	return kind == EVENT_KERNEL || kind == EVENT_COMMUNICATION;
+}
+
+int ascend_activity(const struct capture *c, enum ascend_source source, int64_t from, int64_t to,
+                    struct activity *out)
+{
+	ACTIVITY_AUTO a = ACTIVITY_NONE;
+	int rc = SB_OK;
+
+	if (source == ASCEND_KERNELS)
+		rc = add_kernels(c, from, to, &a);
+	for (size_t i = 0; rc == SB_OK && i < c->trace.count && source != ASCEND_KERNELS; i++) {
+		const struct trace *t = &c->trace;
+
+		if (from_source(source, t->kind[i]) && t->start_ns[i] >= from && t->start_ns[i] < to)
+			rc = activity_add(&a, t->kind[i], t->start_ns[i], t->dur_ns[i]);
+	}
+	if (rc != SB_OK)
+		return rc;
+	activity_normalise(&a);
+	*out = a;
+	a = ACTIVITY_NONE;
+	return SB_OK;
+}

@@ -1,0 +1,80 @@
+#include "profiler/breakdown_parts.h"
+
+/* step_trace_time.csv is rounded through a double: its Stage may be off by this much. */
+#define ROUNDING_NS 500
+
+static int64_t known(int64_t v, int64_t fallback)
+{
+	return v != SB_NULL ? v : fallback;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+	return a == SB_NULL || b == SB_NULL ? SB_NULL : sb_add_sat(a, b);
+}
+
+static int64_t minus(int64_t a, int64_t b)
+{
+	return a == SB_NULL || b == SB_NULL ? SB_NULL : sb_add_sat(a, b == INT64_MAX ? -INT64_MAX : -b);
+}
+
+static void fill(const struct step_trace *s, struct warnings *warnings, const char *source,
+                 struct breakdown_row *row)
+{
+	int64_t sum, off;
+
+	row->compute_ns = s->computing;
+	row->exposed_ns = s->exposed;
+	row->communication_ns = known(s->communication, plus(s->exposed, s->overlapped));
+	row->overlap_ns = known(s->overlapped, minus(row->communication_ns, s->exposed));
+	row->free_ns = s->free;
+	row->bubble_ns = known(s->bubble, 0);
+	row->preparing_ns = s->preparing;
+	row->span_ns = s->stage;
+	/* the parts are exact and Stage is not: within the rounding, the parts decide */
+	sum = minus(plus(plus(s->computing, s->exposed), s->free), row->bubble_ns);
+	off = minus(sum, s->stage);
+	if (off == SB_NULL || (off >= -ROUNDING_NS && off <= ROUNDING_NS))
+		row->span_ns = known(sum, s->stage);
+	else
+		warnings_add(warnings, "inconsistent", source, 0, -1,
+		             "Stage and Bubble differ from the sum of the parts by %lld ns in "
+		             "step_trace_time.csv.",
+		             (long long)off);
+	row->busy_ns = minus(plus(row->span_ns, row->bubble_ns), row->free_ns);
+}
+
+static void warn_rounded(const struct capture *c, struct warnings *warnings)
+{
+	warnings_add(warnings, "rounded_source", c->source ? c->source : "", 0, -1,
+	             "The breakdown comes from step_trace_time.csv, whose Stage and Preparing are rounded "
+	             "(up to 0.5 us).");
+}
+
+void row_of_csv(const struct capture *c, const struct step_trace *s, struct warnings *warnings,
+                struct breakdown_row *row)
+{
+	warn_rounded(c, warnings);
+	fill(s, warnings, c->source ? c->source : "", row);
+}
+
+/* The whole capture from the CSV: what lies in one step each can be added, the span between steps is not
+ * known. */
+void capture_of_csv(const struct capture *c, struct warnings *warnings, struct breakdown_row *row)
+{
+	const char *source = c->source ? c->source : "";
+
+	warn_rounded(c, warnings);
+	fill(&c->step_traces[0], warnings, source, row);
+	for (size_t i = 1; i < c->step_trace_count; i++) {
+		struct breakdown_row next = *row;
+
+		fill(&c->step_traces[i], warnings, source, &next);
+		row->compute_ns = plus(row->compute_ns, next.compute_ns);
+		row->exposed_ns = plus(row->exposed_ns, next.exposed_ns);
+		row->communication_ns = plus(row->communication_ns, next.communication_ns);
+		row->overlap_ns = plus(row->overlap_ns, next.overlap_ns);
+		row->bubble_ns = plus(row->bubble_ns, next.bubble_ns);
+		row->span_ns = row->busy_ns = row->free_ns = row->preparing_ns = SB_NULL;
+	}
+}

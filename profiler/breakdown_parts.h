@@ -1,0 +1,24 @@
+#ifndef SB_PROFILER_BREAKDOWN_PARTS_H
+#define SB_PROFILER_BREAKDOWN_PARTS_H
+#include "profiler/activity.h"
+#include "profiler/breakdown.h"
+
+/* The parts that breakdown.c is made of; for nobody else. */
+
+struct row_list {
+	struct breakdown_row *rows;
+	size_t count, capacity;
+};
+/* A row whose quantities are all SB_NULL; step = index into capture.steps, or NO_STEP for the whole capture.
+ */
+struct breakdown_row row_empty(const struct profile *p, size_t capture, int64_t device, uint32_t step);
+int rows_add(struct row_list *l, const struct breakdown_row *row);
+/* Adds the rows of one capture: a timeline of GPUs (or of the host alone); an Ascend capture. */
+int breakdown_gpu(const struct profile *p, size_t capture, struct row_list *out);
+int breakdown_ascend(const struct profile *p, size_t capture, struct warnings *warnings,
+                     struct row_list *out);
+/* Fills a row from a row of step_trace_time.csv; the whole capture from all its rows. Adds a warning. */
+void row_of_csv(const struct capture *c, const struct step_trace *s, struct warnings *warnings,
+                struct breakdown_row *row);
+void capture_of_csv(const struct capture *c, struct warnings *warnings, struct breakdown_row *row);
+#endif
