@@ -20,7 +20,10 @@ struct store;
 #define STORE_ID_MAX 40 /* public ids: UUIDv7 text with prefix-free hyphens, NUL included */
 
 /* Opens or creates the data directory; takes DIR/lock (SB_ECONFLICT: another server uses it), migrates,
- * sweeps what an interrupted upload left behind, and puts profiles that were being read back to "queued". */
+ * sweeps what an interrupted upload left behind, and puts profiles that were being read back to "queued"
+ * (to "failed" when that has happened three times, or when the upload is not there any more; no facts then).
+ * SB_ECONFLICT also for a database that is newer than this program, not ours, or missing while there are
+ * profiles; nothing is changed then. A damaged database is opened for reading: store_health() tells. */
 int store_open(const char *dir, struct store **out, struct sb_error *err);
 /* Finishes queued writes, checkpoints, closes. NULL-safe. */
 void store_close(struct store **s);
@@ -32,6 +35,8 @@ void store_new_id(char out_id[STORE_ID_MAX]);
 void store_time_text(int64_t us, char out[32]);
 /* Lower-case hex SHA-256. */
 void store_sha256(const void *data, size_t len, char out_hex[65]);
+/* Does the text have the shape of a public id? */
+bool store_id_is_valid(const char *id);
 
 /* ---- uploads: one owner at a time, not thread-safe ---- */
 struct upload;
@@ -40,8 +45,8 @@ struct upload;
 int upload_begin(struct store *s, int64_t max_bytes, int64_t expected_bytes, struct upload **out,
                  struct sb_error *err);
 /* Starts the next file of the upload. path: what the client called it; kept as a label, cleaned ('\\' to '/',
- * no leading
- * '/', control bytes to '_'), at most 1024 bytes. */
+ * no leading '/', control bytes and what is no UTF-8 to '_'), at most 1024 bytes. A label that is taken gets
+ * the number of the file in front ("2/trace.json"). SB_ELIMIT past 100,000 files. */
 int upload_file(struct upload *up, const char *path, struct sb_error *err);
 /* Appends to the file at hand. SB_ELIMIT past max_bytes, SB_ENOSPC, SB_EIO: the upload accepts nothing more
  * then. */
@@ -61,7 +66,7 @@ struct store_profile {
 	int64_t bytes;
 	int64_t created_us; /* since the epoch */
 	char *facts; /* JSON object text written by the api when reading ended (format, ranks, …), or NULL */
-	char *files; /* JSON array text [{"path":…,"offset":…,"bytes":…}] */
+	char *files; /* JSON array text [{"path":…,"offset":…,"bytes":…}]; NULL in lists */
 };
 void store_profile_clear(struct store_profile *p); /* frees the texts */
 
