@@ -1,0 +1,119 @@
+// The verdict, the findings with their evidence and advice, and what could not be judged.
+import { html, useState } from './dom.js';
+import { isNumber, many, plain, quantity, ranges, sentence, words } from './format.js';
+import { COMPONENTS, ORIGINS, causeOf, checkName, verdictCode } from './labels.js';
+import { Empty, Loaded, Meter, ProblemBox, Quantity, Section } from './parts.js';
+
+const FEW = 4; // ranks shown of a finding before the rest is asked for
+
+export function VerdictPanel({ state }) {
+  return html`<${Loaded} state=${state} what="the verdict">${({ verdict, findings, tree }) => {
+    const code = verdictCode(verdict);
+    const worst = findings.find((f) => f.code === code)?.severity ?? 'warning';
+    return html`<section class=${`panel verdict ${code ? worst : 'ok'}`} aria-label="Verdict">
+      <p class="verdict-text">${code ? causeOf(code) : 'No bottleneck found'}${code && isNumber(verdict.share_of_step)
+        && html`: <strong>${quantity(verdict.share_of_step, 'share')}</strong> of the step`}.</p>
+      <p class="quiet">${code && html`${COMPONENTS[verdict.component] ?? verdict.component ?? 'Unexplained'} · `}${verdict.confidence
+        && `${verdict.confidence} confidence`}${!code && '. Nothing passed its threshold; what is below is for information.'}</p>
+      ${tree?.children?.length > 0 && html`<${Tree} root=${tree} />`}
+    </section>`;
+  }}<//>`;
+}
+
+function TreeRow({ node, depth }) {
+  return html`<li><span class="tree-label" style=${{ paddingInlineStart: `${depth * 1.1}rem` }}>${node.label}</span>
+    <${Meter} share=${node.share} /><span class="right"><${Quantity} value=${node.share} unit="share" /></span>
+    <span class="right quiet"><${Quantity} value=${node.time_us} unit="us" /></span></li>
+    ${(node.children ?? []).map((child) => html`<${TreeRow} key=${child.id} node=${child} depth=${depth + 1} />`)}`;
+}
+const Tree = ({ root }) => html`<details class="tree"><summary>Where the step goes, by component and cause</summary>
+  <ul><${TreeRow} node=${root} depth=${0} /></ul></details>`;
+
+const scope = (f) => [isNumber(f.rank) && `rank ${f.rank}`, isNumber(f.step) && `step ${f.step}`].filter(Boolean).join(', ');
+
+function Threshold({ evidence: e }) {
+  if (!isNumber(e.threshold)) return html`<span class="missing" title="measured, not judged">–</span>`;
+  return html`<span class="number">${quantity(e.threshold, e.unit)}</span>`;
+}
+
+function EvidenceTable({ findings, title }) {
+  const several = findings.length > 1 || scope(findings[0]) !== '';
+  const rows = findings.flatMap((f) => f.evidence.map((e, i) => ({ f, e, first: i === 0 })));
+  if (rows.length === 0) return null;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${`Evidence: ${title}`}><table class="evidence">
+    <thead><tr>${several && html`<th scope="col">Where</th>`}<th scope="col">Evidence</th><th scope="col" class="right">Value</th>
+      <th scope="col" class="right">Threshold</th><th scope="col">Threshold from</th></tr></thead>
+    <tbody>${rows.map(({ f, e, first }) => html`<tr>
+      ${several && html`<td class="where">${first ? scope(f) || 'all' : ''}</td>`}
+      <td>${sentence(words(e.metric.replace(/_(us|bytes)$/, '')))}</td>
+      <td class="right"><${Quantity} value=${e.value} unit=${e.unit} /></td>
+      <td class="right"><${Threshold} evidence=${e} /></td>
+      <td class="quiet">${isNumber(e.threshold) ? ORIGINS[e.origin] ?? e.origin : ''}</td></tr>`)}</tbody></table></div>`;
+}
+
+function Operators({ findings }) {
+  const seen = new Map();
+  for (const o of findings.flatMap((f) => f.operators ?? []))
+    if (!seen.has(o.name)) seen.set(o.name, o);
+  if (seen.size === 0) return null;
+  return html`<p class="operators"><span class="quiet">Operators: </span>${[...seen.values()].slice(0, 10).map((o, i) => html`${i > 0 && ', '}<code
+    class="name">${o.name}</code>${isNumber(o.contribution_us) && html` <${Quantity} value=${o.contribution_us} unit="us" />`}`)}</p>`;
+}
+
+function Gain({ finding: f }) {
+  const gain = f.estimated_gain ?? {};
+  if (!isNumber(gain.step_us) && !isNumber(gain.speedup)) return html`<p class="quiet">No estimate of the gain.</p>`;
+  return html`<p>Removing it would save an estimated ${isNumber(gain.step_us) && html`<${Quantity} value=${gain.step_us} unit="us" /> a step`}${isNumber(gain.speedup)
+    && html` (<span class="number">${plain(gain.speedup, 2)}×</span> faster)`}.${gain.method && html` <span class="quiet">Method: ${gain.method}.</span>`}</p>`;
+}
+
+function Advice({ advice: a }) {
+  return html`<div class="advice"><h4>${a.title}</h4><ol>${a.actions.map((x) => html`<li>${x.summary}${x.how
+    && html`<code class="how">${x.how}</code>`}</li>`)}</ol><p class="quiet">Source: ${a.source}</p></div>`;
+}
+
+const Severity = ({ of }) => html`<span class=${`severity ${of}`}>${of}</span>`;
+
+// Findings of one code on several ranks are one card.
+function Finding({ group, advice }) {
+  const [all, setAll] = useState(false);
+  const first = group[0];
+  const shown = all ? group : group.slice(0, FEW);
+  const ranks = [...new Set(group.map((f) => f.rank).filter(isNumber))].sort((a, b) => a - b);
+  return html`<article class=${`finding ${first.severity}`} aria-label=${causeOf(first.code)}>
+    <header><h3>${causeOf(first.code)}</h3><${Severity} of=${first.severity} />
+      <span class="quiet">${first.confidence} confidence · <code>${first.code}</code>${ranks.length > 0
+        && ` · ${ranks.length === 1 ? 'rank' : 'ranks'} ${ranges(ranks)}`}</span>
+      ${isNumber(first.share_of_step) && html`<span class="share"><${Meter} share=${first.share_of_step} /><${Quantity}
+        value=${first.share_of_step} unit="share" /> <span class="quiet">of the step</span></span>`}</header>
+    <${EvidenceTable} findings=${shown} title=${causeOf(first.code)} />
+    ${group.length > shown.length && html`<p class="more"><button type="button" onClick=${() => setAll(true)}>Show all ${group.length} places</button></p>`}
+    <${Operators} findings=${shown} />
+    <${Gain} finding=${first} />
+    ${advice && html`<${Advice} advice=${advice} />`}
+  </article>`;
+}
+
+function grouped(findings) {
+  const groups = new Map();
+  for (const f of findings) groups.set(f.code, [...(groups.get(f.code) ?? []), f]);
+  return [...groups.values()];
+}
+
+export function FindingsSection({ analysis, advice }) {
+  const remedies = new Map((advice.data?.items ?? []).map((a) => [a.finding, a]));
+  return html`<${Section} id="findings" title="Findings" note="Worst first. Gains are estimates.">
+    ${advice.error && html`<${ProblemBox} error=${advice.error} again=${advice.again} />`}
+    <${Loaded} state=${analysis} what="the findings">${({ findings }) => (findings.length === 0
+      ? html`<${Empty}>No finding. Every check that this capture allows was passed.<//>`
+      : grouped(findings).map((g) => html`<${Finding} key=${g[0].code} group=${g} advice=${remedies.get(g[0].code)} />`))}<//><//>`;
+}
+
+export function NotEvaluated({ state }) {
+  const open = state.data?.not_evaluated ?? [];
+  return html`<${Section} id="open" title="Not evaluated" note=${state.data && `${many(open.length, 'check')} could not be made on this capture.`}>
+    ${open.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Checks not made"><table class="open">
+      <thead><tr><th scope="col">Check</th><th scope="col">What it needs</th></tr></thead>
+      <tbody>${open.map((n) => html`<tr><td>${checkName(n.code)} <code class="quiet">${n.code}</code></td><td>${n.needs}</td></tr>`)}</tbody>
+    </table></div>`}<//>`;
+}

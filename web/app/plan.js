@@ -1,0 +1,112 @@
+// One plan: what to do, what it will cost, what lost and why.
+import { call, get, planPath } from './api.js';
+import { html, useState } from './dom.js';
+import { ExportSection } from './export.js';
+import { isNumber, plain, quantity, when } from './format.js';
+import { FrontierSection } from './frontier.js';
+import { Confirm, Facts, Loading, ProblemBox, Quantity, Section, labelOf, useLoaded } from './parts.js';
+import { problemText } from './plans.js';
+import { Degrees, degreesText } from './strategy.js';
+import { Table } from './table.js';
+
+const Big = ({ name, value, unit, note }) => html`<div class="big"><dt>${name}</dt><dd><${Quantity} value=${value} unit=${unit}
+  missing="not predicted" />${note && html` <span class="quiet">${note}</span>`}</dd></div>`;
+
+// The plan says what a device holds only when the cluster is in the request itself.
+const memoryOf = (problem) => {
+  const device = problem?.cluster?.device;
+  return isNumber(device?.memory_bytes) ? device.memory_bytes : null;
+};
+
+function Headline({ plan: { predicted: p, problem } }) {
+  const memory = memoryOf(problem);
+  return html`<dl class="bigs">
+    <${Big} name="Step time, predicted" value=${p.step_seconds} unit="seconds" />
+    <${Big} name="MFU" value=${p.mfu} unit="share" />
+    ${isNumber(p.hfu) && html`<${Big} name="HFU" value=${p.hfu} unit="share" />`}
+    <${Big} name="Throughput" value=${p.tokens_per_second} unit="" note="tokens/s" />
+    <${Big} name="Memory a device" value=${p.memory_bytes} unit="bytes" note=${memory && `of ${quantity(memory, 'bytes')}`} />
+  </dl>`;
+}
+
+const unitOf = (key, fallback) => (key.endsWith('_bytes') ? 'bytes' : key.endsWith('_seconds') ? 'seconds' : fallback);
+
+// A total split into its parts: a bar, and the same as a list.
+function Split({ title, parts, unit, id }) {
+  const entries = Object.entries(parts ?? {}).filter(([, v]) => isNumber(v) && v > 0);
+  const whole = entries.reduce((sum, [, v]) => sum + v, 0);
+  if (whole <= 0) return null;
+  return html`<div class="split"><h3>${title}</h3><div class="bar" aria-hidden="true">${entries.map(([key, v], i) => html`<span key=${key}
+      class=${`segment tone-${i % 8}`} data-part=${key} style=${{ width: `${(v / whole) * 100}%` }}></span>`)}</div>
+    <ul class="split-list" aria-label=${title} id=${id}>${entries.map(([key, v], i) => html`<li key=${key}><span class=${`swatch tone-${i % 8}`} aria-hidden="true"></span>
+      <span>${labelOf(key)}</span><span class="right"><${Quantity} value=${v} unit=${unitOf(key, unit)} /></span>
+      <span class="right quiet">${quantity(v / whole, 'share')}</span></li>`)}</ul></div>`;
+}
+
+const STAGES = [
+  { id: 'stage', label: 'Stage', value: (s) => s.stage }, { id: 'first', label: 'First layer', unit: '', value: (s) => s.first_layer },
+  { id: 'layers', label: 'Layers', unit: '', value: (s) => s.layers }, { id: 'recompute', label: 'Recompute', value: (s) => String(s.recompute ?? 'none') },
+];
+
+function Solution({ plan: { solution: s, predicted: p } }) {
+  const stages = (s.stages ?? []).map((stage, i) => ({ ...stage, stage: i }));
+  return html`<${Section} id="strategy" title="Strategy"><${Degrees} solution=${s} />
+    ${stages.length > 1 && html`<details><summary>${stages.length} stages</summary><${Table} caption="Stages" columns=${STAGES} rows=${stages} /></details>`}
+    <div class="splits"><${Split} id="time-split" title="Time of a step" parts=${p.breakdown} unit="seconds" />
+      <${Split} id="memory-split" title="Memory of a device" parts=${p.memory} unit="bytes" /></div><//>`;
+}
+
+const ALTERNATIVES = [
+  { id: 'strategy', label: 'Strategy', className: 'name', value: (a) => degreesText(a.solution), cell: (a) => html`<code>${degreesText(a.solution)}</code>` },
+  { id: 'step', label: 'Step', unit: 'seconds', value: (a) => a.predicted?.step_seconds },
+  { id: 'memory', label: 'Memory', unit: 'bytes', value: (a) => a.predicted?.memory_bytes },
+  { id: 'loses', label: 'Loses by', unit: 'share', value: (a) => a.loses_by },
+  { id: 'reason', label: 'Why', className: 'reason', value: (a) => a.reason },
+];
+
+const example = (e) => (typeof e === 'string' ? e : e && typeof e === 'object' ? degreesText(e) || JSON.stringify(e) : null);
+const REJECTED = [
+  { id: 'reason', label: 'Reason', className: 'reason', value: (r) => r.reason },
+  { id: 'count', label: 'Candidates', unit: '', value: (r) => r.count },
+  { id: 'example', label: 'For example', className: 'reason', value: (r) => example(r.example) },
+];
+
+function Quality({ quality: q }) {
+  if (!q) return null;
+  const how = q.optimal === true ? 'Proven best for the stated model of cost.' : q.optimal === false ? 'Not proven best.' : '';
+  return html`<p>${how} ${isNumber(q.candidates) && `${plain(q.candidates)} candidates weighed`}${isNumber(q.search_seconds)
+    && html` in <${Quantity} value=${q.search_seconds} unit="seconds" />`}.${isNumber(q.gap) && html` Gap to the lower bound <${Quantity} value=${q.gap} unit="share" />.`}${isNumber(q.model_error)
+    && html` Expected error of the prediction <${Quantity} value=${q.model_error} unit="share" />.`}</p>`;
+}
+
+function Losers({ plan }) {
+  const { alternatives = [], rejected = [] } = plan;
+  return html`<${Section} id="alternatives" title="Why not another" note="The runners-up, and what was ruled out.">
+    <${Quality} quality=${plan.quality} />
+    ${alternatives.length > 0 && html`<${Table} caption="Alternatives" columns=${ALTERNATIVES} rows=${alternatives} />`}
+    ${rejected.length > 0 && html`<h3>Ruled out</h3><${Table} caption="Ruled out" columns=${REJECTED} rows=${rejected} sort=${{ id: 'count', down: true }} />`}<//>`;
+}
+
+// Kinds that have no view of their own yet: what the service said, readable.
+function Other({ plan }) {
+  return html`<${Section} id="result" title="Result"><${Facts} of=${plan.predicted} /><details open><summary>Solution</summary><pre
+    tabindex="0">${JSON.stringify(plan.solution, null, 2)}</pre></details><//>`;
+}
+
+export function Plan({ id }) {
+  const state = useLoaded((signal) => get(planPath(id), { signal }), [id]);
+  const [failed, setFailed] = useState(null);
+  if (state.error) return html`<h1 tabindex="-1">Plan</h1><${ProblemBox} error=${state.error} again=${state.again} />`;
+  if (!state.data) return html`<h1 tabindex="-1">Plan</h1><${Loading} what="the plan" />`;
+  const plan = state.data;
+  const remove = () => call('DELETE', planPath(id)).then(() => (location.hash = '#/plans'), setFailed);
+  const whole = plan.kind === 'strategy' && plan.solution && plan.predicted;
+  return html`<header class="view-head"><h1 tabindex="-1" class="name">${problemText(plan.problem) || `Plan: ${plan.kind}`}</h1>
+      <span class="state">${plan.kind}</span><${Confirm} label="Delete" question="Delete this plan for good?" action=${remove} /></header>
+    ${failed && html`<${ProblemBox} error=${failed} />`}
+    <p class="quiet">${plan.method && `Method: ${plan.method}. `}Made ${when(plan.created_at)}. Times and sizes are predictions.</p>
+    ${plan.warnings?.length > 0 && html`<ul class="warnings-list">${plan.warnings.map((w) => html`<li>${typeof w === 'string' ? w : w.detail ?? JSON.stringify(w)}</li>`)}</ul>`}
+    ${whole ? html`<${Headline} plan=${plan} /><${Solution} plan=${plan} /><${FrontierSection} plan=${plan} /><${Losers} plan=${plan} />
+      <${ExportSection} id=${plan.id} />` : html`<${Other} plan=${plan} />`}
+    <details class="panel"><summary>The problem as it was asked</summary><pre tabindex="0">${JSON.stringify(plan.problem, null, 2)}</pre></details>`;
+}

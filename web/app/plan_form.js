@@ -1,0 +1,126 @@
+// The form of a plan request: model, cluster, batch, constraints.
+import { call, get } from './api.js';
+import { html, useState } from './dom.js';
+import { Loaded, ProblemBox, useLoaded } from './parts.js';
+import { constraintFields, enumOf } from './schema.js';
+
+const OWN = ' own'; // no name starts with a space
+const NOT_INLINE = ['name', 'preset', 'source', 'sources', 'id', 'created_at', 'updated_at'];
+
+const inline = (document) => JSON.stringify(
+  Object.fromEntries(Object.entries(document ?? {}).filter(([key]) => !NOT_INLINE.includes(key))), null, 2);
+
+const SAMPLE = {
+  model: { layers: 32, hidden: 4096, heads: 32, ffn_hidden: 11008, gated_ffn: true, vocab: 32000, seq_len: 4096 },
+  cluster: { nodes: 4, devices_per_node: 8, device: 'a100-80g', links: [
+    { scope: 'node', bytes_per_second: 3e11 }, { scope: 'cluster', bytes_per_second: 2.5e10 }] },
+};
+
+// A name from the list, or the document itself.
+function Named({ id, label, items, value, set }) {
+  const choose = (e) => set({ ...value, name: e.target.value });
+  const edit = () => set({ name: OWN, text: inline(items.find((i) => i.name === value.name) ?? SAMPLE[id]) });
+  const group = (preset) => items.filter((i) => Boolean(i.preset) === preset);
+  return html`<div class="field"><label for=${id}>${label}</label>
+    <span class="pair"><select id=${id} value=${value.name} onChange=${choose}>
+      ${group(true).length > 0 && html`<optgroup label="Presets">${group(true).map((i) => html`<option value=${i.name}>${i.name}</option>`)}</optgroup>`}
+      ${group(false).length > 0 && html`<optgroup label="Stored here">${group(false).map((i) => html`<option value=${i.name}>${i.name}</option>`)}</optgroup>`}
+      <option value=${OWN}>own, as JSON</option></select>
+    ${value.name !== OWN && html`<button type="button" onClick=${edit}>Edit as JSON</button>`}</span>
+    ${value.name === OWN && html`<textarea aria-label=${`${label} as JSON`} rows="9" spellcheck="false" value=${value.text}
+      onInput=${(e) => set({ ...value, text: e.target.value })}></textarea>`}</div>`;
+}
+
+class FieldError extends Error {}
+
+function parse(text, label) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new FieldError(`${label}: this is not JSON. ${error.message}`);
+  }
+}
+const named = (value, label) => (value.name === OWN ? parse(value.text, label) : value.name);
+
+function whole(text, label) {
+  const n = Number(text);
+  if (!Number.isInteger(n) || n < 1) throw new FieldError(`${label}: a whole number from 1 up is needed.`);
+  return n;
+}
+
+// What is left empty is not sent: the service has its own defaults.
+export function requestOf(form, fields) {
+  const request = { kind: 'strategy', model: named(form.model, 'Model'), cluster: named(form.cluster, 'Cluster'),
+    batch: { global_sequences: whole(form.sequences, 'Sequences a step') } };
+  if (form.micro) request.batch.micro = whole(form.micro, 'Micro-batch');
+  if (form.objective) request.objective = form.objective;
+  const constraints = form.more.trim() ? parse(form.more, 'More constraints') : {};
+  for (const field of fields) {
+    const value = form.constraints[field.name];
+    if (value !== undefined && value !== '') constraints[field.name] = field.read(value);
+  }
+  if (Object.keys(constraints).length > 0) request.constraints = constraints;
+  return request;
+}
+
+function Constraint({ field, value, set }) {
+  const id = `constraint-${field.name}`;
+  return html`<div class="field"><label for=${id} title=${field.title}>${field.label}</label>
+    ${field.options
+      ? html`<select id=${id} value=${value} onChange=${(e) => set(e.target.value)}><option value="">any</option>${field.options.map((o) => html`<option value=${String(o)}>${String(o)}</option>`)}</select>`
+      : html`<input id=${id} type="number" min=${field.minimum} step=${field.whole ? 1 : 'any'} value=${value} placeholder="any" onInput=${(e) => set(e.target.value)} />`}</div>`;
+}
+
+function Form({ models, clusters, schema }) {
+  const [form, setForm] = useState({
+    model: { name: models[0]?.name ?? OWN, text: inline(SAMPLE.model) }, cluster: { name: clusters[0]?.name ?? OWN, text: inline(SAMPLE.cluster) },
+    sequences: '1024', micro: '', objective: '', constraints: {}, more: '' });
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState(null);
+  const set = (change) => setForm((old) => ({ ...old, ...change }));
+  const fields = constraintFields(schema);
+  const objectives = enumOf(schema, 'objective');
+  const submit = async (event) => {
+    event.preventDefault();
+    setError(null);
+    setBusy(true);
+    try {
+      const plan = await call('POST', '/v1/plans', { json: requestOf(form, fields), headers: { Prefer: 'wait=25' } });
+      location.hash = `#/plans/${encodeURIComponent(plan.id)}`;
+    } catch (problem) {
+      setError(problem instanceof FieldError ? { document: { title: 'Please check the form', detail: problem.message } } : problem);
+      setBusy(false);
+    }
+  };
+  return html`<form class="panel plan-form" onSubmit=${submit}>
+    <${Named} id="model" label="Model" items=${models} value=${form.model} set=${(model) => set({ model })} />
+    <${Named} id="cluster" label="Cluster" items=${clusters} value=${form.cluster} set=${(cluster) => set({ cluster })} />
+    <div class="field"><label for="sequences">Sequences a step</label><input id="sequences" type="number" min="1" step="1" required value=${form.sequences}
+      onInput=${(e) => set({ sequences: e.target.value })} /></div>
+    <div class="field"><label for="micro">Micro-batch (sequences)</label><input id="micro" type="number" min="1" step="1" value=${form.micro} placeholder="any"
+      onInput=${(e) => set({ micro: e.target.value })} /></div>
+    ${objectives.length > 0 && html`<div class="field"><label for="objective">Objective</label><select id="objective" value=${form.objective}
+      onChange=${(e) => set({ objective: e.target.value })}><option value="">default</option>${objectives.map((o) => html`<option value=${o}>${o}</option>`)}</select></div>`}
+    <details class="wide"><summary>Constraints</summary><div class="constraints">
+      ${fields.map((f) => html`<${Constraint} key=${f.name} field=${f} value=${form.constraints[f.name] ?? ''}
+        set=${(v) => set({ constraints: { ...form.constraints, [f.name]: v } })} />`)}
+      <div class="field wide"><label for="more">More constraints, as JSON</label><textarea id="more" rows="3" spellcheck="false" value=${form.more}
+        placeholder=${'{ }'} onInput=${(e) => set({ more: e.target.value })}></textarea></div></div></details>
+    <p class="wide"><button type="submit" class="primary" disabled=${busy}>${busy ? 'Searching…' : 'Find the best plan'}</button></p>
+    ${error && html`<div class="wide"><${ProblemBox} error=${error} title=${error.code === 'infeasible' ? 'No plan fits' : undefined} /></div>`}
+  </form>`;
+}
+
+async function everything(signal) {
+  const [models, clusters, kinds] = await Promise.all([
+    get('/v1/models?limit=200', { signal }), get('/v1/clusters?limit=200', { signal }), get('/v1/plan-kinds', { signal })]);
+  const kind = kinds.items.find((k) => k.kind === 'strategy');
+  return { models: models.items, clusters: clusters.items, schema: kind?.schema ?? {} };
+}
+
+export function PlanForm() {
+  const state = useLoaded(everything, []);
+  return html`<header class="view-head"><h1 tabindex="-1">New plan</h1><a href="#/plans">Recent plans</a></header>
+    <p class="quiet">How to split the model over the cluster so that a step is shortest and fits in memory.</p>
+    <${Loaded} state=${state} what="models and clusters">${(data) => html`<${Form} ...${data} />`}<//>`;
+}

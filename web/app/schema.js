@@ -1,0 +1,35 @@
+// Fields of a form from the JSON Schema that the service gives for a kind of plan.
+import { sentence, words } from './format.js';
+
+// "#/$defs/x" inside the same document; anything else stays as it is.
+function resolved(schema, node, depth = 0) {
+  if (!node?.$ref?.startsWith('#/') || depth > 8) return node ?? {};
+  const target = node.$ref.slice(2).split('/').reduce((at, key) => at?.[key], schema);
+  return resolved(schema, target, depth + 1);
+}
+
+const property = (schema, name) => resolved(schema, resolved(schema, schema)?.properties?.[name]);
+const typeOf = (node) => (Array.isArray(node.type) ? node.type.find((t) => t !== 'null') : node.type);
+
+export function enumOf(schema, name) {
+  const values = property(schema, name)?.enum;
+  return Array.isArray(values) ? values.filter((v) => typeof v === 'string') : [];
+}
+
+function fieldOf(name, node) {
+  const field = { name, label: sentence(words(name)), title: node.description };
+  const type = typeOf(node);
+  if (Array.isArray(node.enum)) {
+    const values = node.enum.filter((v) => v !== null);
+    return { ...field, options: values, read: (text) => values.find((v) => String(v) === text) };
+  }
+  if (type === 'boolean') return { ...field, options: [true, false], read: (text) => text === 'true' };
+  if (type === 'integer' || type === 'number')
+    return { ...field, whole: type === 'integer', minimum: node.minimum, read: Number };
+  return null; // lists and objects go through the JSON field
+}
+
+export function constraintFields(schema) {
+  const properties = property(schema, 'constraints')?.properties ?? {};
+  return Object.entries(properties).map(([name, node]) => fieldOf(name, resolved(schema, node))).filter(Boolean);
+}
