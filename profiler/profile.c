@@ -58,6 +58,14 @@ void warnings_add(struct warnings *w, const char *code, const char *file, int64_
 	va_end(ap);
 }
 
+void warnings_repeat(struct warnings *w, const char *code, const char *file, uint64_t more)
+{
+	struct warning *x = find(w, code, file ? file : "");
+
+	if (x)
+		x->count += more;
+}
+
 void capture_free(struct capture *c)
 {
 	for (size_t i = 0; i < c->communication_count; i++) {

@@ -143,6 +143,8 @@ const char *capture_format_name(enum capture_format f);
 /* Adds a warning; text is printf-like. Never fails: past the bound only `dropped` grows. */
 void warnings_add(struct warnings *w, const char *code, const char *file, int64_t line, int64_t offset,
                   const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* Raises the count of a warning that is there already by `more`. */
+void warnings_repeat(struct warnings *w, const char *code, const char *file, uint64_t more);
 /* Frees everything the profile owns, and sets it to zero. */
 void profile_free(struct profile *p);
 /* Frees what a capture owns. */

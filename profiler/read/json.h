@@ -16,7 +16,8 @@ enum jpull_token {
 	JPULL_ARRAY, /* [ */
 	JPULL_ARRAY_END,
 	JPULL_KEY,    /* text = the key, unescaped */
-	JPULL_STRING, /* text = the value, unescaped, as bytes: invalid UTF-8 is passed through */
+	JPULL_STRING, /* text = the value, unescaped, as bytes: invalid UTF-8 is passed through, a lone
+	                 surrogate becomes U+FFFD, an unknown escape stays as it is written */
 	JPULL_NUMBER, /* text = the literal as it stands */
 	JPULL_TRUE,
 	JPULL_FALSE,
@@ -44,6 +45,9 @@ struct jpull_flaws {
 	struct jpull_flaw control_char;  /* raw control byte inside a string */
 	struct jpull_flaw trailing_comma;
 	struct jpull_flaw long_string;
+	struct jpull_flaw bad_utf8;    /* a string or key with bytes that are no UTF-8 */
+	struct jpull_flaw bad_escape;  /* a backslash before a letter that JSON does not know */
+	struct jpull_flaw big_integer; /* does not fit into 64 bits, signed: the text is still exact */
 };
 
 struct jpull;
@@ -57,10 +61,18 @@ void jpull_free(struct jpull **j);
 int jpull_next(struct jpull *j, struct jpull_value *out, struct sb_error *err);
 /* Skips the rest of the value whose first token is `v` (nothing to do for scalars; a key is not a value). */
 int jpull_skip(struct jpull *j, const struct jpull_value *v, struct sb_error *err);
-/* After SB_EFORMAT "bad_json" inside an element of an array at nesting depth `depth`: drops bytes up to where
- * the next object of that array seems to begin, so that parsing can go on there. SB_EFORMAT "truncated" when
- * there is none. */
+/* After SB_EFORMAT "bad_json" inside an element of an array at nesting depth `depth` (1 = a bare array):
+ * drops bytes up to where the next object of that array seems to begin (its first key is one of Chrome's
+ * event keys) or the array seems to end, so that parsing can go on there. SB_EFORMAT "truncated" when there
+ * is neither. May be called again when parsing went on at the wrong place. */
 int jpull_recover(struct jpull *j, int depth, struct sb_error *err);
+/* After SB_EFORMAT "bad_json" inside a member of the top-level object: drops bytes up to where the member
+ * with this key (plain ASCII) seems to stand; the next token is the first one of its value. SB_EFORMAT
+ * "truncated" when there is none. */
+int jpull_recover_member(struct jpull *j, const char *key, struct sb_error *err);
+/* Reads the value after a key, or the next element, and drops it: as jpull_next() and jpull_skip(), but its
+ * texts are not kept. */
+int jpull_drop(struct jpull *j, struct sb_error *err);
 /* How deep the parser stands: 0 at the top level. */
 int jpull_depth(const struct jpull *j);
 int64_t jpull_offset(const struct jpull *j);
