@@ -1,0 +1,153 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/communication_parts.h"
+#include "profiler/kernel_name.h"
+
+/* A collective on the timeline, on its way to the row of its step, name and group. */
+struct collective {
+	int64_t step, dur, bytes, count;
+	uint32_t name, group;
+	size_t at;
+};
+
+static int by_row(const void *a, const void *b)
+{
+	const struct collective *x = a, *y = b;
+	int64_t left[] = {null_last(x->step), x->name, x->group, (int64_t)x->at};
+	int64_t right[] = {null_last(y->step), y->name, y->group, (int64_t)y->at};
+
+	for (size_t i = 0; i < 4; i++)
+		if (left[i] != right[i])
+			return left[i] < right[i] ? -1 : 1;
+	return 0;
+}
+
+/* By first appearance inside a step: the order of the source. */
+static int by_appearance(const void *a, const void *b)
+{
+	const struct collective *x = a, *y = b;
+	int64_t left[] = {null_last(x->step), (int64_t)x->at}, right[] = {null_last(y->step), (int64_t)y->at};
+
+	for (size_t i = 0; i < 2; i++)
+		if (left[i] != right[i])
+			return left[i] < right[i] ? -1 : 1;
+	return 0;
+}
+
+/* The collective's own name where the source gives one, else the type of its kernel. */
+static int name_of(struct communication_parts *parts, const struct capture *c, size_t event,
+                   const struct event_detail *d, uint32_t *out)
+{
+	char type[1024];
+	size_t len;
+	const char *text;
+
+	if (d && d->type)
+		return communication_text(parts, c, d->type, out);
+	text = trace_text(&c->trace, c->trace.name[event], &len);
+	len = kernel_type(text, len, type, sizeof(type));
+	return sb_strings_add(parts->report.strings, type, len, out);
+}
+
+static int64_t step_of(const struct capture *c, const struct launches *launches,
+                       const struct step_windows *windows, size_t event)
+{
+	/* an Ascend operator stands in the step it starts in, a GPU kernel in the one that launched it */
+	int64_t start = c->format == FORMAT_ASCEND_TEXT ? c->trace.start_ns[event]
+	                                                : launches_start(launches, c->trace.link[event]);
+	uint32_t step = start == SB_NULL ? NO_STEP : step_windows_at(windows, start);
+
+	return step == NO_STEP ? SB_NULL : c->steps[step].number;
+}
+
+static int collect(struct communication_parts *parts, const struct capture *c, struct collective *items,
+                   size_t *out_count)
+{
+	LAUNCHES_AUTO launches = {0};
+	STEP_WINDOWS_AUTO windows = {0};
+	size_t n = 0;
+	int rc = launches_build(&c->trace, &launches);
+
+	if (rc == SB_OK)
+		rc = step_windows_build(c, &windows);
+	for (size_t i = 0; i < c->trace.count && rc == SB_OK; i++) {
+		const struct event_detail *d;
+
+		if (c->trace.kind[i] != EVENT_COMMUNICATION)
+			continue;
+		d = trace_detail(&c->trace, (uint32_t)i);
+		items[n] = (struct collective){.step = step_of(c, &launches, &windows, i),
+		                               .dur = c->trace.dur_ns[i],
+		                               .count = 1,
+		                               .bytes = d && d->bytes >= 0 ? d->bytes : SB_NULL,
+		                               .at = i};
+		rc = name_of(parts, c, i, d, &items[n].name);
+		if (rc == SB_OK)
+			rc = communication_text(parts, c, d ? d->group : 0, &items[n].group);
+		n++;
+	}
+	*out_count = n;
+	return rc;
+}
+
+static int add_rows(struct communication_parts *parts, const struct capture *c, struct collective *items,
+                    size_t n)
+{
+	size_t merged = 0;
+
+	qsort(items, n, sizeof(*items), by_row);
+	for (size_t i = 0; i < n; i++) {
+		struct collective *to = merged > 0 ? &items[merged - 1] : NULL;
+
+		if (to && to->step == items[i].step && to->name == items[i].name &&
+		    to->group == items[i].group) {
+			to->dur = sb_add_sat(to->dur, items[i].dur);
+			/* one unknown size makes the sum unknown */
+			to->bytes = to->bytes == SB_NULL || items[i].bytes == SB_NULL
+			                ? SB_NULL
+			                : sb_add_sat(to->bytes, items[i].bytes);
+			to->count++;
+		} else {
+			items[merged++] = items[i];
+		}
+	}
+	qsort(items, merged, sizeof(*items), by_appearance);
+	for (size_t i = 0; i < merged; i++) {
+		struct communication_row row = {.rank = c->rank,
+		                                .step = items[i].step,
+		                                .name = items[i].name,
+		                                .group = items[i].group,
+		                                .count = items[i].count,
+		                                .elapse_us = (double)items[i].dur / 1000,
+		                                .transit_us = NAN,
+		                                .wait_us = NAN,
+		                                .bytes = items[i].bytes};
+		int rc = communication_add_row(parts, &row);
+
+		if (rc != SB_OK)
+			return rc;
+	}
+	return SB_OK;
+}
+
+int communication_trace_rows(struct communication_parts *parts, const struct capture *c)
+{
+	struct collective *items;
+	size_t n = 0;
+	int rc = SB_ENOMEM;
+
+	for (size_t i = 0; i < c->trace.count; i++)
+		n += c->trace.kind[i] == EVENT_COMMUNICATION;
+	if (n == 0)
+		return SB_OK;
+	items = calloc(n, sizeof(*items));
+	if (items) {
+		rc = collect(parts, c, items, &n);
+		if (rc == SB_OK)
+			rc = add_rows(parts, c, items, n);
+	}
+	free(items);
+	return rc;
+}
