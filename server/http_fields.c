@@ -1,0 +1,86 @@
+#include "server/http_request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* The value of a parameter ("; name=value" or "; name=\"quoted\"") into out; false when it is not there. */
+static bool parameter(const char *value, const char *name, char *out, size_t out_size)
+{
+	size_t name_len = strlen(name), n = 0;
+	const char *at = value + strcspn(value, ";");
+
+	while (*at == ';') {
+		bool wanted, quoted;
+
+		at += 1 + strspn(at + 1, " \t");
+		wanted = strncasecmp(at, name, name_len) == 0 && at[name_len] == '=';
+		at += strcspn(at, "=;");
+		if (*at != '=')
+			continue;
+		quoted = *++at == '"';
+		at += quoted;
+		for (; *at && (quoted ? *at != '"' : !strchr("; \t", *at)); at++) {
+			if (quoted && *at == '\\' && at[1])
+				at++;
+			if (wanted && n + 1 < out_size)
+				out[n++] = *at;
+		}
+		if (wanted) {
+			out[n] = '\0';
+			return true;
+		}
+		at += strcspn(at, ";");
+	}
+	return false;
+}
+
+bool disposition_filename(const char *value, char *out, size_t out_size)
+{
+	return parameter(value, "filename", out, out_size) && out[0];
+}
+
+bool multipart_boundary(const char *content_type, char *out, size_t out_size)
+{
+	char text[80];
+	size_t len = strcspn(content_type, "; \t");
+
+	if (len != strlen("multipart/form-data") ||
+	    strncasecmp(content_type, "multipart/form-data", len) != 0 ||
+	    !parameter(content_type, "boundary", text, sizeof(text)))
+		return false;
+	len = strlen(text);
+	if (len < 1 || len > 70 || len >= out_size)
+		return false;
+	memcpy(out, text, len + 1);
+	return true;
+}
+
+bool request_id_valid(const char *text)
+{
+	size_t n = strspn(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-");
+
+	return n >= 1 && n <= 64 && text[n] == '\0';
+}
+
+bool accepts_gzip(const char *value)
+{
+	for (const char *at = value; *at;) {
+		size_t len, name;
+		char q[16];
+
+		at += strspn(at, " \t");
+		len = strcspn(at, ",");
+		name = strcspn(at, ",; \t");
+		if (name == 4 && strncasecmp(at, "gzip", 4) == 0) {
+			char item[64];
+
+			snprintf(item, sizeof(item), "%.*s", (int)(len < 63 ? len : 63), at);
+			/* q=0, q=0.0 … forbid it (RFC 9110, section 12.4.2) */
+			return !parameter(item, "q", q, sizeof(q)) || strpbrk(q, "123456789");
+		}
+		at += len + (at[len] == ',');
+	}
+	return false;
+}
