@@ -48,7 +48,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *s)
 	const struct log *log = s->config.log;
 	/* the logger first: it reports what is wrong with the options after it */
 	struct MHD_OptionItem options[] = {
-	    {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)library_log, (void *)(uintptr_t)log},
+	    {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)library_log, without_const(log)},
 	    {MHD_OPTION_LISTEN_SOCKET, s->config.listen_fd, NULL},
 	    {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
 	    {MHD_OPTION_CONNECTION_LIMIT, l->connections, NULL},
@@ -59,7 +59,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *s)
 	    {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)peer_event, s},
 	    {MHD_OPTION_END, 0, NULL}};
 
-	MHD_set_panic_func(library_panic, (void *)(uintptr_t)log);
+	MHD_set_panic_func(library_panic, without_const(log));
 	return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
 	                        0, NULL, NULL, call_handle, s, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }

@@ -11,6 +11,17 @@
 
 enum { HEADERS_MAX = 100, MULTIPART_BUFFER = 65536 };
 
+/* The library takes plain pointers to what it only reads or hands back. */
+static inline void *without_const(const void *p)
+{
+	union {
+		const void *in;
+		void *out;
+	} both = {.in = p};
+
+	return both.out;
+}
+
 /* A connection, as the watchdog sees it. */
 struct peer {
 	struct peer *next, *prev; /* under http_server.peers_lock, as is fd */

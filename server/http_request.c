@@ -251,7 +251,7 @@ struct refusal target_parse(const char *raw, struct target *out)
 	if (len > TARGET_MAX)
 		return (struct refusal){414, "target_too_long", "The request target is too long."};
 	/* every query member adds two ends of text at most, and "/" may be added */
-	t.path = malloc(len + 2 * QUERY_MAX + 8);
+	t.path = malloc(len + (size_t)2 * QUERY_MAX + 8);
 	t.query = calloc(QUERY_MAX + 1, sizeof(*t.query));
 	r = t.path && t.query ? parse_into(raw, &t)
 	                      : (struct refusal){503, "out_of_memory", "The service is out of memory."};

@@ -85,7 +85,8 @@ void respond_prepare(struct call *c)
 	etag = res_header(res, "ETag");
 	if (etag && etag[0] == '"' && strlen(etag) + 2 < sizeof(res->headers[0].value)) {
 		memmove(etag + 2, etag, strlen(etag) + 1);
-		memcpy(etag, "W/", 2);
+		etag[0] = 'W';
+		etag[1] = '/';
 	}
 }
 
@@ -117,9 +118,8 @@ static struct MHD_Response *make_response(struct api_res *res)
 	struct MHD_Response *r;
 
 	if (!res->body)
-		/* the library takes a const text as a plain pointer, and only reads it */
 		return MHD_create_response_from_buffer(res->static_body ? res->body_len : 0,
-		                                       (void *)(uintptr_t)res->static_body,
+		                                       without_const(res->static_body),
 		                                       MHD_RESPMEM_PERSISTENT);
 	r = MHD_create_response_from_buffer(res->body_len, res->body, MHD_RESPMEM_MUST_FREE);
 	if (r)

@@ -59,7 +59,7 @@ static void *watchdog_thread(void *arg)
 	clock_gettime(CLOCK_MONOTONIC, &at);
 	pthread_mutex_lock(&s->stop_lock);
 	while (!s->stop_watchdog) {
-		at.tv_nsec += TICK_MS * 1000000;
+		at.tv_nsec += TICK_MS * INT64_C(1000000);
 		if (at.tv_nsec >= CLOCK_SECOND_NS) {
 			at.tv_nsec -= CLOCK_SECOND_NS;
 			at.tv_sec++;

@@ -81,7 +81,7 @@ int log_format(struct sb_buf *out, int64_t now_us, enum log_level level, const c
 void log_write(const struct log *l, enum log_level level, const char *msg, const struct log_field *fields,
                size_t count)
 {
-	SB_BUF_AUTO line;
+	SB_BUF_AUTO line = {0};
 
 	if (level < l->least)
 		return;

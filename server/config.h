@@ -1,0 +1,25 @@
+#ifndef SB_SERVER_CONFIG_H
+#define SB_SERVER_CONFIG_H
+#include <stdbool.h>
+
+#include "server/http_mhd.h"
+#include "server/log.h"
+
+/* What `signalbox serve` was told. */
+struct config {
+	char host[256]; /* without brackets */
+	char port[8];
+	const char *data;
+	bool allow_remote;
+	struct api_limits limits;
+	struct http_limits http;
+	struct job_queue_config jobs;
+	enum log_level log_level;
+};
+
+/* Reads the arguments; argv[0] is passed over, argv may be reordered. SB_EINVAL with a sentence for the user.
+ * *out borrows from argv. */
+int config_parse(int argc, char **argv, struct config *out, struct sb_error *err);
+/* Splits "HOST:PORT", "[V6]:PORT" or ":PORT" (any address). SB_EINVAL. */
+int config_listen(const char *text, struct config *out, struct sb_error *err);
+#endif

@@ -1,0 +1,133 @@
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/client.h"
+#include "server/commands.h"
+#include "server/paths.h"
+#include "server/progress.h"
+#include "server/push_report.h"
+
+static int usage(void)
+{
+	fputs("usage: signalbox push --server URL PATH... [--name NAME] [--wait]\n", stderr);
+	return 2;
+}
+
+static int fail(const struct sb_error *err, int status)
+{
+	fprintf(stderr, "signalbox: %s\n", err->text[0] ? err->text : sb_strerror(err->code));
+	return status;
+}
+
+static int show(void *bar, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
+{
+	(void)down_total;
+	(void)down;
+	progress_show(bar, up, up_total);
+	return 0;
+}
+
+/* Every file under its relative path; libcurl streams them from the disk. */
+static int add_files(curl_mime *form, const struct path_list *files)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		curl_mimepart *part = curl_mime_addpart(form);
+
+		if (!part || curl_mime_name(part, "file") != CURLE_OK ||
+		    curl_mime_filedata(part, files->files[i].disk_path) != CURLE_OK ||
+		    curl_mime_filename(part, files->files[i].label) != CURLE_OK)
+			return SB_ENOMEM;
+	}
+	return SB_OK;
+}
+
+static int upload_path(struct client *c, const char *name, char *out, size_t size)
+{
+	char *escaped = name ? curl_easy_escape(c->curl, name, 0) : NULL;
+	int n = escaped ? snprintf(out, size, "/v1/profiles?name=%s", escaped)
+	                : snprintf(out, size, "/v1/profiles");
+
+	curl_free(escaped);
+	return n < (int)size ? SB_OK : SB_EINVAL;
+}
+
+static int send_files(struct client *c, const struct path_list *files, const char *name,
+                      struct client_answer *out, struct sb_error *err)
+{
+	struct progress_bar bar;
+	curl_mime *form = curl_mime_init(c->curl);
+	char path[1200];
+	int rc = form ? add_files(form, files) : SB_ENOMEM;
+
+	if (rc == SB_OK)
+		rc = upload_path(c, name, path, sizeof(path));
+	if (rc != SB_OK) {
+		curl_mime_free(form);
+		return sb_fail(err, rc, "push_failed", "the upload cannot be made: %s", sb_strerror(rc));
+	}
+	curl_easy_setopt(c->curl, CURLOPT_MIMEPOST, form);
+	curl_easy_setopt(c->curl, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(c->curl, CURLOPT_XFERINFOFUNCTION, show);
+	curl_easy_setopt(c->curl, CURLOPT_XFERINFODATA, &bar);
+	progress_start(&bar, "sending");
+	rc = client_run(c, path, 0, out, err);
+	progress_end(&bar);
+	curl_mime_free(form);
+	return rc;
+}
+
+static int push(const char *server, const struct path_list *files, const char *name, bool wait)
+{
+	CLIENT_AUTO client = {0};
+	CLIENT_ANSWER_AUTO answer = {0};
+	struct sb_error err = {0};
+	char id[64];
+	int rc = client_open(server, &client, &err);
+
+	if (rc != SB_OK)
+		return fail(&err, rc == SB_EINVAL ? 2 : 1);
+	rc = send_files(&client, files, name, &answer, &err);
+	if (rc == SB_OK)
+		rc = push_accepted(&answer, id, sizeof(id), &err);
+	if (rc != SB_OK)
+		return fail(&err, 1);
+	printf("profile %s\n", id);
+	fflush(stdout);
+	if (!wait)
+		return 0;
+	rc = push_wait(&client, id, &err);
+	if (rc == SB_OK)
+		rc = push_print(&client, id, stdout, &err);
+	return rc == SB_OK ? 0 : fail(&err, 1);
+}
+
+int push_command(int argc, char **argv)
+{
+	static const struct option options[] = {{"server", required_argument, NULL, 's'},
+	                                        {"name", required_argument, NULL, 'n'},
+	                                        {"wait", no_argument, NULL, 'w'},
+	                                        {NULL, 0, NULL, 0}};
+	PATHS_AUTO files = {0};
+	struct sb_error err = {.offset = -1};
+	const char *server = NULL, *name = NULL;
+	bool wait = false;
+	int c;
+
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 's': server = optarg; break;
+		case 'n': name = optarg; break;
+		case 'w': wait = true; break;
+		default: return usage();
+		}
+	}
+	if (!server || optind >= argc)
+		return usage();
+	if (paths_collect(argv + optind, (size_t)(argc - optind), &files, &err) != SB_OK)
+		return fail(&err, 1);
+	return push(server, &files, name, wait);
+}
