@@ -24,8 +24,9 @@ struct api_req {
 	size_t header_count;
 	const char *body; /* whole body of a JSON request (at most limits.request_bytes), or NULL */
 	size_t body_len;
-	struct upload **upload; /* a received upload, for the upload route; the handler consumes it */
-	bool waited;            /* second call, after the wait that the first answer asked for */
+	struct upload **upload;        /* a received upload, for the upload route; the handler consumes it */
+	bool waited;                   /* second call, after the wait that the first answer asked for */
+	char waited_job[STORE_ID_MAX]; /* then: the wait_job of the first answer */
 	char request_id[72];
 };
 
@@ -38,7 +39,7 @@ struct api_res {
 	const char *content_type; /* static text */
 	struct {
 		const char *name; /* static text */
-		char value[256];
+		char value[512];
 	} headers[API_HEADERS_MAX];
 	size_t header_count;
 	/* Asks the server to call again, with req->waited set, when this job has ended or wait_seconds have
