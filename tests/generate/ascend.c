@@ -1,0 +1,156 @@
+#include "tests/generate/ascend.h"
+#include "tests/generate/out.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+struct out *ascend_open(const struct ascend_rank *r, const char *name, bool top)
+{
+	char path[4096];
+	int n =
+	    snprintf(path, sizeof(path), "%s/%s%s", r->directory, top ? "" : "ASCEND_PROFILER_OUTPUT/", name);
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		out_die("a path is too long");
+	return out_open(path, false);
+}
+
+void ascend_write_info(const struct ascend_options *o, const struct ascend_rank *r)
+{
+	char name[48];
+	struct out *out;
+
+	snprintf(name, sizeof(name), "profiler_info_%lld.json", (long long)r->rank);
+	out = ascend_open(r, name, true);
+	out_fmt(
+	    out,
+	    "{\n    \"config\": {\n        \"common_config\": {\n            \"activities\": "
+	    "[\"ProfilerActivity.CPU\", \"ProfilerActivity.NPU\"],\n            \"schedule\": {\"wait\": 0, "
+	    "\"active\": "
+	    "%lld, \"warmup\": 1, \"repeat\": 1, \"skip_first\": %d},\n            \"record_shapes\": true, "
+	    "\"profile_memory\": false, \"with_stack\": true, \"with_flops\": false, \"with_modules\": "
+	    "false\n        "
+	    "},\n        \"experimental_config\": {\n            \"_profiler_level\": \"Level%d\", "
+	    "\"_aic_metrics\": "
+	    "\"%s\", \"_l2_cache\": false,\n            \"_export_type\": \"text\", "
+	    "\"_gc_detect_threshold\": null\n    "
+	    "    }\n    },\n    \"rank_id\": %lld\n}",
+	    (long long)o->steps, ASCEND_FIRST_STEP, o->level,
+	    o->level > 0 ? "ACL_AICORE_PIPE_UTILIZATION" : "ACL_AICORE_NONE", (long long)r->rank);
+	out_close(&out);
+	out = ascend_open(r, "profiler_metadata.json", true);
+	out_fmt(out,
+	        "{\n    \"ENV_VARIABLES\": {\"ASCEND_GLOBAL_LOG_LEVEL\": \"\", \"HCCL_RDMA_TC\": \"\", "
+	        "\"HCCL_RDMA_SL\": "
+	        "\"\", \"ACLNN_CACHE_LIMIT\": \"\", \"ASCEND_LAUNCH_BLOCKING\": \"\"},\n    "
+	        "\"parallel_group_info\": "
+	        "{\"%s\": {\"group_name\": \"dp\", \"group_rank\": %lld, \"global_ranks\": [",
+	        ascend_group_name(o, r), (long long)(r->rank - ascend_group_first(o, r)));
+	for (int64_t i = ascend_group_first(o, r); i < ascend_group_end(o, r); i++)
+		out_fmt(out, "%s%lld", i > ascend_group_first(o, r) ? ", " : "", (long long)i);
+	out_text(out, "]}}\n}");
+	out_close(&out);
+}
+
+static void truth_operators(struct out *out, const struct ascend_rank *r)
+{
+	TRUTH_TALLY_AUTO tally = {0};
+
+	for (int64_t i = 0; i < r->kernel_count; i++)
+		truth_tally_add(&tally, ascend_works[r->kernels[i].work].type, r->kernels[i].dur);
+	truth_write_tally(out, &tally);
+}
+
+static void truth_links(struct out *out, const struct ascend_rank *r)
+{
+	out_text(out, "[");
+	for (int64_t i = 0; i < r->link_count; i++) {
+		const struct ascend_link *l = &r->links[i];
+		int64_t bytes = 0;
+
+		for (int p = 0; p < l->packet_kinds; p++)
+			bytes += l->packets[p].bytes * l->packets[p].count;
+		out_fmt(out,
+		        "%s\n  {\"step\": %lld, \"name\": \"%s\", \"elapse_ns\": %lld, \"transit_ns\": %lld, "
+		        "\"wait_ns\": "
+		        "%lld, \"bytes\": %lld}",
+		        i ? "," : "", (long long)(ASCEND_FIRST_STEP + l->step), l->text, (long long)l->dur,
+		        (long long)l->transit, (long long)l->wait, (long long)bytes);
+	}
+	out_text(out, "]");
+}
+
+static void truth(const struct ascend_options *o, const struct ascend_rank *ranks)
+{
+	OUT_AUTO out = out_open(o->truth, false);
+
+	out_text(out, "{\"format\": \"ascend\", \"ranks\": [");
+	for (int64_t i = 0; i < o->ranks; i++) {
+		const struct ascend_rank *r = &ranks[i];
+
+		out_fmt(out, "%s\n{\"rank\": %lld, \"directory\": ", i ? "," : "", (long long)i);
+		out_json(out, r->directory);
+		out_fmt(out, ", \"trace_events\": %lld, \"kernels\": %lld,\n \"whole\": ",
+		        (long long)r->trace_events, (long long)(r->kernel_count + r->link_count));
+		truth_write_row(out, &r->whole);
+		out_text(out, ",\n \"steps\": [");
+		for (int64_t step = 0; step < o->steps; step++) {
+			out_fmt(out, "%s\n  {\"step\": %lld, \"breakdown\": ", step ? "," : "",
+			        (long long)(ASCEND_FIRST_STEP + step));
+			truth_write_row(out, &r->steps[step].lane);
+			out_text(out, ",\n   \"from_kernels\": ");
+			truth_write_row(out, &r->steps[step].kernels);
+			out_text(out, "}");
+		}
+		out_text(out, "],\n \"operators\": ");
+		truth_operators(out, r);
+		out_text(out, ",\n \"communication\": ");
+		truth_links(out, r);
+		out_text(out, "}");
+	}
+	out_text(out, "\n]}\n");
+}
+
+static void make_directory(const struct ascend_options *o, struct ascend_rank *r)
+{
+	char path[4096];
+
+	if (asprintf(&r->directory, "%s/node0_%lld_20250202000000123_ascend_pt", o->path,
+	             (long long)(3100412 + r->rank)) < 0)
+		out_die("out of memory");
+	out_mkdir(r->directory);
+	if ((size_t)snprintf(path, sizeof(path), "%s/ASCEND_PROFILER_OUTPUT", r->directory) >= sizeof(path))
+		out_die("a path is too long");
+	out_mkdir(path);
+}
+
+int ascend_main(const struct ascend_options *o)
+{
+	struct ascend_rank *ranks = out_alloc(NULL, o->ranks, sizeof(*ranks));
+
+	ascend_play(o, ranks);
+	out_mkdir(o->path);
+	for (int64_t i = 0; i < o->ranks; i++) {
+		make_directory(o, &ranks[i]);
+		ascend_write_info(o, &ranks[i]);
+		ascend_write_trace(o, &ranks[i]);
+		ascend_write_tables(o, &ranks[i]);
+		if (o->level > 0)
+			ascend_write_communication(o, &ranks[i]);
+	}
+	if (o->truth)
+		truth(o, ranks);
+	for (int64_t i = 0; i < o->ranks; i++) {
+		struct ascend_rank *r = &ranks[i];
+
+		free(r->kernels);
+		free(r->links);
+		free(r->steps);
+		free(r->directory);
+		spans_free(&r->computing);
+		spans_free(&r->communication);
+		spans_free(&r->exposed);
+		spans_free(&r->gaps);
+	}
+	free(ranks);
+	return 0;
+}

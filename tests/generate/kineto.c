@@ -1,0 +1,103 @@
+#include "tests/generate/kineto.h"
+#include "tests/generate/out.h"
+#include "tests/generate/truth.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct truth_row measure(const struct kineto_rank *r, int64_t step)
+{
+	SPANS_AUTO work = {0};
+	SPANS_AUTO link = {0};
+	SPANS_AUTO copies = {0};
+
+	for (int i = 0; step < 0 && i < KINETO_EARLY; i++)
+		spans_add(&work, r->early + 2 * (int64_t)i * KINETO_EARLY_NS,
+		          r->early + (2 * (int64_t)i + 1) * KINETO_EARLY_NS);
+	for (int64_t i = 0; i < r->count; i++) {
+		const struct unit *u = &r->units[i];
+		struct spans *s = u->kind == UNIT_COMPUTE      ? &work
+		                  : u->kind == UNIT_COLLECTIVE ? &link
+		                                               : &copies;
+
+		if (step < 0 || u->step == step)
+			spans_add(s, u->device, u->device + u->device_dur);
+	}
+	return truth_measure(&work, &link, &copies);
+}
+
+static void operators(struct out *out, const struct kineto_rank *r)
+{
+	TRUTH_TALLY_AUTO tally = {0};
+
+	for (int i = 0; i < KINETO_EARLY; i++)
+		truth_tally_add(&tally, kineto_optimizer[0].kernel, KINETO_EARLY_NS);
+	for (int64_t i = 0; i < r->count; i++)
+		truth_tally_add(&tally, kineto_work(&r->units[i])->kernel, r->units[i].device_dur);
+	truth_write_tally(out, &tally);
+}
+
+static void truth(const struct kineto_options *o, const struct kineto_rank *ranks, const char *const *files,
+                  const int64_t *bytes)
+{
+	OUT_AUTO out = out_open(o->truth, false);
+
+	out_fmt(out, "{\"format\": \"kineto\", \"ranks\": [");
+	for (int64_t i = 0; i < o->ranks; i++) {
+		const struct kineto_rank *r = &ranks[i];
+		struct truth_row whole = measure(r, -1);
+
+		out_fmt(out, "%s\n{\"rank\": %s%lld, \"device\": %lld, \"file\": ", i ? "," : "",
+		        o->old && o->ranks == 1 ? "null, \"index\": " : "", (long long)i, (long long)(i % 8));
+		out_json(out, files[i]);
+		out_fmt(out, ", \"bytes\": %lld, \"events\": %lld,\n \"whole\": ", (long long)bytes[i],
+		        (long long)o->events);
+		truth_write_row(out, &whole);
+		out_text(out, ",\n \"steps\": [");
+		for (int64_t step = 0; step < o->steps; step++) {
+			struct truth_row row = measure(r, step);
+
+			row.step_ns = r->steps[step].end - r->steps[step].start;
+			out_fmt(out, "%s\n  {\"step\": %lld, \"breakdown\": ", step ? "," : "",
+			        (long long)(KINETO_FIRST_STEP + step));
+			truth_write_row(out, &row);
+			out_text(out, "}");
+		}
+		out_text(out, "],\n \"operators\": ");
+		operators(out, r);
+		out_text(out, "}");
+	}
+	out_text(out, "\n]}\n");
+}
+
+int kineto_main(const struct kineto_options *o)
+{
+	struct kineto_rank *ranks = out_alloc(NULL, o->ranks, sizeof(*ranks));
+	char **files = out_alloc(NULL, o->ranks, sizeof(*files));
+	int64_t *bytes = out_alloc(NULL, o->ranks, sizeof(*bytes));
+
+	kineto_play(o, ranks);
+	if (o->ranks > 1)
+		out_mkdir(o->path);
+	for (int64_t i = 0; i < o->ranks; i++) {
+		int n = o->ranks == 1
+		            ? asprintf(&files[i], "%s", o->path)
+		            : asprintf(&files[i], "%s/worker_rank%lld.1738454400123.pt.trace.json%s", o->path,
+		                       (long long)i, o->gzip ? ".gz" : "");
+
+		if (n < 0)
+			out_die("out of memory");
+		bytes[i] = kineto_write(o, &ranks[i], files[i]);
+	}
+	if (o->truth)
+		truth(o, ranks, (const char *const *)files, bytes);
+	for (int64_t i = 0; i < o->ranks; i++) {
+		free(ranks[i].units);
+		free(ranks[i].steps);
+		free(files[i]);
+	}
+	free(ranks);
+	free(files);
+	free(bytes);
+	return 0;
+}

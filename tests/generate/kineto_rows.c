@@ -1,0 +1,278 @@
+#include "tests/generate/kineto_rows.h"
+
+static int64_t correlation(int64_t index)
+{
+	return 5000 + index;
+}
+
+int64_t kineto_device(const struct kineto_rank *r)
+{
+	return r->rank % 8;
+}
+
+int64_t kineto_world(const struct kineto_options *o)
+{
+	return o->ranks > 1 ? o->ranks : 8;
+}
+
+void row_time(struct writer *w, int64_t ns)
+{
+	if (w->o->old)
+		out_int(w->out, ns / 1000);
+	else
+		out_us(w->out, ns - kineto_base_ns);
+}
+
+void row_dur(struct writer *w, int64_t ns)
+{
+	if (w->o->old)
+		out_int(w->out, ns / 1000);
+	else
+		out_us(w->out, ns);
+}
+
+void row_open(struct writer *w)
+{
+	out_text(w->out, w->begun ? ",\n  {\n    " : "\n  {\n    ");
+	w->begun = true;
+	w->left--;
+}
+
+void row_begin(struct writer *w, const char *ph, const char *cat, const char *name)
+{
+	row_open(w);
+	out_text(w->out, "\"ph\": \"");
+	out_text(w->out, ph);
+	if (*cat) {
+		out_text(w->out, "\", \"cat\": \"");
+		out_text(w->out, cat);
+	}
+	out_text(w->out, "\", \"name\": ");
+	out_json(w->out, name);
+}
+
+/* A thread of the host, or (device >= 0) a stream of a device. */
+static void place(struct writer *w, int64_t pid, int64_t tid)
+{
+	if (!w->o->old)
+		out_fmt(w->out, ", \"pid\": %lld, \"tid\": %lld,\n    \"ts\": ", (long long)pid,
+		        (long long)tid);
+	else if (pid == KINETO_PID)
+		out_fmt(w->out, ", \"pid\": %lld, \"tid\": \"%lld\",\n    \"ts\": ", (long long)pid,
+		        (long long)tid);
+	else
+		out_fmt(w->out, ", \"pid\": %lld, \"tid\": \"stream %lld\",\n    \"ts\": ", (long long)pid,
+		        (long long)tid);
+}
+
+void row_span(struct writer *w, const char *cat, const char *name, int64_t pid, int64_t tid, int64_t start,
+              int64_t dur)
+{
+	row_begin(w, "X", cat, name);
+	place(w, pid, tid);
+	row_time(w, start);
+	out_text(w->out, ", \"dur\": ");
+	row_dur(w, dur);
+	out_text(w->out, ",\n    \"args\": {\n      ");
+}
+
+void row_close(struct writer *w)
+{
+	out_text(w->out, "\n    }\n  }");
+}
+
+static void flow(struct writer *w, char ph, int64_t id, int64_t pid, int64_t tid, int64_t ts, const char *cat,
+                 const char *name)
+{
+	row_open(w);
+	out_fmt(w->out, "\"ph\": \"%c\", \"id\": %lld", ph, (long long)id);
+	if (w->o->old && pid != KINETO_PID)
+		out_fmt(w->out, ", \"pid\": %lld, \"tid\": \"stream %lld\", \"ts\": ", (long long)pid,
+		        (long long)tid);
+	else
+		out_fmt(w->out, ", \"pid\": %lld, \"tid\": %lld, \"ts\": ", (long long)pid, (long long)tid);
+	row_time(w, ts);
+	out_fmt(w->out, ",\n    \"cat\": \"%s\", \"name\": \"%s\"%s\n  }", cat, name,
+	        ph == 'f' ? ", \"bp\": \"e\"" : "");
+}
+
+static int64_t thread_of(const struct unit *u)
+{
+	return u->phase == PHASE_BACKWARD ? KINETO_AUTOGRAD : KINETO_MAIN;
+}
+
+void rows_operator(struct writer *w, const struct unit *u, int64_t index, bool named)
+{
+	const struct work *k = kineto_work(u);
+	int64_t tid = thread_of(u);
+	bool old = w->o->old;
+	const char *cat = old ? "Operator" : "cpu_op";
+	int64_t rows = 2048 + index % 7 * 512;
+	int64_t inner = u->op + 1000;
+
+	row_span(w, cat, named ? w->o->name : k->outer, KINETO_PID, tid, u->op, u->op_dur);
+	out_fmt(w->out, "\"External id\": %lld, ", (long long)(2 * index + 1));
+	if (old)
+		out_fmt(w->out,
+		        "\"Trace name\": \"PyTorch Profiler\", \"Trace iteration\": 0, \"Input Dims\": "
+		        "[[%lld, 4096], [], "
+		        "[]], \"Input type\": [\"float\", \"Scalar\", \"\"]",
+		        (long long)rows);
+	else
+		out_fmt(w->out,
+		        "\"Record function id\": 0, \"Concrete Inputs\": [\"\", \"\", \"\"], \"Input type\": "
+		        "[\"c10::BFloat16\", \"c10::BFloat16\", \"Scalar\"], \"Input Strides\": [[4096, 1], "
+		        "[1, 4096], []], "
+		        "\"Input Dims\": [[%lld, 4096], [4096, 4096], []], \"Ev Idx\": %lld",
+		        (long long)rows, (long long)(2 * index));
+	if (u->pair)
+		out_fmt(w->out, ", \"Sequence number\": %d, \"Fwd thread id\": %d", u->pair,
+		        u->phase == PHASE_BACKWARD ? 1 : 0);
+	row_close(w);
+	row_span(w, u->kind == UNIT_COLLECTIVE && !old ? "user_annotation" : cat, k->inner, KINETO_PID, tid,
+	         inner, u->op + u->op_dur - inner - (old ? 0 : 500));
+	out_fmt(w->out, "\"External id\": %lld, \"Input Dims\": [[%lld, 4096]], \"Ev Idx\": %lld",
+	        (long long)(2 * index + 2), (long long)rows, (long long)(2 * index + 1));
+	row_close(w);
+	if (u->pair)
+		flow(w, u->phase == PHASE_BACKWARD ? 'f' : 's', u->pair, KINETO_PID, tid, u->op,
+		     old ? "forward_backward" : "fwdbwd", old ? "fwd_bwd" : "fwdbwd");
+}
+
+static const char *call_name(const struct unit *u)
+{
+	switch (u->kind) {
+	case UNIT_COPY_IN:
+	case UNIT_COPY_OUT: return "cudaMemcpyAsync";
+	case UNIT_CLEAR: return "cudaMemsetAsync";
+	default: return u->kind == UNIT_COLLECTIVE ? "cudaLaunchKernelExC" : "cudaLaunchKernel";
+	}
+}
+
+static void runtime_row(struct writer *w, const struct unit *u, const char *name, int64_t start, int64_t dur,
+                        int64_t id, int64_t index)
+{
+	bool old = w->o->old;
+
+	row_span(w, old ? "Runtime" : "cuda_runtime", name, KINETO_PID, thread_of(u), start, dur);
+	out_fmt(w->out, "\"%s id\": %lld, \"cbid\": 211, \"correlation\": %lld",
+	        old ? "external" : "External", (long long)(2 * index + 2), (long long)id);
+	row_close(w);
+}
+
+static void kernel_args(struct writer *w, const struct unit *u, const struct work *k)
+{
+	bool thin = w->o->fault == KINETO_UNDERUTILIZED && u->kind == UNIT_COMPUTE;
+	int blocks = thin ? 4 : k->blocks;
+
+	out_fmt(w->out,
+	        ",\n      \"queued\": 0, \"registers per thread\": 64, \"shared memory\": 16384, \"blocks "
+	        "per SM\": "
+	        "%.6f, \"warps per SM\": %.6f,\n      \"grid\": [%d, 1, 1], \"block\": [%d, 1, 1], \"est. "
+	        "achieved "
+	        "occupancy %%\": %d",
+	        blocks / 132.0, blocks * (k->threads / 32) / 132.0, blocks, k->threads,
+	        thin ? 1 : k->occupancy);
+	if (u->kind != UNIT_COLLECTIVE || w->o->old)
+		return;
+	out_fmt(
+	    w->out,
+	    ",\n      \"Collective name\": \"allreduce\", \"In msg nelems\": %lld, \"Out msg nelems\": %lld, "
+	    "\"Group "
+	    "size\": %lld, \"dtype\": \"BFloat16\", \"In split size\": \"[]\", \"Out split size\": \"[]\", "
+	    "\"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", \"Process Group "
+	    "Ranks\": "
+	    "\"[",
+	    (long long)(u->bytes / 2), (long long)(u->bytes / 2), (long long)kineto_world(w->o));
+	for (int64_t i = 0; i < kineto_world(w->o); i++)
+		out_fmt(w->out, "%s%lld", i ? ", " : "", (long long)i);
+	out_text(w->out, "]\"");
+}
+
+static const char *device_cat(const struct unit *u, bool old)
+{
+	switch (u->kind) {
+	case UNIT_COPY_IN:
+	case UNIT_COPY_OUT: return old ? "Memcpy" : "gpu_memcpy";
+	case UNIT_CLEAR: return old ? "Memset" : "gpu_memset";
+	default: return old ? "Kernel" : "kernel";
+	}
+}
+
+static void device_row(struct writer *w, const struct unit *u, int64_t index)
+{
+	const struct work *k = kineto_work(u);
+	int64_t device = kineto_device(w->r);
+	int64_t stream = u->kind == UNIT_COLLECTIVE ? KINETO_LINK : KINETO_STREAM;
+
+	row_span(w, device_cat(u, w->o->old), k->kernel, device, stream, u->device, u->device_dur);
+	out_fmt(w->out,
+	        "\"%s id\": %lld, \"device\": %lld, \"context\": 1, \"stream\": %lld, \"correlation\": %lld",
+	        w->o->old ? "external" : "External", (long long)(2 * index + 2), (long long)device,
+	        (long long)stream, (long long)correlation(index));
+	if (k->threads)
+		kernel_args(w, u, k);
+	else
+		out_fmt(w->out, ",\n      \"bytes\": %lld, \"memory bandwidth (GB/s)\": %.6f",
+		        (long long)u->bytes, (double)u->bytes / (double)u->device_dur);
+	row_close(w);
+	flow(w, 'f', correlation(index), device, stream, u->device, w->o->old ? "async" : "ac2g",
+	     w->o->old ? "launch" : "ac2g");
+}
+
+void rows_launch(struct writer *w, const struct unit *u, int64_t index)
+{
+	bool old = w->o->old;
+	int64_t lone = 50000000 + index;
+
+	runtime_row(w, u, call_name(u), u->launch, u->launch_dur, correlation(index), index);
+	flow(w, 's', correlation(index), KINETO_PID, thread_of(u), u->launch, old ? "async" : "ac2g",
+	     old ? "launch" : "ac2g");
+	device_row(w, u, index);
+	if (u->sync_dur)
+		runtime_row(w, u, "cudaStreamSynchronize", u->launch + u->launch_dur, u->sync_dur, lone + 1,
+		            index);
+	if (!u->extra)
+		return;
+	runtime_row(w, u, "cudaStreamIsCapturing", u->op + 1000, 1000, lone, index);
+	if (!old)
+		flow(w, 'f', lone, KINETO_PID, thread_of(u), u->op + 1000, "ac2g", "ac2g");
+}
+
+void row_memory(struct writer *w, const struct unit *u, int64_t index)
+{
+	row_begin(w, "i", w->o->old ? "" : "cpu_instant_event", "[memory]");
+	out_text(w->out, ", \"s\": \"t\"");
+	place(w, KINETO_PID, thread_of(u));
+	row_time(w, u->op + 1000);
+	out_fmt(w->out, ",\n    \"args\": {\n      \"Device Type\": 1, \"Device Id\": %lld, \"Bytes\": %lld",
+	        (long long)(kineto_device(w->r)), (long long)(index % 2 ? -2097152 : 2097152));
+	if (!w->o->old)
+		out_fmt(w->out,
+		        ", \"Addr\": %lld, \"Total Allocated\": %lld, \"Total Reserved\": 68719476736, \"Ev "
+		        "Idx\": %lld",
+		        139637976727552LL + index % 512 * 2097152,
+		        42949672960LL + (index % 2 ? 0 : 2097152LL), (long long)index);
+	row_close(w);
+}
+
+void row_frame(struct writer *w, const struct unit *u, int64_t id, int64_t depth)
+{
+	static const char *const frames[] = {"nn.Module: Linear_0",
+	                                     "torch/nn/modules/module.py(1553): _call_impl",
+	                                     "torch/nn/modules/module.py(1562): _wrapped_call_impl",
+	                                     "model/block.py(88): forward",
+	                                     "train.py(141): training_step",
+	                                     "torch/utils/_contextlib.py(115): decorate_context"};
+	/* Narrow enough that the frames of neighbours never cross. */
+	int64_t margin = 40 * (depth < 22 ? depth + 1 : 22);
+
+	row_span(w, "python_function", frames[depth % 6], KINETO_PID, thread_of(u), u->op - margin,
+	         u->op_dur + 2 * margin);
+	if (id % 64 == 0)
+		out_text(w->out, "\"Python parent id\": null");
+	else
+		out_fmt(w->out, "\"Python parent id\": %lld", (long long)(id - 1));
+	out_fmt(w->out, ", \"Python id\": %lld, \"Ev Idx\": %lld", (long long)id, (long long)(id + 10));
+	row_close(w);
+}
