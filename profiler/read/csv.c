@@ -351,6 +351,11 @@ const char *csv_trimmed(const struct csv *c, int column, size_t *out_len)
 	return text;
 }
 
+size_t csv_header_count(const struct csv *c)
+{
+	return c->header.count;
+}
+
 int csv_column(const struct csv *c, const char *name)
 {
 	size_t want = strlen(name);

@@ -28,6 +28,8 @@ int64_t csv_line(const struct csv *c);
 
 /* Keeps the present record as the header. */
 int csv_header(struct csv *c);
+/* How many columns the header has; 0 before csv_header(). */
+size_t csv_header_count(const struct csv *c);
 /* Index of the column with this name (blanks trimmed), or -1. */
 int csv_column(const struct csv *c, const char *name);
 /* The column of the first of several names that exists, or -1; the list ends with NULL. */

@@ -37,6 +37,7 @@ struct format_reader {
 	int (*finish)(struct read_context *ctx, struct capture *c, struct sb_error *err);
 };
 extern const struct format_reader *const FORMAT_READERS[]; /* ends with NULL */
+extern const struct format_reader KINETO_READER;
 
 /* A sentence that helps when a file is no profile but a known other thing (PNG, pickle, protobuf trace,
  * SQLite, memory timeline, execution trace, HTML page …); NULL when nothing is known about it. */

@@ -204,6 +204,7 @@ static int dispatch(struct source *s, struct peek_stream *p, const struct archiv
 	                     .head = p->head,
 	                     .len = p->head_len,
 	                     .whole = p->at_end && p->rc == SB_OK && p->head_len < sizeof(p->head)};
+	int rc;
 
 	switch (source_kind(p->head, p->head_len)) {
 	case SOURCE_GZIP: return walk_gzip(s, p, outer, gzips, err);
@@ -211,7 +212,9 @@ static int dispatch(struct source *s, struct peek_stream *p, const struct archiv
 	case SOURCE_ZIP: return walk_archive(s, p, outer, true, err);
 	case SOURCE_FILE: break;
 	}
-	return s->sink->file(s->sink->self, &head, &p->base, err);
+	rc = s->sink->file(s->sink->self, &head, &p->base, err);
+	s->budget.handed_out = sb_add_sat(s->budget.handed_out, p->given);
+	return rc;
 }
 
 int source_stream(struct source *s, struct stream *in, const struct archive_place *outer, int gzips,

@@ -24,8 +24,9 @@ struct source_budget {
 	int64_t stored;      /* read from the present input */
 	int64_t inflated;    /* inflated from the present input */
 	int64_t all_inflated;
-	int64_t files; /* members of archives */
-	bool fatal;    /* a bound was passed or the work was canceled: nothing may go on */
+	int64_t files;      /* members of archives */
+	int64_t handed_out; /* bytes that readers took */
+	bool fatal;         /* a bound was passed or the work was canceled: nothing may go on */
 };
 
 /* Who takes the files. */

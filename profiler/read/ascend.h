@@ -1,0 +1,88 @@
+#ifndef SB_PROFILER_READ_ASCEND_H
+#define SB_PROFILER_READ_ASCEND_H
+#include "profiler/read/csv.h"
+#include "profiler/read/json.h"
+#include "profiler/read/reader.h"
+
+/* What the readers of Ascend's text captures share. Layout and traps: research page ascend-formats, sections
+ * 0 and 1. */
+
+extern const struct format_reader ASCEND_TRACE_READER;         /* trace_view.json */
+extern const struct format_reader ASCEND_KERNELS_READER;       /* kernel_details.csv */
+extern const struct format_reader ASCEND_STEPS_READER;         /* step_trace_time.csv */
+extern const struct format_reader ASCEND_OP_STATISTIC_READER;  /* op_statistic.csv */
+extern const struct format_reader ASCEND_API_STATISTIC_READER; /* api_statistic.csv */
+extern const struct format_reader ASCEND_COMMUNICATION_READER; /* communication.json */
+extern const struct format_reader ASCEND_INFO_READER;          /* profiler_info_*.json */
+extern const struct format_reader ASCEND_METADATA_READER;      /* profiler_metadata.json */
+
+/* Scores of sniff(): the content says so; the content fits and the path agrees; only the path says so. */
+enum { SNIFF_NO = 0, SNIFF_PATH = 20, SNIFF_CONTENT = 80, SNIFF_SURE = 95 };
+
+/* The last part of a path. */
+const char *path_base(const char *path);
+/* Does the last part of the path begin with `stem` and end with `suffix`, ".gz" aside? */
+bool path_is(const char *path, const char *stem, const char *suffix);
+/* Is the file raw data inside a capture directory (FRAMEWORK, logs, PROF_*)? */
+bool ascend_raw_path(const char *path);
+/* The key of the capture that a file belongs to, NUL-terminated in out: the path of its *_ascend_pt (or
+ * *_ascend_ms) directory; else the directory around ASCEND_PROFILER_OUTPUT; else, for a file with one of the
+ * exporter's own names, its directory ("." at the root); else the file itself. */
+void ascend_key(const char *path, char *out, size_t size);
+/* The capture of the file that `in` reads. */
+int ascend_capture(struct read_context *ctx, const struct stream *in, struct capture **out,
+                   struct sb_error *err);
+
+/* Does the first record of a text file hold all these columns? names ends with NULL. */
+bool sniff_columns(const struct sniff *s, const char *const *names);
+/* Is the first record one of data: at least four fields, two of them numbers? */
+bool sniff_no_header(const struct sniff *s);
+/* The first byte that is no blank, 0 when there is none. */
+char sniff_first(const struct sniff *s);
+/* Does the head hold this text? */
+bool sniff_has(const struct sniff *s, const char *text);
+
+/* Opens a CSV file and keeps its header. SB_EFORMAT "no_header" when one of `needed` (ends with NULL) is
+ * missing and the first row holds data, else "missing_column". */
+int ascend_csv_open(struct stream *in, const char *const *needed, struct csv **out, struct sb_error *err);
+/* The next whole row; false in *out_more at the end. Short rows are left out with a warning, a file that
+ * breaks off ends with one. */
+int ascend_csv_row(struct read_context *ctx, struct csv *c, const struct stream *in, bool *out_more,
+                   struct sb_error *err);
+/* Warns of a value of the present row that cannot be used. */
+void ascend_bad_value(struct read_context *ctx, const struct csv *c, const struct stream *in,
+                      const char *column, const char *what);
+/* Adds a field as a string of the capture; N/A and a column of -1 are id 0. Quotes around it are taken off.
+ */
+int ascend_text(struct capture *cap, const struct csv *c, int column, uint32_t *out_id);
+/* A time was written with too few digits to be one (a spreadsheet's 1.69512E+15). */
+bool ascend_precision_lost(const char *text, size_t len);
+
+/* Makes room for one more element in an array that is only ever grown by this call. SB_ENOMEM. */
+int rows_grow(void **items, size_t count, size_t element);
+
+/* Members of an object, one after the other: the next key, or false in *out_more at its end. Errors as
+ * jpull_next(). The key is valid until the next token. */
+int object_next(struct jpull *j, struct jpull_value *out_key, bool *out_more, struct sb_error *err);
+/* The next token must be the beginning of an object; anything else is skipped, and *out_is false. */
+int object_enter(struct jpull *j, bool *out_is, struct sb_error *err);
+/* Skips the next value, whatever it is. */
+int value_skip(struct jpull *j, struct sb_error *err);
+/* The next value when it is a number or a text; anything else is skipped and leaves *out_text empty. The text
+ * is valid until the next token. */
+int value_scalar(struct jpull *j, const char **out_text, size_t *out_len, struct sb_error *err);
+/* Is the key this text? */
+bool key_is(const struct jpull_value *key, const char *text);
+/* The end of a JSON file that broke off or is broken: a warning when something was read before, else the
+ * error as it is. */
+int ascend_json_end(struct read_context *ctx, const struct stream *in, int rc, bool any,
+                    const struct sb_error *got, struct sb_error *err);
+
+/* Once all files of a capture are there: steps that only the tables know, order, and string ids that do not
+ * depend on the order in which the files were read. */
+int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *err);
+/* Gives all string ids of a capture new numbers, by first use. SB_ENOMEM. */
+int capture_renumber(struct capture *c);
+/* Why a known file is not read; NULL when it is not known. */
+const char *ascend_unused(const struct sniff *s);
+#endif

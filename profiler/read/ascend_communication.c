@@ -1,0 +1,204 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/num.h"
+#include "profiler/read/ascend_links.h"
+
+/* communication.json (research page ascend-formats 1.9). Sizes are decimal megabytes of 10^6 bytes, times
+ * decimal milliseconds, both with digits that a double may not keep: they are scaled as text. */
+
+static int sniff(const struct sniff *s)
+{
+	bool named =
+	    path_is(s->path, "communication", ".json") && !path_is(s->path, "communication_", ".json");
+
+	if (sniff_first(s) != '{' || ascend_unused(s))
+		return SNIFF_NO;
+	if (sniff_has(s, "\"Communication Time Info\"") || sniff_has(s, "\"Communication Bandwidth Info\""))
+		return named ? SNIFF_SURE : SNIFF_CONTENT;
+	if (sniff_has(s, "\"collective\"") && sniff_has(s, "\"p2p\""))
+		return SNIFF_CONTENT;
+	return named ? SNIFF_PATH : SNIFF_NO;
+}
+
+static int read_times(struct communication_reading *r, struct communication_op *op)
+{
+	struct jpull_value key;
+	bool more = false;
+	int rc = object_enter(r->j, &more, r->err);
+
+	while (rc == SB_OK && more) {
+		rc = object_next(r->j, &key, &more, r->err);
+		if (rc != SB_OK || !more)
+			break;
+		if (key_is(&key, "Elapse Time(ms)"))
+			rc = communication_us(r, &op->elapse_us);
+		else if (key_is(&key, "Transit Time(ms)"))
+			rc = communication_us(r, &op->transit_us);
+		else if (key_is(&key, "Wait Time(ms)"))
+			rc = communication_us(r, &op->wait_us);
+		else if (key_is(&key, "Synchronization Time(ms)"))
+			rc = communication_us(r, &op->synchronization_us);
+		else if (key_is(&key, "Idle Time(ms)"))
+			rc = communication_us(r, &op->idle_us);
+		else
+			rc = value_skip(r->j, r->err);
+	}
+	return rc;
+}
+
+static void free_links(struct communication_op *op)
+{
+	for (size_t i = 0; i < op->link_count; i++)
+		free(op->links[i].packets);
+}
+
+static int read_body(struct communication_reading *r, struct communication_op *op)
+{
+	struct jpull_value key;
+	bool more = false;
+	int rc = object_enter(r->j, &more, r->err);
+
+	while (rc == SB_OK && more) {
+		rc = object_next(r->j, &key, &more, r->err);
+		if (rc != SB_OK || !more)
+			break;
+		if (key_is(&key, "Communication Time Info"))
+			rc = read_times(r, op);
+		else if (key_is(&key, "Communication Bandwidth Info") && op->link_count == 0)
+			rc = communication_links(r, op);
+		else
+			rc = value_skip(r->j, r->err);
+	}
+	return rc;
+}
+
+/* "hcom_allReduce__586_0_1@17522688603477080586": the name and the group. */
+static int set_name(struct communication_reading *r, struct communication_op *op,
+                    const struct jpull_value *key)
+{
+	struct sb_strings *strings = r->cap->trace.strings;
+	const char *at = memrchr(key->text, '@', key->len);
+	size_t len = at ? (size_t)(at - key->text) : key->len;
+	int rc = sb_strings_add(strings, key->text, len, &op->name);
+
+	if (rc == SB_OK && at)
+		rc = sb_strings_add(strings, at + 1, key->len - len - 1, &op->group);
+	/* sends and receives have been seen among the collectives too */
+	if (len >= 9 && (strncasecmp(key->text, "hcom_send", 9) == 0))
+		op->point_to_point = true;
+	if (len >= 12 && (strncasecmp(key->text, "hcom_receive", 12) == 0))
+		op->point_to_point = true;
+	return rc == SB_OK ? SB_OK : sb_fail(r->err, rc, "no_memory", "out of memory");
+}
+
+static int read_operator(struct communication_reading *r, const struct jpull_value *key, int64_t step,
+                         bool p2p)
+{
+	struct capture *cap = r->cap;
+	struct communication_op op = {.step = step,
+	                              .point_to_point = p2p,
+	                              .elapse_us = NAN,
+	                              .transit_us = NAN,
+	                              .wait_us = NAN,
+	                              .synchronization_us = NAN,
+	                              .idle_us = NAN};
+	int rc;
+
+	/* a row of sums: counting it would double everything */
+	if (key_is(key, "Total Op Info"))
+		return value_skip(r->j, r->err);
+	rc = set_name(r, &op, key);
+	if (rc == SB_OK)
+		rc = read_body(r, &op);
+	if (rc == SB_OK &&
+	    rows_grow((void **)&cap->communications, cap->communication_count, sizeof(op)) != SB_OK)
+		rc = sb_fail(r->err, SB_ENOMEM, "no_memory", "out of memory");
+	if (rc != SB_OK) {
+		free_links(&op);
+		return rc;
+	}
+	cap->communications[cap->communication_count++] = op;
+	return SB_OK;
+}
+
+static int read_kind(struct communication_reading *r, int64_t step, bool p2p)
+{
+	struct jpull_value key;
+	bool more = false;
+	int rc = object_enter(r->j, &more, r->err);
+
+	while (rc == SB_OK && more) {
+		rc = object_next(r->j, &key, &more, r->err);
+		if (rc == SB_OK && more)
+			rc = read_operator(r, &key, step, p2p);
+	}
+	return rc;
+}
+
+static int read_step(struct communication_reading *r, const struct jpull_value *key)
+{
+	const char *text = key->text;
+	size_t len = key->len;
+	struct jpull_value kind;
+	bool more = false;
+	int64_t step;
+	int rc;
+
+	if (len >= 4 && memcmp(text, "step", 4) == 0) {
+		text += 4;
+		len -= 4;
+	}
+	if (sb_parse_int(text, len, &step) != SB_OK)
+		step = SB_NULL;
+	rc = object_enter(r->j, &more, r->err);
+	while (rc == SB_OK && more) {
+		rc = object_next(r->j, &kind, &more, r->err);
+		if (rc != SB_OK || !more)
+			break;
+		if (key_is(&kind, "p2p") || key_is(&kind, "collective"))
+			rc = read_kind(r, step, key_is(&kind, "p2p"));
+		else
+			rc = value_skip(r->j, r->err);
+	}
+	return rc;
+}
+
+static int read_steps(struct communication_reading *r)
+{
+	struct jpull_value key;
+	bool more = false;
+	int rc = object_enter(r->j, &more, r->err);
+
+	while (rc == SB_OK && more) {
+		rc = object_next(r->j, &key, &more, r->err);
+		if (rc == SB_OK && more)
+			rc = read_step(r, &key);
+	}
+	return rc;
+}
+
+static int read_communication(struct read_context *ctx, struct stream *in, struct sb_error *err)
+{
+	JPULL_AUTO j = NULL;
+	struct sb_error got = {.offset = -1};
+	struct communication_reading r = {.ctx = ctx, .in = in, .err = &got};
+	int rc = ascend_capture(ctx, in, &r.cap, err);
+
+	if (rc != SB_OK)
+		return rc;
+	if (r.cap->communication_count > 0)
+		return sb_fail_at(err, SB_EFORMAT, "duplicate_file", in->path, 0, -1,
+		                  "the capture has a communication.json already");
+	if (jpull_new(in, &j) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	r.j = j;
+	rc = read_steps(&r);
+	return ascend_json_end(ctx, in, rc, r.cap->communication_count > 0, &got, err);
+}
+
+const struct format_reader ASCEND_COMMUNICATION_READER = {
+    .name = "communication.json", .format = FORMAT_ASCEND_TEXT, .sniff = sniff, .read = read_communication};

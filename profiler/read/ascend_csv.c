@@ -1,0 +1,194 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "profiler/read/ascend.h"
+
+char sniff_first(const struct sniff *s)
+{
+	size_t i = s->len >= 3 && memcmp(s->head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+
+	for (; i < s->len; i++) {
+		if (!strchr(" \t\r\n", s->head[i]) || s->head[i] == '\0')
+			return s->head[i];
+	}
+	return 0;
+}
+
+bool sniff_has(const struct sniff *s, const char *text)
+{
+	return s->len > 0 && memmem(s->head, s->len, text, strlen(text)) != NULL;
+}
+
+/* The first record as the header; NULL when this is no table. */
+static struct csv *first_record(const struct sniff *s)
+{
+	struct memory_stream m;
+	struct csv *c = NULL;
+	char first = sniff_first(s);
+	bool more = false;
+
+	if (first == 0 || first == '{' || first == '[' || first == '<' || memchr(s->head, '\0', s->len))
+		return NULL;
+	memory_stream_init(&m, s->path, s->head, s->len, 0);
+	if (csv_new(&m.base, &c) != SB_OK)
+		return NULL;
+	/* the stream ends with this function: only the record that was read is used after it */
+	if (csv_next(c, &more, NULL) != SB_OK || !more || csv_header(c) != SB_OK)
+		csv_free(&c);
+	return c;
+}
+
+bool sniff_columns(const struct sniff *s, const char *const *names)
+{
+	CSV_AUTO c = first_record(s);
+
+	if (!c)
+		return false;
+	for (; *names; names++) {
+		if (csv_column(c, *names) < 0)
+			return false;
+	}
+	return true;
+}
+
+static bool holds_data(const struct csv *c)
+{
+	size_t numbers = 0, count = csv_count(c);
+
+	for (size_t i = 0; i < count; i++) {
+		double d;
+
+		numbers += csv_double(c, (int)i, &d) == SB_OK;
+	}
+	return count >= 4 && numbers >= 2;
+}
+
+bool sniff_no_header(const struct sniff *s)
+{
+	CSV_AUTO c = first_record(s);
+
+	return c && holds_data(c);
+}
+
+int ascend_csv_open(struct stream *in, const char *const *needed, struct csv **out, struct sb_error *err)
+{
+	CSV_AUTO c = NULL;
+	bool more = false;
+	int rc;
+
+	if (csv_new(in, &c) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	rc = csv_next(c, &more, err);
+	if (rc != SB_OK)
+		return rc;
+	if (!more)
+		return sb_fail_at(err, SB_EFORMAT, "empty", in->path, 1, 0, "the file is empty");
+	if (csv_header(c) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	for (; *needed; needed++) {
+		if (csv_column(c, *needed) >= 0)
+			continue;
+		if (holds_data(c))
+			return sb_fail_at(err, SB_EFORMAT, "no_header", in->path, csv_line(c), 0,
+			                  "the table has no header: its first line must name the columns");
+		sb_fail_at(err, SB_EFORMAT, "missing_column", in->path, csv_line(c), 0,
+		           "the table has no column \"%s\"", *needed);
+		if (err)
+			snprintf(err->field, sizeof(err->field), "%s", *needed);
+		return SB_EFORMAT;
+	}
+	*out = c;
+	c = NULL;
+	return SB_OK;
+}
+
+int ascend_csv_row(struct read_context *ctx, struct csv *c, const struct stream *in, bool *out_more,
+                   struct sb_error *err)
+{
+	struct warnings *w = &ctx->profile->warnings;
+	struct sb_error local = {.offset = -1};
+	int rc;
+
+	for (;;) {
+		rc = csv_next(c, out_more, &local);
+		if (rc == SB_EFORMAT || (rc == SB_ELIMIT && strcmp(local.word, "record_too_large") == 0)) {
+			warnings_add(w, local.word, in->path, csv_line(c), local.offset,
+			             "The table is used up to here only: %s.", local.text);
+			*out_more = false;
+			return SB_OK;
+		}
+		if (rc != SB_OK) {
+			if (err)
+				*err = local;
+			return rc;
+		}
+		if (!*out_more || csv_count(c) >= csv_header_count(c))
+			return SB_OK;
+		warnings_add(w, "short_row", in->path, csv_line(c), -1,
+		             "A row with fewer fields than the header is left out; the file may be cut off.");
+	}
+}
+
+void ascend_bad_value(struct read_context *ctx, const struct csv *c, const struct stream *in,
+                      const char *column, const char *what)
+{
+	warnings_add(&ctx->profile->warnings, "bad_value", in->path, csv_line(c), -1,
+	             "The value of column \"%s\" cannot be used; %s.", column, what);
+}
+
+int ascend_text(struct capture *cap, const struct csv *c, int column, uint32_t *out_id)
+{
+	size_t len;
+	const char *text = csv_trimmed(c, column, &len);
+
+	/* shapes are quoted twice: what is left of it after the CSV reader */
+	if (len >= 2 && text[0] == '"' && text[len - 1] == '"') {
+		text++;
+		len -= 2;
+	}
+	*out_id = 0;
+	if (csv_missing(text, len))
+		return SB_OK;
+	return sb_strings_add(cap->trace.strings, text, len, out_id);
+}
+
+bool ascend_precision_lost(const char *text, size_t len)
+{
+	const char *e = memchr(text, 'E', len);
+	const char *dot;
+	int64_t exponent, digits = 0;
+	size_t at;
+
+	if (!e)
+		e = memchr(text, 'e', len);
+	if (!e)
+		return false;
+	at = (size_t)(e - text);
+	dot = memchr(text, '.', at);
+	if (dot)
+		digits = (int64_t)(at - (size_t)(dot - text) - 1);
+	at++;
+	if (at < len && text[at] == '+')
+		at++;
+	/* the last digit that was written stands for whole microseconds or more */
+	return sb_parse_int(text + at, len - at, &exponent) == SB_OK && exponent > digits;
+}
+
+int rows_grow(void **items, size_t count, size_t element)
+{
+	size_t capacity = count < 16 ? 16 : count * 2;
+	void *p;
+
+	/* the capacity follows from the count: it only changes at powers of two */
+	if ((count & (count - 1)) != 0 || (count > 0 && count < 16))
+		return SB_OK;
+	if (capacity > SIZE_MAX / element)
+		return SB_ENOMEM;
+	p = realloc(*items, capacity * element);
+	if (!p)
+		return SB_ENOMEM;
+	*items = p;
+	return SB_OK;
+}

@@ -1,0 +1,100 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/read/ascend.h"
+
+struct numbers {
+	int64_t *items;
+	size_t count;
+};
+
+static void numbers_free(struct numbers *n)
+{
+	free(n->items);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A value equal to the one added last is not added again: rows of one step mostly follow each other. */
+static int numbers_add(struct numbers *n, int64_t value)
+{
+	if (value == SB_NULL || (n->count > 0 && n->items[n->count - 1] == value))
+		return SB_OK;
+	if (rows_grow((void **)&n->items, n->count, sizeof(value)) != SB_OK)
+		return SB_ENOMEM;
+	n->items[n->count++] = value;
+	return SB_OK;
+}
+
+static void numbers_sort(struct numbers *n)
+{
+	if (n->count > 0)
+		qsort(n->items, n->count, sizeof(*n->items), by_value);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	/* a step without a window comes after those with one */
+	if ((x->start_ns == SB_NULL) != (y->start_ns == SB_NULL))
+		return x->start_ns == SB_NULL ? 1 : -1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return (x->dur_ns > y->dur_ns) - (x->dur_ns < y->dur_ns);
+}
+
+/* The steps that tables name: those of the step table, else those of the kernels. */
+static int table_steps(const struct capture *c, struct numbers *out)
+{
+	int rc = SB_OK;
+
+	for (size_t i = 0; rc == SB_OK && i < c->step_trace_count; i++)
+		rc = numbers_add(out, c->step_traces[i].step);
+	for (size_t i = 0; rc == SB_OK && i < c->kernel_count; i++)
+		rc = numbers_add(out, c->kernels[i].step);
+	numbers_sort(out);
+	return rc;
+}
+
+static int add_steps(struct capture *c)
+{
+	__attribute__((cleanup(numbers_free))) struct numbers known = {0}, named = {0};
+	int rc = table_steps(c, &named);
+
+	for (size_t i = 0; rc == SB_OK && i < c->step_count; i++)
+		rc = numbers_add(&known, c->steps[i].number);
+	if (rc != SB_OK)
+		return rc;
+	numbers_sort(&known);
+	for (size_t i = 0; i < named.count; i++) {
+		struct step s = {.number = named.items[i], .start_ns = SB_NULL, .dur_ns = SB_NULL};
+
+		if (i > 0 && named.items[i] == named.items[i - 1])
+			continue;
+		if (known.count > 0 &&
+		    bsearch(&s.number, known.items, known.count, sizeof(s.number), by_value))
+			continue;
+		if (rows_grow((void **)&c->steps, c->step_count, sizeof(s)) != SB_OK)
+			return SB_ENOMEM;
+		c->steps[c->step_count++] = s;
+	}
+	if (c->step_count > 0)
+		qsort(c->steps, c->step_count, sizeof(*c->steps), by_start);
+	return SB_OK;
+}
+
+int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *err)
+{
+	(void)ctx;
+	if (add_steps(c) != SB_OK || capture_renumber(c) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	return SB_OK;
+}

@@ -1,0 +1,165 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "profiler/read/ascend.h"
+
+/* profiler_info_{rank}.json and profiler_metadata.json (research page ascend-formats 1.11): which rank this
+ * is. -1 stands for "not distributed", so it is no rank. */
+
+#define NUMBER_MAX INT32_MAX
+
+static bool object_with(const struct sniff *s, const char *a, const char *b, const char *c)
+{
+	return sniff_first(s) == '{' && (sniff_has(s, a) || sniff_has(s, b) || sniff_has(s, c));
+}
+
+static int sniff_info(const struct sniff *s)
+{
+	bool named = path_is(s->path, "profiler_info", ".json");
+
+	if (object_with(s, "\"common_config\"", "\"experimental_config\"", "\"profiler_parameters\""))
+		return named ? SNIFF_SURE : SNIFF_CONTENT;
+	return named && sniff_first(s) == '{' ? SNIFF_PATH : SNIFF_NO;
+}
+
+static int sniff_metadata(const struct sniff *s)
+{
+	bool named = path_is(s->path, "profiler_metadata", ".json");
+
+	if (object_with(s, "\"ENV_VARIABLES\"", "\"distributed_args\"", "\"parallel_group_info\""))
+		return named ? SNIFF_SURE : SNIFF_CONTENT;
+	return named && sniff_first(s) == '{' ? SNIFF_PATH : SNIFF_NO;
+}
+
+/* The next value as a number from 0 on; SB_NULL in *out for anything else. */
+static int read_number(struct jpull *j, int64_t *out, struct sb_error *err)
+{
+	const char *text;
+	size_t len;
+	int64_t v;
+	int rc = value_scalar(j, &text, &len, err);
+
+	if (rc != SB_OK)
+		return rc;
+	*out = sb_parse_int(text, len, &v) == SB_OK && v >= 0 && v <= NUMBER_MAX ? v : SB_NULL;
+	return SB_OK;
+}
+
+/* What is wanted of an object: numbers by key. */
+struct wanted {
+	const char *key;
+	int64_t value;
+};
+
+static int read_members(struct jpull *j, struct wanted *wanted, size_t count, struct sb_error *err)
+{
+	struct jpull_value key;
+	bool more = true;
+	int rc = SB_OK;
+
+	while (rc == SB_OK) {
+		size_t i = 0;
+
+		rc = object_next(j, &key, &more, err);
+		if (rc != SB_OK || !more)
+			return rc;
+		while (i < count && !key_is(&key, wanted[i].key))
+			i++;
+		rc = i < count ? read_number(j, &wanted[i].value, err) : value_skip(j, err);
+	}
+	return rc;
+}
+
+/* The number in profiler_info_{rank}.json. */
+static int64_t rank_of_name(const char *path)
+{
+	const char *base = path_base(path), *stem = "profiler_info_";
+	size_t n = strlen(stem), digits;
+	int64_t v;
+
+	if (strncmp(base, stem, n) != 0)
+		return SB_NULL;
+	digits = strspn(base + n, "0123456789");
+	if (base[n + digits] != '.' || sb_parse_int(base + n, digits, &v) != SB_OK || v > NUMBER_MAX)
+		return SB_NULL;
+	return v;
+}
+
+static void set_rank(struct read_context *ctx, const struct stream *in, struct capture *cap, int64_t inside)
+{
+	int64_t named = rank_of_name(in->path);
+
+	if (inside != SB_NULL && named != SB_NULL && inside != named)
+		warnings_add(&ctx->profile->warnings, "rank_conflict", in->path, 0, -1,
+		             "The file name says rank %lld, its rank_id %lld: rank_id is used.",
+		             (long long)named, (long long)inside);
+	if (inside != SB_NULL || named != SB_NULL)
+		cap->rank = inside != SB_NULL ? inside : named;
+}
+
+static int read_info(struct read_context *ctx, struct stream *in, struct sb_error *err)
+{
+	JPULL_AUTO j = NULL;
+	struct wanted wanted[] = {{"rank_id", SB_NULL}};
+	struct sb_error got = {.offset = -1};
+	struct capture *cap;
+	bool is = false;
+	int rc = ascend_capture(ctx, in, &cap, err);
+
+	if (rc != SB_OK)
+		return rc;
+	if (jpull_new(in, &j) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	rc = object_enter(j, &is, &got);
+	if (rc == SB_OK && is)
+		rc = read_members(j, wanted, 1, &got);
+	/* the name of a broken file still tells the rank */
+	if (rc == SB_OK || rc == SB_EFORMAT)
+		set_rank(ctx, in, cap, wanted[0].value);
+	return ascend_json_end(ctx, in, rc, true, &got, err);
+}
+
+static int read_metadata(struct read_context *ctx, struct stream *in, struct sb_error *err)
+{
+	JPULL_AUTO j = NULL;
+	struct wanted wanted[] = {{"world_size", SB_NULL}, {"rank", SB_NULL}};
+	struct sb_error got = {.offset = -1};
+	struct jpull_value key;
+	struct capture *cap;
+	bool more = false;
+	int rc = ascend_capture(ctx, in, &cap, err);
+
+	if (rc != SB_OK)
+		return rc;
+	if (jpull_new(in, &j) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	rc = object_enter(j, &more, &got);
+	while (rc == SB_OK && more) {
+		bool is = false;
+
+		rc = object_next(j, &key, &more, &got);
+		if (rc != SB_OK || !more)
+			break;
+		if (!key_is(&key, "distributed_args")) {
+			rc = value_skip(j, &got);
+			continue;
+		}
+		rc = object_enter(j, &is, &got);
+		if (rc == SB_OK && is)
+			rc = read_members(j, wanted, 2, &got);
+	}
+	if (wanted[0].value > 0)
+		cap->world_size = wanted[0].value;
+	/* profiler_info is the better source, whichever file comes first */
+	if (cap->rank == SB_NULL)
+		cap->rank = wanted[1].value;
+	return ascend_json_end(ctx, in, rc, true, &got, err);
+}
+
+const struct format_reader ASCEND_INFO_READER = {
+    .name = "profiler_info.json", .format = FORMAT_ASCEND_TEXT, .sniff = sniff_info, .read = read_info};
+const struct format_reader ASCEND_METADATA_READER = {.name = "profiler_metadata.json",
+                                                     .format = FORMAT_ASCEND_TEXT,
+                                                     .sniff = sniff_metadata,
+                                                     .read = read_metadata};

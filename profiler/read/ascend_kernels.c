@@ -1,0 +1,247 @@
+#include <math.h>
+#include <string.h>
+
+#include "profiler/read/ascend.h"
+
+/* kernel_details.csv (research page ascend-formats 1.2): columns come and go with version, profiling level
+ * and counters, so they are found by name. */
+
+#define PIPES_MAX 32
+
+struct pipe {
+	int column;
+	uint32_t name; /* the column without "_ratio" */
+};
+
+struct columns {
+	int step, name, type, core, state, start, dur, wait, block_dim;
+	int input_shapes, input_types, input_formats, output_shapes, output_types, output_formats;
+	struct pipe pipes[PIPES_MAX];
+	size_t pipe_count;
+};
+
+static const char *const NEEDED[] = {"Name", "Start Time(us)", "Duration(us)", NULL};
+static const char *const MARKS[] = {"Name", "Accelerator Core", "Start Time(us)", "Duration(us)", NULL};
+static const char *const BLOCK_DIM[] = {"Block Dim", "Block Num", NULL};
+
+static int sniff(const struct sniff *s)
+{
+	bool named = path_is(s->path, "kernel_details", ".csv");
+
+	if (sniff_columns(s, MARKS))
+		return named ? SNIFF_SURE : SNIFF_CONTENT;
+	return named && sniff_first(s) != 0 ? SNIFF_PATH : SNIFF_NO;
+}
+
+/* The pipe of a ratio column: aic_mac_ratio, aiv_mte2_ratio, without prefix on old chips, mac_exe_ratio there
+ * too. Other ratios (fp16 share, cache misses) are no pipes. Returns the length of the name to keep, 0 for no
+ * pipe. */
+static size_t pipe_name(const char *text, size_t len)
+{
+	static const char *const pipes[] = {"mac", "scalar", "mte1", "mte2", "mte3", "fixpipe", "vec"};
+	size_t skip = len > 4 && (memcmp(text, "aic_", 4) == 0 || memcmp(text, "aiv_", 4) == 0) ? 4 : 0;
+	size_t end = len;
+
+	if (len < 6 || memcmp(text + len - 6, "_ratio", 6) != 0)
+		return 0;
+	end -= 6;
+	if (end > skip + 4 && memcmp(text + end - 4, "_exe", 4) == 0)
+		end -= 4;
+	for (size_t i = 0; i < sizeof(pipes) / sizeof(pipes[0]); i++) {
+		size_t n = strlen(pipes[i]);
+
+		if (end - skip == n && memcmp(text + skip, pipes[i], n) == 0)
+			return end;
+	}
+	return 0;
+}
+
+static int find_pipes(const struct csv *c, struct capture *cap, struct columns *k)
+{
+	for (size_t i = 0; i < csv_count(c) && k->pipe_count < PIPES_MAX; i++) {
+		size_t len;
+		const char *text = csv_trimmed(c, (int)i, &len);
+		size_t keep = pipe_name(text, len);
+		struct pipe *p = &k->pipes[k->pipe_count];
+
+		if (keep == 0)
+			continue;
+		p->column = (int)i;
+		if (sb_strings_add(cap->trace.strings, text, keep, &p->name) != SB_OK)
+			return SB_ENOMEM;
+		k->pipe_count++;
+	}
+	return SB_OK;
+}
+
+static void find_columns(const struct csv *c, struct columns *k)
+{
+	*k = (struct columns){
+	    .step = csv_column(c, "Step Id"),
+	    .name = csv_column(c, "Name"),
+	    .type = csv_column(c, "Type"),
+	    .core = csv_column(c, "Accelerator Core"),
+	    .state = csv_column(c, "OP State"),
+	    .start = csv_column(c, "Start Time(us)"),
+	    .dur = csv_column(c, "Duration(us)"),
+	    .wait = csv_column(c, "Wait Time(us)"),
+	    .block_dim = csv_column_any(c, BLOCK_DIM),
+	    .input_shapes = csv_column(c, "Input Shapes"),
+	    .input_types = csv_column(c, "Input Data Types"),
+	    .input_formats = csv_column(c, "Input Formats"),
+	    .output_shapes = csv_column(c, "Output Shapes"),
+	    .output_types = csv_column(c, "Output Data Types"),
+	    .output_formats = csv_column(c, "Output Formats"),
+	};
+}
+
+static int read_texts(struct capture *cap, const struct csv *c, const struct columns *k, struct kernel *out)
+{
+	const struct {
+		int column;
+		uint32_t *id;
+	} texts[] = {
+	    {k->name, &out->name},
+	    {k->type, &out->type},
+	    {k->core, &out->core},
+	    {k->state, &out->state},
+	    {k->input_shapes, &out->input_shapes},
+	    {k->input_types, &out->input_types},
+	    {k->input_formats, &out->input_formats},
+	    {k->output_shapes, &out->output_shapes},
+	    {k->output_types, &out->output_types},
+	    {k->output_formats, &out->output_formats},
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		int rc = ascend_text(cap, c, texts[i].column, texts[i].id);
+
+		if (rc != SB_OK)
+			return rc;
+	}
+	return SB_OK;
+}
+
+static void read_pipes(const struct csv *c, const struct columns *k, struct kernel *out)
+{
+	double largest = NAN, v;
+
+	for (size_t i = 0; i < k->pipe_count; i++) {
+		if (csv_double(c, k->pipes[i].column, &v) != SB_OK || v < 0 || v <= largest)
+			continue;
+		largest = v;
+		out->pipe = v > 0 ? k->pipes[i].name : 0;
+	}
+	out->pipe_ratio = (float)largest;
+}
+
+/* Start and duration; false when the row cannot be used. */
+static bool read_times(struct read_context *ctx, const struct csv *c, const struct stream *in,
+                       const struct columns *k, struct kernel *out)
+{
+	size_t len;
+	const char *text = csv_trimmed(c, k->start, &len);
+
+	if (ascend_precision_lost(text, len)) {
+		warnings_add(
+		    &ctx->profile->warnings, "precision_lost", in->path, csv_line(c), -1,
+		    "A start time has lost its digits, as a spreadsheet does it: the row is left out.");
+		return false;
+	}
+	if (csv_us(c, k->start, &out->start_ns) != SB_OK) {
+		ascend_bad_value(ctx, c, in, "Start Time(us)", "the row is left out");
+		return false;
+	}
+	if (csv_us(c, k->dur, &out->dur_ns) != SB_OK) {
+		ascend_bad_value(ctx, c, in, "Duration(us)", "the row is left out");
+		return false;
+	}
+	if (out->dur_ns < 0) {
+		warnings_add(&ctx->profile->warnings, "negative_duration", in->path, csv_line(c), -1,
+		             "A kernel with a negative duration is left out.");
+		return false;
+	}
+	return true;
+}
+
+static bool is_communication(const struct capture *cap, const struct kernel *k)
+{
+	const char *core = trace_text(&cap->trace, k->core, NULL);
+	const char *name = trace_text(&cap->trace, k->name, NULL);
+
+	/* level 0 names no core */
+	return strcmp(core, "HCCL") == 0 || strcmp(core, "COMMUNICATION") == 0 ||
+	       strncmp(name, "hcom_", 5) == 0;
+}
+
+static int read_row(struct read_context *ctx, struct capture *cap, const struct csv *c,
+                    const struct stream *in, const struct columns *cols)
+{
+	struct kernel k = {.step = SB_NULL, .wait_ns = SB_NULL, .block_dim = -1};
+	int64_t v;
+	int rc;
+
+	if (!read_times(ctx, c, in, cols, &k))
+		return SB_OK;
+	if (csv_int(c, cols->step, &v) == SB_OK)
+		k.step = v;
+	if (csv_us(c, cols->wait, &v) == SB_OK)
+		k.wait_ns = v;
+	if (csv_int(c, cols->block_dim, &v) == SB_OK && v >= 0 && v <= INT32_MAX)
+		k.block_dim = (int32_t)v;
+	rc = read_texts(cap, c, cols, &k);
+	if (rc != SB_OK)
+		return rc;
+	k.communication = is_communication(cap, &k);
+	read_pipes(c, cols, &k);
+	if (rows_grow((void **)&cap->kernels, cap->kernel_count, sizeof(k)) != SB_OK)
+		return SB_ENOMEM;
+	cap->kernels[cap->kernel_count++] = k;
+	return SB_OK;
+}
+
+static int read_rows(struct read_context *ctx, struct capture *cap, struct csv *c, struct stream *in,
+                     struct sb_error *err)
+{
+	struct columns cols;
+	bool more = true;
+	int rc;
+
+	find_columns(c, &cols);
+	if (find_pipes(c, cap, &cols) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	while (more) {
+		rc = ascend_csv_row(ctx, c, in, &more, err);
+		if (rc != SB_OK)
+			return rc;
+		if (!more)
+			break;
+		rc = read_row(ctx, cap, c, in, &cols);
+		if (rc == SB_ELIMIT)
+			return sb_fail_at(err, SB_EFORMAT, "too_many_texts", in->path, csv_line(c), -1,
+			                  "the file holds too many different texts");
+		if (rc != SB_OK)
+			return sb_fail(err, rc, "no_memory", "out of memory");
+	}
+	return SB_OK;
+}
+
+static int read_kernels(struct read_context *ctx, struct stream *in, struct sb_error *err)
+{
+	CSV_AUTO c = NULL;
+	struct capture *cap;
+	int rc = ascend_csv_open(in, NEEDED, &c, err);
+
+	if (rc != SB_OK)
+		return rc;
+	rc = ascend_capture(ctx, in, &cap, err);
+	if (rc != SB_OK)
+		return rc;
+	if (cap->kernel_count > 0)
+		return sb_fail_at(err, SB_EFORMAT, "duplicate_file", in->path, 0, -1,
+		                  "the capture has a kernel table already");
+	return read_rows(ctx, cap, c, in, err);
+}
+
+const struct format_reader ASCEND_KERNELS_READER = {
+    .name = "kernel_details.csv", .format = FORMAT_ASCEND_TEXT, .sniff = sniff, .read = read_kernels};

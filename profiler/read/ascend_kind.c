@@ -1,0 +1,223 @@
+#include "profiler/read/ascend_kind.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/num.h"
+
+const char *const ASCEND_ARGS[ARG_COUNT_OF + 1] = {
+    [ARG_TASK_TYPE] = "Task Type",
+    [ARG_CONNECTION] = "connection_id",
+    [ARG_DATA_SIZE] = "data size(Byte)",
+    [ARG_DIRECTION] = "memcpy direction",
+    [ARG_PLANE_TASK] = "task type",
+    [ARG_TRANSPORT] = "transport type",
+    [ARG_LINK] = "link type",
+    [ARG_SIZE] = "size(Byte)",
+    [ARG_COUNT] = "count",
+    [ARG_DATA_TYPE] = "data_type",
+    [ARG_LEVEL] = "level",
+    [ARG_NAME] = "name",
+    [ARG_LABELS] = "labels",
+    [ARG_COUNT_OF] = NULL,
+};
+
+struct named_kind {
+	const char *name;
+	enum event_kind kind;
+};
+
+static const struct named_kind CATEGORIES[] = {
+    {"cpu_op", EVENT_HOST_OP},     {"python_function", EVENT_HOST_PYTHON},     {"enqueue", EVENT_HOST_QUEUE},
+    {"dequeue", EVENT_HOST_QUEUE}, {"user_annotation", EVENT_HOST_ANNOTATION}, {"gc", EVENT_HOST_ANNOTATION},
+};
+
+static const struct named_kind OVERLAP_ROWS[] = {
+    {"Computing", EVENT_LANE_COMPUTE},
+    {"Communication", EVENT_LANE_COMMUNICATION},
+    {"Communication(Not Overlapped)", EVENT_LANE_EXPOSED},
+    /* msprof of 2022 wrote it like this */
+    {"Communication(Not OverLapped)", EVENT_LANE_EXPOSED},
+    {"Not OverLapped", EVENT_LANE_EXPOSED},
+    {"Not Overlapped", EVENT_LANE_EXPOSED},
+    {"Free", EVENT_LANE_FREE},
+};
+
+static const struct {
+	const char *name;
+	enum ascend_process process;
+} PROCESSES[] = {
+    {"Python", ASCEND_PROCESS_HOST},
+    {"Python GC", ASCEND_PROCESS_HOST},
+    {"MindSpore", ASCEND_PROCESS_HOST},
+    {"CANN", ASCEND_PROCESS_CANN},
+    {"AscendCL", ASCEND_PROCESS_CANN},
+    {"Ascend Hardware", ASCEND_PROCESS_HARDWARE},
+    {"HCCL", ASCEND_PROCESS_COMMUNICATION},
+    {"Communication", ASCEND_PROCESS_COMMUNICATION},
+    {"Overlap Analysis", ASCEND_PROCESS_OVERLAP},
+};
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static bool starts(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+enum ascend_process ascend_process_of(const char *name)
+{
+	for (size_t i = 0; i < COUNT(PROCESSES); i++) {
+		if (strcmp(name, PROCESSES[i].name) == 0)
+			return PROCESSES[i].process;
+	}
+	return ASCEND_PROCESS_OTHER;
+}
+
+static enum event_kind overlap_kind(const char *name)
+{
+	for (size_t i = 0; i < COUNT(OVERLAP_ROWS); i++) {
+		if (strcmp(name, OVERLAP_ROWS[i].name) == 0)
+			return OVERLAP_ROWS[i].kind;
+	}
+	return EVENT_OTHER;
+}
+
+/* A row of a stream by its name alone. */
+static enum event_kind hardware_by_name(const char *name)
+{
+	if (starts(name, "MEMCPY_ASYNC"))
+		return EVENT_MEMCPY;
+	if (starts(name, "MEMSET_ASYNC"))
+		return EVENT_MEMSET;
+	if (strcasestr(name, "EVENT_WAIT") || strcasestr(name, "Notify Wait") ||
+	    strcasestr(name, "Notify_Wait"))
+		return EVENT_DEVICE_WAIT;
+	return EVENT_OTHER;
+}
+
+/* A row of a stream by its task type. What is not known to compute is not counted as work: the tasks of a
+ * collective appear here a second time, under the types of its transfers. */
+static enum event_kind hardware_kind(const char *type, const char *name)
+{
+	static const char *const kernels[] = {"AI_CORE", "AI_VECTOR_CORE", "AI_CPU",  "AICPU",
+	                                      "MIX_AIC", "MIX_AIV",        "DSA_SQE", "KERNEL",
+	                                      "AIV_SQE", "AI_CORE_MIX"};
+	enum event_kind named = hardware_by_name(name);
+
+	if (named != EVENT_OTHER)
+		return named;
+	if (strcasestr(type, "WAIT"))
+		return EVENT_DEVICE_WAIT;
+	if (starts(type, "KERNEL_"))
+		return EVENT_KERNEL;
+	for (size_t i = 0; i < COUNT(kernels); i++) {
+		if (strcmp(type, kernels[i]) == 0)
+			return EVENT_KERNEL;
+	}
+	return EVENT_DEVICE_OTHER;
+}
+
+static bool is_runtime(const struct chrome_event *e)
+{
+	static const char *const marks[] = {"AscendCL@", "Runtime@", "Node@", "Model@", "HcclOp", "ACL@"};
+
+	for (size_t i = 0; i < COUNT(marks); i++) {
+		if (starts(e->name.text, marks[i]))
+			return true;
+	}
+	return e->args[ARG_LEVEL].token != JPULL_END;
+}
+
+enum event_kind ascend_first_kind(const struct chrome_event *e)
+{
+	for (size_t i = 0; i < COUNT(CATEGORIES); i++) {
+		if (e->cat.len > 0 && strcasecmp(e->cat.text, CATEGORIES[i].name) == 0)
+			return starts(e->name.text, "ProfilerStep#") ? EVENT_HOST_ANNOTATION
+			                                             : CATEGORIES[i].kind;
+	}
+	if (e->args[ARG_TASK_TYPE].token != JPULL_END)
+		return hardware_kind(e->args[ARG_TASK_TYPE].text, e->name.text);
+	if (e->args[ARG_PLANE_TASK].token != JPULL_END || e->args[ARG_TRANSPORT].token != JPULL_END)
+		return EVENT_COMMUNICATION_TASK;
+	if (starts(e->name.text, "hcom_"))
+		return EVENT_COMMUNICATION;
+	if (is_runtime(e))
+		return EVENT_HOST_RUNTIME;
+	return overlap_kind(e->name.text);
+}
+
+static enum event_kind host_kind(enum event_kind first)
+{
+	switch (first) {
+	case EVENT_HOST_OP:
+	case EVENT_HOST_PYTHON:
+	case EVENT_HOST_QUEUE:
+	case EVENT_HOST_ANNOTATION: return first;
+	default: return EVENT_HOST_OP;
+	}
+}
+
+static enum event_kind stream_kind(enum event_kind first, const char *name)
+{
+	enum event_kind named;
+
+	switch (first) {
+	case EVENT_KERNEL:
+	case EVENT_MEMCPY:
+	case EVENT_MEMSET:
+	case EVENT_DEVICE_WAIT:
+	case EVENT_DEVICE_OTHER: return first;
+	default: break;
+	}
+	/* a row without its task type */
+	named = hardware_by_name(name);
+	return named == EVENT_OTHER ? EVENT_KERNEL : named;
+}
+
+static enum event_kind communication_kind(enum event_kind first, const char *thread)
+{
+	if (starts(thread, "Plane"))
+		return EVENT_COMMUNICATION_TASK;
+	if (starts(thread, "Group") || strstr(thread, "Communication"))
+		return EVENT_COMMUNICATION;
+	return first == EVENT_COMMUNICATION ? EVENT_COMMUNICATION : EVENT_COMMUNICATION_TASK;
+}
+
+enum event_kind ascend_final_kind(enum event_kind first, const char *name, enum ascend_process process,
+                                  const char *thread)
+{
+	enum event_kind by_name;
+
+	switch (process) {
+	case ASCEND_PROCESS_UNKNOWN: return first;
+	case ASCEND_PROCESS_HOST: return host_kind(first);
+	case ASCEND_PROCESS_CANN: return EVENT_HOST_RUNTIME;
+	case ASCEND_PROCESS_HARDWARE: return stream_kind(first, name);
+	case ASCEND_PROCESS_COMMUNICATION: return communication_kind(first, thread);
+	case ASCEND_PROCESS_OVERLAP:
+		by_name = overlap_kind(name);
+		return by_name == EVENT_OTHER ? overlap_kind(thread) : by_name;
+	case ASCEND_PROCESS_OTHER: break;
+	}
+	return EVENT_OTHER;
+}
+
+int64_t ascend_data_bytes(const struct chrome_text *count, const struct chrome_text *type)
+{
+	static const struct {
+		const char *name;
+		int64_t bytes;
+	} types[] = {{"INT8", 1},  {"UINT8", 1},  {"INT16", 2}, {"UINT16", 2}, {"FP16", 2},
+	             {"BFP16", 2}, {"BF16", 2},   {"INT32", 4}, {"UINT32", 4}, {"FP32", 4},
+	             {"INT64", 8}, {"UINT64", 8}, {"FP64", 8}};
+	int64_t n = chrome_int(count), bytes;
+
+	for (size_t i = 0; i < COUNT(types); i++) {
+		if (n >= 0 && chrome_is(type, types[i].name) &&
+		    !__builtin_mul_overflow(n, types[i].bytes, &bytes))
+			return bytes;
+	}
+	return SB_NULL;
+}

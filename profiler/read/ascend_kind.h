@@ -1,0 +1,45 @@
+#ifndef SB_PROFILER_READ_ASCEND_KIND_H
+#define SB_PROFILER_READ_ASCEND_KIND_H
+#include "profiler/read/chrome.h"
+
+/* What an event of trace_view.json is. Its lane decides, but the lane's name may come after the event, so an
+ * event gets a first kind from itself, and the final one at the end of the file. */
+
+enum ascend_process {
+	ASCEND_PROCESS_UNKNOWN, /* no process_name was given */
+	ASCEND_PROCESS_HOST,    /* Python, MindSpore */
+	ASCEND_PROCESS_CANN,
+	ASCEND_PROCESS_HARDWARE,
+	ASCEND_PROCESS_COMMUNICATION, /* HCCL, Communication */
+	ASCEND_PROCESS_OVERLAP,
+	ASCEND_PROCESS_OTHER /* counters and what is not known */
+};
+
+/* Members of args that the reader asks for: indices into chrome_event.args. */
+enum ascend_arg {
+	ARG_TASK_TYPE,
+	ARG_CONNECTION,
+	ARG_DATA_SIZE,
+	ARG_DIRECTION,
+	ARG_PLANE_TASK,
+	ARG_TRANSPORT,
+	ARG_LINK,
+	ARG_SIZE,
+	ARG_COUNT,
+	ARG_DATA_TYPE,
+	ARG_LEVEL,
+	ARG_NAME,
+	ARG_LABELS,
+	ARG_COUNT_OF
+};
+extern const char *const ASCEND_ARGS[ARG_COUNT_OF + 1];
+
+enum ascend_process ascend_process_of(const char *name);
+/* What the event says about itself. */
+enum event_kind ascend_first_kind(const struct chrome_event *e);
+/* The final kind, from the first one, the event's name and its lane. */
+enum event_kind ascend_final_kind(enum event_kind first, const char *name, enum ascend_process process,
+                                  const char *thread);
+/* Bytes of `count` elements of a data type of the collective library; SB_NULL when unknown. */
+int64_t ascend_data_bytes(const struct chrome_text *count, const struct chrome_text *type);
+#endif

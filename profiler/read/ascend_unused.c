@@ -1,0 +1,71 @@
+#include <string.h>
+
+#include "profiler/read/ascend.h"
+
+/* Files that belong to captures and are not read yet. They are known by their columns or keys, whatever they
+ * are called. */
+
+#define COLUMNS_MAX 4
+static const struct {
+	const char *reason;
+	const char *columns[COLUMNS_MAX];
+} TABLES[] = {
+    {"memory_record.csv: known, not used yet", {"Component", "Timestamp(us)", "Total Allocated(MB)"}},
+    {"npu_module_mem.csv: known, not used yet", {"Component", "Timestamp(us)"}},
+    {"operator_memory.csv: known, not used yet", {"Name", "Size(KB)", "Allocation Time(us)"}},
+    {"operator_details.csv: known, not used yet", {"Name", "Call Stack", "Host Self Duration(us)"}},
+    {"operator_details.csv: known, not used yet", {"Name", "Host Self Duration(us)"}},
+    {"l2_cache.csv: known, not used yet", {"Hit Rate", "Victim Rate"}},
+    {"a table of a whole cluster: known, not used yet", {"Step", "Type", "Index"}},
+    {"data_preprocess.csv: known, not used yet", {"Timestamp(us)", "Node", "Compute_time(us)"}},
+    {"static_op_mem.csv: known, not used yet", {"Op Name", "Graph ID", "Size(KB)"}},
+    {"raw msprof op_summary: known, not used yet", {"Op Name", "OP Type", "Task Type"}},
+    {"raw msprof task_time: known, not used yet", {"kernel_name", "kernel_type", "task_time(us)"}},
+    {"MindInsight step trace: known, not used yet", {"step_num", "start_point", "end_point"}},
+    {"MindInsight table: known, not used yet", {"full_kernel_name"}},
+    {"MindInsight pipeline table: known, not used yet", {"op_id", "op_type", "output_queue_size"}},
+    {"a link or memory counter table: known, not used yet", {"Device_id", "Mode"}},
+    {"a link or memory counter table: known, not used yet", {"Device_id", "Metric"}},
+};
+
+static const char *unused_table(const struct sniff *s)
+{
+	for (size_t i = 0; i < sizeof(TABLES) / sizeof(TABLES[0]); i++) {
+		const char *columns[COLUMNS_MAX + 1] = {NULL};
+
+		memcpy(columns, TABLES[i].columns, sizeof(TABLES[i].columns));
+		if (sniff_columns(s, columns))
+			return TABLES[i].reason;
+	}
+	return NULL;
+}
+
+/* Do the first key's text begin with a parenthesis? "(0, 1)" names a set of ranks. */
+static bool keyed_by_ranks(const struct sniff *s)
+{
+	const char *quote = memchr(s->head, '"', s->len);
+
+	return quote && (size_t)(quote - s->head) + 1 < s->len && quote[1] == '(';
+}
+
+static const char *unused_object(const struct sniff *s)
+{
+	if (keyed_by_ranks(s))
+		return "a file of a whole cluster: known, not used yet";
+	if (sniff_has(s, "\"Transport Type\"") && !sniff_has(s, "\"Communication Time Info\""))
+		return "communication_matrix.json: known, not used yet";
+	if (sniff_has(s, "\"comm_group_parallel_info\"") || path_is(s->path, "communication_group", ".json"))
+		return "communication_group.json: known, not used yet";
+	return NULL;
+}
+
+const char *ascend_unused(const struct sniff *s)
+{
+	char first = sniff_first(s);
+
+	if (ascend_raw_path(s->path))
+		return "raw data of the profiler, not its output: not read";
+	if (first == '{')
+		return unused_object(s);
+	return first == '[' || first == 0 ? NULL : unused_table(s);
+}

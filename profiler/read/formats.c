@@ -1,0 +1,35 @@
+#include <string.h>
+
+#include "profiler/read/ascend.h"
+
+/* A table whose first line is data gets its own reader, so that the answer names what is missing. */
+static int sniff_headless(const struct sniff *s)
+{
+	return sniff_no_header(s) ? 1 : SNIFF_NO;
+}
+
+static int read_headless(struct read_context *ctx, struct stream *in, struct sb_error *err)
+{
+	(void)ctx;
+	return sb_fail_at(err, SB_EFORMAT, "no_header", in->path, 1, 0,
+	                  "the table has no header: its first line must name the columns");
+}
+
+static const struct format_reader HEADLESS_READER = {.name = "table without a header",
+                                                     .format = FORMAT_ASCEND_TEXT,
+                                                     .sniff = sniff_headless,
+                                                     .read = read_headless};
+
+const struct format_reader *const FORMAT_READERS[] = {
+    &KINETO_READER,
+    &ASCEND_TRACE_READER,
+    &ASCEND_KERNELS_READER,
+    &ASCEND_STEPS_READER,
+    &ASCEND_OP_STATISTIC_READER,
+    &ASCEND_API_STATISTIC_READER,
+    &ASCEND_COMMUNICATION_READER,
+    &ASCEND_INFO_READER,
+    &ASCEND_METADATA_READER,
+    &HEADLESS_READER,
+    NULL,
+};

@@ -1,0 +1,88 @@
+#include <stdlib.h>
+
+#include "profiler/read/ascend.h"
+
+/* The new numbers of a capture's texts. */
+struct renumber {
+	const struct sb_strings *from;
+	struct sb_strings *to;
+	uint32_t *map; /* old id to new, 0 = none yet (and "" stays 0) */
+	size_t count;
+	int rc;
+};
+
+static void renumber_free(struct renumber *r)
+{
+	sb_strings_free(&r->to);
+	free(r->map);
+}
+
+static void take(struct renumber *r, uint32_t *id)
+{
+	const char *text;
+	size_t len;
+
+	if (*id == 0 || *id >= r->count || r->rc != SB_OK)
+		return;
+	if (r->map[*id] == 0) {
+		text = sb_strings_get(r->from, *id, &len);
+		r->rc = sb_strings_add(r->to, text, len, &r->map[*id]);
+	}
+	*id = r->map[*id];
+}
+
+static void take_trace(struct renumber *r, struct trace *t)
+{
+	for (size_t i = 0; i < t->lane_count; i++) {
+		take(r, &t->lanes[i].process);
+		take(r, &t->lanes[i].thread);
+	}
+	for (size_t i = 0; i < t->count; i++)
+		take(r, &t->name[i]);
+	for (size_t i = 0; i < t->detail_count; i++) {
+		take(r, &t->details[i].type);
+		take(r, &t->details[i].group);
+		take(r, &t->details[i].ranks);
+	}
+}
+
+static void take_kernel(struct renumber *r, struct kernel *k)
+{
+	uint32_t *const ids[] = {&k->name,         &k->type,           &k->core,          &k->state,
+	                         &k->input_shapes, &k->input_types,    &k->input_formats, &k->output_shapes,
+	                         &k->output_types, &k->output_formats, &k->pipe};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		take(r, ids[i]);
+}
+
+int capture_renumber(struct capture *c)
+{
+	__attribute__((cleanup(renumber_free))) struct renumber r = {.from = c->trace.strings};
+	struct sb_strings *old = c->trace.strings;
+
+	r.count = sb_strings_count(old);
+	r.map = calloc(r.count, sizeof(*r.map));
+	if (!r.map || sb_strings_new(&r.to) != SB_OK)
+		return SB_ENOMEM;
+	take_trace(&r, &c->trace);
+	for (size_t i = 0; i < c->kernel_count; i++)
+		take_kernel(&r, &c->kernels[i]);
+	for (size_t i = 0; i < c->communication_count; i++) {
+		take(&r, &c->communications[i].name);
+		take(&r, &c->communications[i].group);
+	}
+	for (size_t i = 0; i < c->api_count; i++) {
+		take(&r, &c->apis[i].level);
+		take(&r, &c->apis[i].name);
+	}
+	for (size_t i = 0; i < c->op_statistic_count; i++) {
+		take(&r, &c->op_statistics[i].type);
+		take(&r, &c->op_statistics[i].core);
+	}
+	if (r.rc != SB_OK)
+		return r.rc;
+	c->trace.strings = r.to;
+	r.to = old;
+	return SB_OK;
+}
