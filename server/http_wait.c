@@ -42,6 +42,7 @@ static void start_wait(struct call *c)
 	if (!atomic_load(c->server->config.draining))
 		c->waiter.deadline_ns = clock_now_ns() + (seconds > 0 ? seconds : 0) * CLOCK_SECOND_NS;
 	c->req.waited = true;
+	memcpy(c->req.waited_job, c->res.wait_job, sizeof(c->req.waited_job));
 	jobs_wait(c->server->config.jobs, &c->waiter);
 }
 
