@@ -1,0 +1,42 @@
+#ifndef SB_PLANNER_CLUSTER_H
+#define SB_PLANNER_CLUSTER_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* The hardware as the planner sees it. Bandwidths are bytes per second, per device, in one direction. */
+
+/* Which measured constants apply (cost/constants.h). */
+enum device_family { FAMILY_GENERIC, FAMILY_VOLTA, FAMILY_AMPERE, FAMILY_HOPPER, FAMILY_ASCEND, FAMILIES };
+
+struct device {
+	double peak_flops; /* dense 16-bit FLOP per second */
+	double memory_bandwidth;
+	int64_t memory_bytes;
+	enum device_family family;
+	bool flash_attention; /* a fused attention kernel exists for it */
+};
+
+enum link_scope { LINK_NODE, LINK_SUPERNODE, LINK_CLUSTER, LINK_SCOPES };
+
+struct link {
+	double bytes_per_second; /* 0 = there is no such level */
+	double latency_seconds;  /* NaN = use the calibrated default */
+};
+
+struct cluster {
+	int64_t nodes, devices_per_node;
+	int64_t supernode_devices; /* 0 = no supernodes */
+	struct device device;
+	struct link links[LINK_SCOPES];
+	/* Shares of the peak that are reached, NaN = calibrated default. */
+	double compute_efficiency, memory_efficiency, link_efficiency[LINK_SCOPES];
+};
+
+/* All devices. */
+int64_t cluster_devices(const struct cluster *c);
+/* SB_EIMPOSSIBLE with the member's name in err->field: sizes out of range, a level that is needed but has no
+ * link. */
+int cluster_check(const struct cluster *c, struct sb_error *err);
+#endif

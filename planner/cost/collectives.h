@@ -1,0 +1,49 @@
+#ifndef SB_PLANNER_COST_COLLECTIVES_H
+#define SB_PLANNER_COST_COLLECTIVES_H
+#include <stdint.h>
+
+#include "planner/cluster.h"
+#include "planner/cost/constants.h"
+
+/* The network as levels, innermost first: within a node, within a supernode, between them. Levels that
+ * are equally fast are one level. */
+struct network {
+	int levels;
+	int64_t domain[LINK_SCOPES]; /* devices of one domain; the last level holds everything */
+	double bandwidth[LINK_SCOPES], latency[LINK_SCOPES]; /* reached, not nominal */
+};
+struct network network_of(const struct cluster *c, const struct constants *k);
+
+/* How the ranks of one group lie over the levels: inside[l] of its ranks share one domain of level l (the
+ * worst domain of the worst group). inside[levels - 1] = ranks. */
+struct group {
+	int64_t ranks;
+	int64_t inside[LINK_SCOPES];
+};
+
+/* One dimension of a group: size ranks, stride apart. */
+struct axis {
+	int64_t size, stride;
+};
+struct spread {
+	int64_t domains, least, most; /* domains touched; ranks in the emptiest and in the fullest of them */
+};
+/* The worst spread (most domains, then fewest ranks in one) of all groups over the given axes (strides
+ * ascending, each stride a multiple of the one before times its size) in `devices` ranks with `domain` ranks
+ * a domain. Exact, by enumeration where no closed form holds. cost-model section 1. */
+struct spread group_spread(const struct axis *axes, int count, int64_t devices, int64_t domain);
+/* The group over those axes on a network. Axes of size 1 may be left in. */
+struct group group_on(const struct network *n, const struct axis *axes, int count, int64_t devices);
+
+/* Seconds. `bytes` is the full tensor: before reducing, after gathering; for all-to-all what one rank sends
+ * in all, its own part included. 0 for a group of one rank. cost-model section 7: the least of flat ring,
+ * hierarchical and (all-reduce) double tree; across domains B_eff = min(B_inner, ranks inside x B_outer). */
+double all_reduce_seconds(const struct network *n, const struct group *g, double bytes);
+double all_gather_seconds(const struct network *n, const struct group *g,
+                          double bytes); /* = reduce-scatter */
+double all_to_all_seconds(const struct network *n, const struct group *g, double bytes);
+/* One neighbour to the next, over the slowest link that the group's chain uses. */
+double send_seconds(const struct network *n, const struct group *g, double bytes);
+/* Bandwidth of one flat ring through the group, bytes per second and rank. */
+double ring_bandwidth(const struct network *n, const struct group *g);
+#endif

@@ -1,0 +1,271 @@
+#include "planner/cost/compute.h"
+
+#include <math.h>
+
+/* Strides of the dimensions in the strategy's rank order. */
+static void strides_of(const struct strategy *s, int64_t stride[DIMS])
+{
+	const int64_t size[DIMS] = {[DIM_TP] = s->tp, [DIM_CP] = s->cp, [DIM_DP] = s->dp, [DIM_PP] = s->pp};
+	int64_t at = 1;
+
+	for (int i = 0; i < DIMS; i++) {
+		stride[s->order[i]] = at;
+		at *= size[s->order[i]];
+	}
+}
+
+/* `count` expert ranks, `step` apart in the numbering of one stage (tp, cp, dp innermost first), as axes in
+ * real ranks: the pipeline may lie between cp and dp. */
+static struct group expert_group(const struct network *n, const struct strategy *s,
+                                 const int64_t stride[DIMS], int64_t step, int64_t count)
+{
+	int64_t devices = strategy_devices(s), inner = s->tp * s->cp;
+	bool contiguous = stride[DIM_DP] == inner;
+
+	if (contiguous || step * count <= inner)
+		return group_on(n, &(struct axis){count, step}, 1, devices);
+	if (step >= inner)
+		return group_on(n, &(struct axis){count, step / inner * stride[DIM_DP]}, 1, devices);
+	return group_on(n, (struct axis[]){{inner / step, step}, {count * step / inner, stride[DIM_DP]}}, 2,
+	                devices);
+}
+
+struct groups groups_of(const struct network *n, const struct strategy *s)
+{
+	int64_t stride[DIMS], devices = strategy_devices(s);
+	struct groups g;
+	struct axis both[2];
+	int64_t rest = s->tp * s->cp * s->dp / (s->ep * s->etp);
+
+	strides_of(s, stride);
+	g.tp = group_on(n, &(struct axis){s->tp, stride[DIM_TP]}, 1, devices);
+	g.cp = group_on(n, &(struct axis){s->cp, stride[DIM_CP]}, 1, devices);
+	g.pp = group_on(n, &(struct axis){s->pp, stride[DIM_PP]}, 1, devices);
+	both[0] = (struct axis){s->cp, stride[DIM_CP]};
+	both[1] = (struct axis){s->dp, stride[DIM_DP]};
+	if (both[0].stride > both[1].stride || (both[0].stride == both[1].stride && s->dp == 1)) {
+		both[0] = both[1];
+		both[1] = (struct axis){s->cp, stride[DIM_CP]};
+	}
+	g.dp = group_on(n, both, 2, devices);
+	g.etp = expert_group(n, s, stride, 1, s->etp);
+	g.ep = expert_group(n, s, stride, s->etp, s->ep);
+	g.edp = expert_group(n, s, stride, s->etp * s->ep, rest);
+	return g;
+}
+
+double gemm_seconds(const struct cost_problem *p, double m, double n, double k)
+{
+	const struct constants *c = &p->constants;
+	double flop = 2 * m * n * k, bytes = 2 * (m * k + k * n + m * n);
+	double busy = (flop + c->gemm_half_flop) / (p->cluster.device.peak_flops * c->gemm_share);
+
+	return fmax(busy, bytes / (p->cluster.device.memory_bandwidth * c->memory_share)) + c->launch_seconds;
+}
+
+static double memory_seconds(const struct cost_problem *p, double bytes)
+{
+	return bytes / (p->cluster.device.memory_bandwidth * p->constants.memory_share);
+}
+
+static double attention_gemms(const struct cost_problem *p, const struct strategy *s, double rows)
+{
+	const struct model *m = &p->model;
+	const struct mla *q = &m->mla;
+	double h = (double)m->hidden, t = (double)s->tp, a = (double)m->heads;
+
+	if (m->has_mla) {
+		double key = (double)(q->nope_dim + q->rope_dim), rq = (double)q->q_rank;
+		double seconds = q->q_rank > 0
+		                     ? gemm_seconds(p, rows, rq, h) + gemm_seconds(p, rows, a * key / t, rq)
+		                     : gemm_seconds(p, rows, a * key / t, h);
+
+		return seconds + gemm_seconds(p, rows, (double)(q->kv_rank + q->rope_dim), h) +
+		       gemm_seconds(p, rows, a * (double)(q->nope_dim + q->value_dim) / t,
+		                    (double)q->kv_rank) +
+		       gemm_seconds(p, rows, h, a * (double)q->value_dim / t);
+	}
+	return gemm_seconds(p, rows, (a + 2 * (double)m->kv_heads) * (double)m->head_dim / t, h) +
+	       gemm_seconds(p, rows, h, a * (double)m->head_dim / t);
+}
+
+static double ffn_gemms(const struct cost_problem *p, double rows, double width, double hidden)
+{
+	double up = p->model.gated_ffn ? 2 : 1;
+
+	return up * gemm_seconds(p, rows, width, hidden) + gemm_seconds(p, rows, hidden, width);
+}
+
+/* Tokens that one device sends to experts, counted once for each expert they go to (balanced routing). */
+static double routed_tokens(const struct model *m, const struct strategy *s)
+{
+	return (double)m->moe.top_k * (double)s->micro_batch * (double)m->seq_len /
+	       ((double)s->tp * (double)s->cp);
+}
+
+static double expert_gemms(const struct cost_problem *p, const struct strategy *s, double rows)
+{
+	const struct model *m = &p->model;
+	double h = (double)m->hidden, experts = (double)(m->moe.experts / s->ep);
+	double tokens = routed_tokens(m, s) * (double)s->etp / experts;
+	double width = (double)m->moe.ffn_hidden / (double)s->etp;
+	/* One launch serves all local experts. */
+	double seconds = experts * (ffn_gemms(p, tokens, width, h) -
+	                            (m->gated_ffn ? 3 : 2) * p->constants.launch_seconds) +
+	                 (m->gated_ffn ? 3 : 2) * p->constants.launch_seconds;
+
+	seconds += gemm_seconds(p, rows / (double)s->tp, (double)m->moe.experts, h);
+	if (m->moe.shared_experts > 0)
+		seconds += ffn_gemms(
+		    p, rows, (double)(m->moe.shared_experts * m->moe.shared_ffn_hidden) / (double)s->tp, h);
+	return seconds;
+}
+
+/* The attention core on one device: all context steps of its share together. */
+static double core_seconds(const struct cost_problem *p, const struct strategy *s)
+{
+	const struct model *m = &p->model;
+	double share = (double)s->micro_batch / ((double)s->tp * (double)s->cp);
+	double flop = model_layer_flops(m, LAYER_DENSE).scores * share;
+	double peak = p->cluster.device.peak_flops, len = (double)m->seq_len;
+
+	if (s->attention == ATTENTION_FLASH)
+		return 0.5 * flop / (peak * p->constants.flash_share);
+	return flop / (peak * p->constants.score_share) +
+	       memory_seconds(p, p->constants.score_bytes * (double)m->heads * len * len * share);
+}
+
+static double element_seconds(const struct cost_problem *p, const struct strategy *s, enum layer_kind kind,
+                              double rows)
+{
+	const struct model *m = &p->model;
+	double t = (double)s->tp, h = (double)m->hidden, matrices = m->gated_ffn ? 3 : 2;
+	double bytes = p->constants.element_passes * 2 * rows * h / (s->sequence_parallel ? t : 1);
+
+	bytes += 6 * rows * (double)(m->heads * m->head_dim) / t;
+	if (kind == LAYER_DENSE) {
+		bytes += 2 * matrices * rows * (double)m->ffn_hidden / t;
+	} else {
+		double tokens = routed_tokens(m, s);
+
+		bytes += 2 * matrices * tokens * (double)m->moe.ffn_hidden + 8 * tokens * h;
+		bytes += 2 * matrices * rows * (double)(m->moe.shared_experts * m->moe.shared_ffn_hidden) / t;
+	}
+	return memory_seconds(p, bytes);
+}
+
+struct exchange {
+	double forward, backward;
+};
+
+static struct exchange tensor_exchange(const struct cost_problem *p, const struct strategy *s,
+                                       const struct groups *g, enum layer_kind kind)
+{
+	double y =
+	    2 * (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp * (double)p->model.hidden;
+	double blocks = kind == LAYER_DENSE || p->model.moe.shared_experts > 0 ? 2 : 1;
+	double gather = s->sequence_parallel ? all_gather_seconds(&p->network, &g->tp, y) : 0;
+	double once = s->sequence_parallel ? 2 * gather : all_reduce_seconds(&p->network, &g->tp, y);
+
+	return (struct exchange){blocks * once, blocks * (once + p->constants.gather_exposed * gather)};
+}
+
+/* Ring attention: each of the cp steps hides the next block's transfer under its compute. */
+static struct exchange context_exchange(const struct cost_problem *p, const struct strategy *s,
+                                        const struct groups *g, double core, double core_backward)
+{
+	const struct model *m = &p->model;
+	double width = m->has_mla
+	                   ? (double)m->heads * (double)(m->mla.nope_dim + m->mla.rope_dim + m->mla.value_dim)
+	                   : 2 * (double)m->kv_heads * (double)m->head_dim;
+	double c = (double)s->cp;
+	double block = 2 * (double)s->micro_batch * (double)m->seq_len / c * width / (double)s->tp;
+
+	if (s->cp == 1)
+		return (struct exchange){0, 0};
+	return (struct exchange){
+	    (c - 1) * fmax(0, send_seconds(&p->network, &g->cp, block) - core / c),
+	    (c - 1) * fmax(0, send_seconds(&p->network, &g->cp, 2 * block) - core_backward / c)};
+}
+
+static double expert_exchange(const struct cost_problem *p, const struct strategy *s, const struct groups *g)
+{
+	double bytes = 2 * routed_tokens(&p->model, s) * (double)p->model.hidden;
+
+	return 2 * all_to_all_seconds(&p->network, &g->ep, bytes) +
+	       2 * all_gather_seconds(&p->network, &g->etp, bytes * (double)s->etp);
+}
+
+struct layer_time layer_seconds(const struct cost_problem *p, const struct strategy *s,
+                                const struct groups *g, enum layer_kind kind)
+{
+	double rows = (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp;
+	double linear = attention_gemms(p, s, rows), core = core_seconds(p, s);
+	double element = element_seconds(p, s, kind, rows), expert = 0;
+	double core_backward = core * (s->attention == ATTENTION_FLASH ? 2.5 : 2);
+	struct exchange tensor = tensor_exchange(p, s, g, kind), context;
+	struct layer_time t;
+	double replay = 0;
+
+	if (kind == LAYER_MOE) {
+		linear += expert_gemms(p, s, rows);
+		expert = expert_exchange(p, s, g);
+	} else {
+		linear +=
+		    ffn_gemms(p, rows, (double)p->model.ffn_hidden / (double)s->tp, (double)p->model.hidden);
+	}
+	context = context_exchange(p, s, g, core, core_backward);
+	if (s->recompute == RECOMPUTE_FULL)
+		replay = linear + core + element;
+	else if (s->recompute == RECOMPUTE_SELECTIVE && s->attention == ATTENTION_UNFUSED)
+		replay = core;
+	if (s->recompute == RECOMPUTE_FULL) { /* the replayed forward sends again */
+		tensor.backward += tensor.forward;
+		context.backward += context.forward;
+	}
+	t.forward = linear + core + element + tensor.forward + context.forward + expert;
+	t.parts[PART_COMPUTE] = 3 * linear + core + core_backward + 3 * element;
+	t.parts[PART_RECOMPUTE] = replay;
+	t.parts[PART_TENSOR] = tensor.forward + tensor.backward;
+	t.parts[PART_CONTEXT] = context.forward + context.backward;
+	t.parts[PART_EXPERT] = (s->recompute == RECOMPUTE_FULL ? 3 : 2) * expert;
+	t.backward = -t.forward;
+	for (int i = 0; i < LAYER_PARTS; i++)
+		t.backward += t.parts[i];
+	return t;
+}
+
+struct layer_time embedding_seconds(const struct cost_problem *p, const struct strategy *s,
+                                    const struct groups *g)
+{
+	double y =
+	    2 * (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp * (double)p->model.hidden;
+	double read = memory_seconds(p, 2 * y) + p->constants.launch_seconds;
+	struct layer_time t = {0};
+
+	t.parts[PART_COMPUTE] = 2 * read;
+	t.parts[PART_TENSOR] = s->sequence_parallel ? all_gather_seconds(&p->network, &g->tp, y)
+	                                            : all_reduce_seconds(&p->network, &g->tp, y);
+	t.forward = read + t.parts[PART_TENSOR];
+	t.backward = read;
+	return t;
+}
+
+struct layer_time head_seconds(const struct cost_problem *p, const struct strategy *s, const struct groups *g)
+{
+	double rows = (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp;
+	double width = (double)p->model.vocab / (double)s->tp, h = (double)p->model.hidden;
+	/* Logits: written in 16 bit, cast, reduced; about 6 bytes an element each way. */
+	double once = gemm_seconds(p, rows, width, h) + memory_seconds(p, 6 * rows * width);
+	double y = 2 * rows * h;
+	double exchange = s->sequence_parallel ? all_gather_seconds(&p->network, &g->tp, y)
+	                                       : all_reduce_seconds(&p->network, &g->tp, y);
+	double loss = 3 * all_reduce_seconds(&p->network, &g->tp, 4 * rows);
+	struct layer_time t = {0};
+
+	t.parts[PART_COMPUTE] = 3 * once;
+	t.parts[PART_TENSOR] = exchange + loss + (s->sequence_parallel ? exchange : 0);
+	t.forward = once + loss + (s->sequence_parallel ? exchange : 0);
+	t.backward = 2 * once + exchange;
+	return t;
+}

@@ -1,0 +1,43 @@
+#ifndef SB_PLANNER_COST_COMPUTE_H
+#define SB_PLANNER_COST_COMPUTE_H
+#include "planner/cost/collectives.h"
+#include "planner/strategy/strategy.h"
+
+/* Seconds of local work and of the communication inside a layer, of one micro-batch on one device. */
+
+/* The groups that a strategy communicates in. */
+struct groups {
+	struct group tp, cp, pp;
+	struct group dp;  /* dp x cp: who holds the same dense weights */
+	struct group ep;  /* expert ranks */
+	struct group etp; /* tensor ranks of one expert */
+	struct group edp; /* who holds the same experts */
+};
+struct groups groups_of(const struct network *n, const struct strategy *s);
+
+/* What the cost of a problem needs beside the strategy. */
+struct cost_problem {
+	struct model model;
+	struct cluster cluster;
+	struct constants constants;
+	struct network network;
+	int64_t sequences;    /* global batch */
+	int64_t memory_bytes; /* what a device may use */
+};
+
+enum part { PART_COMPUTE, PART_RECOMPUTE, PART_TENSOR, PART_CONTEXT, PART_EXPERT, LAYER_PARTS };
+struct layer_time {
+	double forward, backward;  /* with what is exposed of the layer's own communication */
+	double parts[LAYER_PARTS]; /* forward + backward, split */
+};
+/* cost-model sections 4, 8 and 9. */
+struct layer_time layer_seconds(const struct cost_problem *p, const struct strategy *s,
+                                const struct groups *g, enum layer_kind kind);
+/* The embedding on the first stage, and the final norm, head and loss on the last. */
+struct layer_time embedding_seconds(const struct cost_problem *p, const struct strategy *s,
+                                    const struct groups *g);
+struct layer_time head_seconds(const struct cost_problem *p, const struct strategy *s,
+                               const struct groups *g);
+/* One matrix product (m x k) x (k x n) in 16 bit: a saturating share of the peak, or the memory's speed. */
+double gemm_seconds(const struct cost_problem *p, double m, double n, double k);
+#endif

@@ -1,0 +1,153 @@
+#include "planner/cost/memory.h"
+
+#include <math.h>
+
+static double score_bytes(const struct model *m, const struct strategy *s)
+{
+	double len = (double)m->seq_len;
+	double scores = (double)m->heads * (double)s->micro_batch * len / ((double)s->cp * (double)s->tp);
+
+	if (s->attention == ATTENTION_FLASH)
+		return 4 * scores; /* one log-sum-exp a row */
+	/* Softmax output; with dropout also its mask and result. */
+	return (m->dropout ? 5 : 2) * scores * len;
+}
+
+/* Everything but the attention scores, nothing recomputed. */
+static double plain_bytes(const struct model *m, const struct strategy *s, enum layer_kind kind)
+{
+	double t = (double)s->tp, h = (double)m->hidden, a = (double)m->heads;
+	double rows = (double)s->micro_batch * (double)m->seq_len / (double)s->cp;
+	double kept = m->gated_ffn ? 6 : 4; /* bytes an FFN column: gate, up, product; or GELU's in and out */
+	double whole = rows * h * (8 + (m->dropout ? 2 : 0)), split;
+
+	if (m->has_mla) {
+		whole += 2 * rows * (double)(2 * m->mla.q_rank + 2 * m->mla.kv_rank + m->mla.rope_dim);
+		split = 4 * rows * a * (double)(m->mla.nope_dim + m->mla.rope_dim + m->mla.value_dim);
+	} else {
+		split = 4 * rows * (double)m->head_dim * (a + (double)m->kv_heads);
+	}
+	if (kind == LAYER_DENSE) {
+		split += kept * rows * (double)m->ffn_hidden;
+	} else {
+		double width = (double)(m->moe.shared_experts * m->moe.shared_ffn_hidden);
+
+		split +=
+		    (double)m->moe.top_k * rows * (4 * h * (double)s->etp + kept * (double)m->moe.ffn_hidden);
+		split += kept * rows * width + 8 * rows * (double)m->moe.experts;
+	}
+	return whole / (s->sequence_parallel ? t : 1) + split / t;
+}
+
+double layer_activation_bytes(const struct model *m, const struct strategy *s, enum layer_kind kind)
+{
+	double rows = (double)s->micro_batch * (double)m->seq_len / (double)s->cp;
+
+	if (s->recompute == RECOMPUTE_FULL)
+		return 2 * rows * (double)m->hidden / (s->sequence_parallel ? (double)s->tp : 1);
+	if (s->recompute == RECOMPUTE_SELECTIVE && s->attention == ATTENTION_UNFUSED)
+		return plain_bytes(m, s, kind);
+	return plain_bytes(m, s, kind) + score_bytes(m, s);
+}
+
+int64_t chunks_in_flight(int64_t pp, int64_t vpp, int64_t micro_batches, int64_t stage)
+{
+	int64_t most = vpp == 1 ? pp - stage : 2 * (pp - stage - 1) + (vpp - 1) * pp + 1;
+	int64_t all = micro_batches * vpp;
+
+	return all < most ? all : most;
+}
+
+double memory_total(const struct memory_parts *m)
+{
+	return m->weights + m->gradients + m->optimizer + m->activations + m->workspace;
+}
+
+static double transient_bytes(const struct model *m, const struct strategy *s)
+{
+	double rows = (double)s->micro_batch * (double)m->seq_len / (double)s->cp;
+	double y = 2 * rows * (double)m->hidden, t = (double)s->tp, bytes = 0;
+	enum layer_kind heaviest = m->has_moe ? LAYER_MOE : LAYER_DENSE;
+
+	if (s->recompute == RECOMPUTE_FULL)
+		bytes += plain_bytes(m, s, heaviest) + score_bytes(m, s);
+	else if (s->recompute == RECOMPUTE_SELECTIVE && s->attention == ATTENTION_UNFUSED)
+		bytes += score_bytes(m, s);
+	if (s->sequence_parallel && s->tp > 1)
+		bytes += 2 * y;
+	if (s->pp > 1)
+		bytes += 2 * y / t;
+	if (s->cp > 1)
+		bytes += 8 * rows * (double)(m->has_mla ? m->heads : m->kv_heads) * (double)m->head_dim / t;
+	if (m->has_moe)
+		bytes += 2 * y * (double)m->moe.top_k / t;
+	return bytes;
+}
+
+struct memory_model memory_model_of(const struct cost_problem *p, const struct strategy *s)
+{
+	const struct model *m = &p->model;
+	double rows = (double)s->micro_batch * (double)m->seq_len / (double)s->cp, t = (double)s->tp;
+	double part = s->sequence_parallel ? t : 1;
+	struct parameters e = model_embedding_parameters(m), o = model_head_parameters(m);
+	struct memory_model r = {0};
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		struct parameters l = model_layer_parameters(m, (enum layer_kind)k);
+
+		if (k == LAYER_MOE && !m->has_moe)
+			break;
+		r.dense_parameters[k] = (double)l.tensor / t + (double)l.replicated;
+		r.expert_parameters[k] = (double)l.expert / (double)(s->ep * s->etp);
+		r.stored[k] = layer_activation_bytes(m, s, (enum layer_kind)k);
+		r.largest_layer = fmax(r.largest_layer, r.dense_parameters[k] + r.expert_parameters[k]);
+	}
+	r.embedding_parameters = (double)e.tensor / t + (double)e.replicated;
+	r.head_parameters = (double)o.tensor / t + (double)o.replicated;
+	r.first_stored = m->dropout ? rows * (double)m->hidden / part : 0;
+	/* Final norm's and head's input; logits in 16 and 32 bit with a 32-bit gradient. */
+	r.last_transient = 4 * rows * (double)m->hidden / part + 10 * rows * (double)m->vocab / t;
+	r.transient = transient_bytes(m, s);
+	return r;
+}
+
+struct memory_parts stage_memory(const struct cost_problem *p, const struct memory_model *m,
+                                 const struct strategy *s, const struct stage_run *run, int64_t micro_batches)
+{
+	bool first = run->first == 0, last = run->first + run->count == s->pp;
+	double dense = 0, expert = 0, stored = 0, moving, dp = (double)(s->dp * s->cp), edp;
+	double in_flight =
+	    (double)chunks_in_flight(s->pp, s->vpp, micro_batches, run->first) / (double)s->vpp;
+	struct memory_parts r;
+
+	edp = (double)(s->tp * s->cp * s->dp) / (double)(s->ep * s->etp);
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		dense += (double)run->layers[k] * m->dense_parameters[k];
+		expert += (double)run->layers[k] * m->expert_parameters[k];
+		stored += (double)run->layers[k] * m->stored[k];
+	}
+	if (first) {
+		dense += m->embedding_parameters;
+		stored += m->first_stored;
+	}
+	if (last) {
+		/* A single stage keeps one copy of a tied matrix. */
+		dense +=
+		    m->head_parameters - (first && p->model.tied_embedding
+		                              ? (double)(p->model.vocab * p->model.hidden) / (double)s->tp
+		                              : 0);
+	}
+	r.weights = s->zero >= 3 ? 2 * (dense / dp + expert / edp) : 2 * (dense + expert);
+	/* A pipeline accumulates whole gradients whatever the level (cost-model section 5). */
+	r.gradients = s->zero >= 2 && s->pp == 1 ? 4 * (dense / dp + expert / edp) : 4 * (dense + expert);
+	r.optimizer = s->zero >= 1 ? 12 * (dense / dp + expert / edp) : 12 * (dense + expert);
+	r.activations = in_flight * stored;
+	moving = m->transient + (last ? m->last_transient : 0);
+	if (s->zero >= 2)
+		moving += 4 * m->largest_layer; /* the unit being reduced */
+	if (s->zero >= 3)
+		moving += 4 * m->largest_layer; /* two gathered units in 16 bit */
+	r.workspace = p->constants.fragmentation * moving + (p->constants.fragmentation - 1) * r.activations +
+	              p->constants.context_bytes;
+	return r;
+}

@@ -1,0 +1,34 @@
+#ifndef SB_PLANNER_COST_MEMORY_H
+#define SB_PLANNER_COST_MEMORY_H
+#include "planner/cost/compute.h"
+
+/* Bytes on one device, in floating point (exact below 2^53). cost-model sections 5 and 6. */
+
+/* Activations of one layer that wait for the backward pass of one micro-batch. */
+double layer_activation_bytes(const struct model *m, const struct strategy *s, enum layer_kind kind);
+/* Micro-batches in flight on a stage at its peak, in chunks of 1/vpp of the stage: 1F1B, or the interleaved
+ * schedule with groups of pp micro-batches. */
+int64_t chunks_in_flight(int64_t pp, int64_t vpp, int64_t micro_batches, int64_t stage);
+
+struct memory_parts {
+	double weights, gradients, optimizer, activations, workspace;
+};
+double memory_total(const struct memory_parts *m);
+
+/* The part that is the same for every stage of one strategy shape, computed once. */
+struct memory_model {
+	double dense_parameters[LAYER_KINDS], expert_parameters[LAYER_KINDS]; /* one layer, one device */
+	double embedding_parameters, head_parameters;
+	double stored[LAYER_KINDS]; /* activations of one layer and micro-batch */
+	double first_stored;        /* embedding's own, each micro-batch in flight */
+	double last_transient;      /* logits and their gradient */
+	double transient;           /* replayed layer, buffers of exchanges */
+	double largest_layer;       /* parameters, unsharded over dp */
+};
+struct memory_model memory_model_of(const struct cost_problem *p, const struct strategy *s);
+/* The peak of the first stage of a run (the fullest one of it). dense_ranks and expert_ranks: over how many
+ * devices ZeRO shards the dense and the expert state. */
+struct memory_parts stage_memory(const struct cost_problem *p, const struct memory_model *m,
+                                 const struct strategy *s, const struct stage_run *run,
+                                 int64_t micro_batches);
+#endif

@@ -1,0 +1,74 @@
+#ifndef SB_PLANNER_MODEL_H
+#define SB_PLANNER_MODEL_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* A transformer as the planner sees it: shapes only. All counts are per model unless said. */
+
+/* Routed experts. Layer i holds experts when i >= first_dense and (i - first_dense) % every == 0. */
+struct moe {
+	int64_t experts, top_k, ffn_hidden;
+	int64_t shared_experts, shared_ffn_hidden; /* width of one shared expert */
+	int64_t every, first_dense;
+	bool router_bias;
+};
+
+/* Multi-head latent attention (DeepSeek-V2): low-rank and head sizes. q_rank 0 = direct query projection. */
+struct mla {
+	int64_t q_rank, kv_rank, nope_dim, rope_dim, value_dim;
+};
+
+struct model {
+	int64_t layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocab, seq_len;
+	bool gated_ffn;      /* three matrices (SwiGLU) instead of two (GELU) */
+	bool tied_embedding; /* the head reuses the embedding */
+	bool biases;         /* on the linear layers */
+	bool layer_norm;     /* LayerNorm (2 vectors) instead of RMSNorm (1) */
+	bool learned_positions;
+	bool dropout; /* masks are kept for the backward pass */
+	bool has_moe, has_mla;
+	struct moe moe;
+	struct mla mla;
+};
+
+enum layer_kind { LAYER_DENSE, LAYER_MOE, LAYER_KINDS };
+
+/* Parameters by how they are sharded (research page cost-model, section 2): over tensor ranks, on every
+ * tensor rank, over expert ranks. */
+struct parameters {
+	int64_t tensor, replicated, expert;
+};
+
+/* Fills what was left 0 from the rest: kv_heads = heads, head_dim = hidden / heads, moe.every = 1,
+ * moe.shared_ffn_hidden = moe.ffn_hidden. Call it before model_check(). */
+void model_defaults(struct model *m);
+/* SB_EIMPOSSIBLE with the member's name in err->field when a size is out of range or the parts do not fit. */
+int model_check(const struct model *m, struct sb_error *err);
+/* The kind of layer i, 0 <= i < layers. */
+enum layer_kind model_layer_kind(const struct model *m, int64_t i);
+/* How many of the first n layers have that kind. */
+int64_t model_layers_of(const struct model *m, int64_t n, enum layer_kind kind);
+/* Parameters of one layer, norms and biases included. */
+struct parameters model_layer_parameters(const struct model *m, enum layer_kind kind);
+/* Input embedding (and learned positions); zero bytes are replicated. */
+struct parameters model_embedding_parameters(const struct model *m);
+/* Final norm and head; the head's matrix is counted even when tied: it exists on the last stage. */
+struct parameters model_head_parameters(const struct model *m);
+/* All parameters, a tied head once. */
+int64_t model_parameters(const struct model *m);
+/* Parameters that one token passes through: top_k of the routed experts. */
+int64_t model_active_parameters(const struct model *m);
+
+/* Forward FLOP of one sequence (a multiply-add is 2), cost-model section 3. */
+struct layer_flops {
+	double linear; /* matrix products with weights, experts included */
+	double scores; /* attention core over the full square (kappa = 1) */
+};
+struct layer_flops model_layer_flops(const struct model *m, enum layer_kind kind);
+double model_head_flops(const struct model *m);
+/* Model FLOP of one training step over `sequences`: 3 x forward; kappa = 1, or 1/2 to count the causal half.
+ */
+double model_step_flops(const struct model *m, int64_t sequences, double kappa);
+#endif

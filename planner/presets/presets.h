@@ -1,0 +1,34 @@
+#ifndef SB_PLANNER_PRESETS_PRESETS_H
+#define SB_PLANNER_PRESETS_PRESETS_H
+#include "planner/cluster.h"
+#include "planner/model.h"
+
+/* What is known from the start: public models and devices, each figure with its source. Inputs, not
+ * limits. All tables end with a row whose name is NULL. */
+
+struct model_preset {
+	const char *name, *source;
+	struct model model;
+};
+struct device_preset {
+	const char *name, *source;
+	struct device device;
+	double node_link, cluster_link; /* usual links, bytes per second, one direction; 0 = unknown */
+};
+struct cluster_preset {
+	const char *name, *source, *device;
+	struct cluster cluster; /* one node or one supernode; the device filled in */
+};
+
+const struct model_preset *model_presets(void);
+const struct device_preset *device_presets(void);
+/* The i-th cluster; false past the end. */
+bool cluster_preset_at(int i, struct cluster_preset *out);
+
+/* NULL for an unknown name. */
+const struct model_preset *model_preset(const char *name);
+const struct device_preset *device_preset(const char *name);
+bool cluster_preset(const char *name, struct cluster_preset *out);
+/* The family of a device that is no preset, guessed from its name. */
+enum device_family device_family_of(const char *name);
+#endif

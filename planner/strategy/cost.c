@@ -1,0 +1,194 @@
+#include "planner/strategy/cost.h"
+
+#include <math.h>
+
+#define ADAM_BYTES 30 /* read gradient, two moments and master; write the last three and the 16-bit copy */
+
+struct layer_costs layer_costs_of(const struct cost_problem *p, const struct strategy *s,
+                                  const struct groups *g)
+{
+	struct layer_costs c = {0};
+	double rows = (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp;
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		if (model_layers_of(&p->model, p->model.layers, (enum layer_kind)k) > 0)
+			c.layer[k] = layer_seconds(p, s, g, (enum layer_kind)k);
+	}
+	c.embedding = embedding_seconds(p, s, g);
+	c.head = head_seconds(p, s, g);
+	c.memory = memory_model_of(p, s);
+	/* Each tensor rank sends its own part of the tensor (scatter-gather). */
+	c.send = send_seconds(&p->network, &g->pp, 2 * rows * (double)p->model.hidden / (double)s->tp);
+	return c;
+}
+
+struct owned {
+	double dense, expert;
+};
+
+static struct owned run_parameters(const struct cost_problem *p, const struct memory_model *m,
+                                   const struct strategy *s, const struct stage_run *run)
+{
+	struct owned n = {0};
+	bool first = run->first == 0, last = run->first + run->count == s->pp;
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		n.dense += (double)run->layers[k] * m->dense_parameters[k];
+		n.expert += (double)run->layers[k] * m->expert_parameters[k];
+	}
+	if (first)
+		n.dense += m->embedding_parameters;
+	if (last)
+		n.dense += m->head_parameters;
+	if (first && last && p->model.tied_embedding)
+		n.dense -= (double)(p->model.vocab * p->model.hidden) / (double)s->tp;
+	return n;
+}
+
+/* What is left of an exchange that runs under a window of compute (cost-model section 9). */
+static double exposed(const struct cost_problem *p, const struct strategy *s, double exchange, double window)
+{
+	if (!s->overlap_gradients)
+		return exchange;
+	return fmax(0, exchange - window) + (p->constants.overlap_slowdown - 1) * fmin(exchange, window);
+}
+
+static double exchange_seconds(const struct cost_problem *p, const struct strategy *s, const struct groups *g,
+                               struct owned n, const struct stage_time *t)
+{
+	const struct network *net = &p->network;
+	double reduce, gather = 0, seconds, bytes = s->gradient_bytes;
+
+	if (s->zero == 0) {
+		reduce = all_reduce_seconds(net, &g->dp, bytes * n.dense) +
+		         all_reduce_seconds(net, &g->edp, bytes * n.expert);
+	} else {
+		reduce = all_gather_seconds(net, &g->dp, bytes * n.dense) +
+		         all_gather_seconds(net, &g->edp, bytes * n.expert);
+		gather = s->zero >= 3 ? 0
+		                      : all_gather_seconds(net, &g->dp, 2 * n.dense) +
+		                            all_gather_seconds(net, &g->edp, 2 * n.expert);
+	}
+	if (s->zero >= 3) /* reduced in every micro-batch: already part of the stage's time */
+		reduce = 0;
+	seconds = exposed(p, s, reduce, t->backward + t->head_backward);
+	return seconds + exposed(p, s, gather, t->forward + t->head_forward);
+}
+
+static double optimizer_seconds(const struct cost_problem *p, const struct strategy *s, struct owned n)
+{
+	double dp = (double)(s->dp * s->cp);
+	double edp = (double)(s->tp * s->cp * s->dp) / (double)(s->ep * s->etp);
+	double own = s->zero >= 1 ? n.dense / dp + n.expert / edp : n.dense + n.expert;
+
+	/* The norm reads the gradients once, and they are zeroed once. */
+	return (ADAM_BYTES * own + 4 * own + 4 * (n.dense + n.expert)) /
+	       (p->cluster.device.memory_bandwidth * p->constants.memory_share);
+}
+
+/* ZeRO-3 gathers each layer's weights in both passes and reduces its gradients, under the neighbour's
+ * compute. */
+static void add_sharded_weights(const struct cost_problem *p, const struct strategy *s,
+                                const struct groups *g, struct owned n, struct stage_time *t)
+{
+	const struct network *net = &p->network;
+	double gather =
+	    all_gather_seconds(net, &g->dp, 2 * n.dense) + all_gather_seconds(net, &g->edp, 2 * n.expert);
+	double slow = p->constants.overlap_slowdown - 1;
+	/* The second gather, and the reduction of the gradients. */
+	double back = (1 + s->gradient_bytes / 2.0) * gather;
+
+	t->forward = fmax(t->forward, gather) + slow * fmin(t->forward, gather);
+	t->backward = fmax(t->backward, back) + slow * fmin(t->backward, back);
+}
+
+struct stage_time stage_seconds(const struct cost_problem *p, const struct layer_costs *l,
+                                const struct strategy *s, const struct groups *g, const struct stage_run *run)
+{
+	struct stage_time t = {0};
+	struct owned n = run_parameters(p, &l->memory, s, run);
+	bool first = run->first == 0, last = run->first + run->count == s->pp;
+	double sends = s->pp > 1 ? (double)s->vpp * l->send : 0;
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		t.forward += (double)run->layers[k] * l->layer[k].forward;
+		t.backward += (double)run->layers[k] * l->layer[k].backward;
+	}
+	if (s->zero >= 3)
+		add_sharded_weights(p, s, g, n, &t);
+	/* Blocking sends take the stage's time, once each way for every chunk. */
+	t.forward += sends;
+	t.backward += sends;
+	if (first) {
+		t.head_forward += l->embedding.forward;
+		t.head_backward += l->embedding.backward;
+	}
+	if (last) {
+		t.head_forward += l->head.forward;
+		t.head_backward += l->head.backward;
+	}
+	t.exchange = exchange_seconds(p, s, g, n, &t);
+	if (p->model.tied_embedding && s->pp > 1 && (first || last)) {
+		struct group ends = {.ranks = 2};
+
+		for (int i = 0; i < p->network.levels; i++)
+			ends.inside[i] = g->pp.inside[i] >= g->pp.ranks ? 2 : 1;
+		ends.inside[p->network.levels - 1] = 2;
+		t.exchange += all_reduce_seconds(
+		    &p->network, &ends, 4 * (double)(p->model.vocab * p->model.hidden) / (double)s->tp);
+	}
+	t.optimizer = optimizer_seconds(p, s, n);
+	return t;
+}
+
+double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds)
+{
+	double devices = (double)strategy_devices(s);
+	double doublings = devices > 8 ? log2(devices / 8) : 0;
+
+	return seconds * (1 + p->constants.straggler * doublings) + p->constants.step_seconds;
+}
+
+double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,
+                     const struct groups *g, const struct stage_run *runs, int64_t count,
+                     int64_t micro_batches)
+{
+	double reach = 0, reach_both = 0, best = 0, optimizer = 0;
+	double m = (double)micro_batches, v = (double)s->vpp;
+
+	for (int64_t r = 0; r < count; r++) {
+		struct stage_time t = stage_seconds(p, l, s, g, &runs[r]);
+		double skip = (double)(runs[r].count - 1);
+		double work = m * (t.forward + t.backward + t.head_forward + t.head_backward);
+		double f = t.forward / v, b = t.backward / v;
+
+		if (runs[r].first == 0) { /* the embedding sits in the first chunk */
+			f += t.head_forward;
+			b += t.head_backward;
+		}
+		/* The last stage of the run waits longest. */
+		best = fmax(best, reach_both + skip * (f + b) + work);
+		best = fmax(best, reach + skip * f + work + t.exchange);
+		reach += (double)runs[r].count * f;
+		reach_both += (double)runs[r].count * (f + b);
+		optimizer = fmax(optimizer, t.optimizer);
+	}
+	return cost_outside(p, s, best + optimizer);
+}
+
+struct memory_parts peak_memory(const struct cost_problem *p, const struct layer_costs *l,
+                                const struct strategy *s, const struct stage_run *runs, int64_t count,
+                                int64_t micro_batches, int64_t *out_stage)
+{
+	struct memory_parts peak = {0};
+
+	for (int64_t r = 0; r < count; r++) {
+		struct memory_parts m = stage_memory(p, &l->memory, s, &runs[r], micro_batches);
+
+		if (r == 0 || memory_total(&m) > memory_total(&peak)) {
+			peak = m;
+			*out_stage = runs[r].first;
+		}
+	}
+	return peak;
+}

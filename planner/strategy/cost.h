@@ -1,0 +1,60 @@
+#ifndef SB_PLANNER_STRATEGY_COST_H
+#define SB_PLANNER_STRATEGY_COST_H
+#include "planner/cost/memory.h"
+
+/* The cost of one strategy, in two steps: a bound that is cheap and never above the result, and the result
+ * itself, from a simulation of the schedule. */
+
+/* What one micro-batch costs: the same for every pipeline that is cut from these layers. */
+struct layer_costs {
+	struct layer_time layer[LAYER_KINDS], embedding, head;
+	struct memory_model memory;
+	double send; /* between stages, one way */
+};
+struct layer_costs layer_costs_of(const struct cost_problem *p, const struct strategy *s,
+                                  const struct groups *g);
+
+/* Where the step's time goes on the slowest stage; the parts sum to step_seconds. */
+struct breakdown_seconds {
+	double compute, recompute, tensor_parallel, context_parallel, expert_parallel, pipeline_send, bubble,
+	    gradient_exchange, optimizer, other;
+};
+
+struct strategy_cost {
+	double step_seconds;
+	double bound_seconds; /* lower bound under the same model */
+	struct breakdown_seconds breakdown;
+	struct memory_parts memory; /* of the fullest stage */
+	int64_t fullest_stage;
+	bool fits;
+	bool simulated; /* exactly; else the steady state was extrapolated */
+	double tokens_per_second, mfu, hfu;
+};
+
+/* Seconds of one stage of a run. */
+struct stage_time {
+	double forward, backward;           /* of its layers, the sends included */
+	double head_forward, head_backward; /* what the first or last stage adds */
+	double exchange;                    /* gradient reduction and weight gathering that nothing hides */
+	double optimizer;
+};
+struct stage_time stage_seconds(const struct cost_problem *p, const struct layer_costs *l,
+                                const struct strategy *s, const struct groups *g,
+                                const struct stage_run *run);
+
+/* A lower bound of the simulated step: for every stage, the first micro-batch must reach it, it must do its
+ * work, and the last must flow back; plus the exchange, and the slowest optimizer. */
+double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,
+                     const struct groups *g, const struct stage_run *runs, int64_t count,
+                     int64_t micro_batches);
+/* A step's seconds with what belongs to no stage: stragglers and host work. */
+double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds);
+/* The fullest stage's memory. */
+struct memory_parts peak_memory(const struct cost_problem *p, const struct layer_costs *l,
+                                const struct strategy *s, const struct stage_run *runs, int64_t count,
+                                int64_t micro_batches, int64_t *out_stage);
+
+/* Costs a fitting strategy in full. SB_ENOMEM. */
+int strategy_cost(const struct cost_problem *p, const struct strategy *s, struct strategy_cost *out,
+                  struct sb_error *err);
+#endif

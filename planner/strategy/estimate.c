@@ -1,0 +1,219 @@
+#include "planner/strategy/cost.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "planner/schedule.h"
+
+#define EXACT_OPERATIONS (1 << 16)   /* beyond it the steady state is extrapolated */
+#define LARGEST_OPERATIONS (1 << 22) /* beyond it the closed form answers */
+#define STEADY_FROM 4                /* micro-batches per stage after which the schedule repeats */
+
+/* The stages of one strategy, expanded. */
+struct expansion {
+	struct stage_run *runs;
+	struct stage_time *times; /* of each run */
+	double *forward, *backward;
+	double *end, *end_longer;
+	int64_t count;
+};
+
+static void free_expansion(struct expansion *x)
+{
+	free(x->runs);
+	free(x->times);
+	free(x->forward);
+	free(x->backward);
+	free(x->end);
+	free(x->end_longer);
+}
+
+static int expand(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,
+                  const struct groups *g, struct expansion *x, struct sb_error *err)
+{
+	size_t stages = (size_t)s->pp, cells = stages * (size_t)s->vpp;
+
+	x->runs = calloc(stages, sizeof(*x->runs));
+	x->times = calloc(stages, sizeof(*x->times));
+	x->forward = calloc(cells, sizeof(*x->forward));
+	x->backward = calloc(cells, sizeof(*x->backward));
+	x->end = calloc(stages, sizeof(*x->end));
+	x->end_longer = calloc(stages, sizeof(*x->end_longer));
+	if (!x->runs || !x->times || !x->forward || !x->backward || !x->end || !x->end_longer)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	x->count = strategy_runs(&p->model, s, x->runs);
+	for (int64_t r = 0; r < x->count; r++) {
+		struct stage_time t = x->times[r] = stage_seconds(p, l, s, g, &x->runs[r]);
+
+		for (int64_t i = x->runs[r].first; i < x->runs[r].first + x->runs[r].count; i++) {
+			for (int64_t j = 0; j < s->vpp; j++) {
+				x->forward[i * s->vpp + j] = t.forward / (double)s->vpp;
+				x->backward[i * s->vpp + j] = t.backward / (double)s->vpp;
+			}
+		}
+	}
+	/* The embedding belongs to the first chunk of all, the head to the last. */
+	x->forward[0] += l->embedding.forward;
+	x->backward[0] += l->embedding.backward;
+	x->forward[cells - 1] += l->head.forward;
+	x->backward[cells - 1] += l->head.backward;
+	return SB_OK;
+}
+
+static int simulate(const struct strategy *s, const struct expansion *x, int64_t micro_batches, double *end,
+                    struct sb_error *err)
+{
+	struct schedule_problem q = {.kind = s->vpp > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B,
+	                             .stages = s->pp,
+	                             .micro_batches = micro_batches,
+	                             .chunks = s->vpp,
+	                             .forward = x->forward,
+	                             .backward = x->backward};
+	struct schedule_result r = {.stage_end = end};
+
+	return schedule_simulate(&q, &r, err);
+}
+
+static double stage_work(const struct stage_time *t)
+{
+	return t->forward + t->backward + t->head_forward + t->head_backward;
+}
+
+/* Too large to simulate: every stage waits for the slowest (cost-model section 10, uneven form). */
+static void closed_form(const struct strategy *s, struct expansion *x, int64_t micro_batches)
+{
+	double sum = 0, slowest = 0, all;
+
+	for (int64_t r = 0; r < x->count; r++) {
+		sum += (double)x->runs[r].count * stage_work(&x->times[r]);
+		slowest = fmax(slowest, stage_work(&x->times[r]));
+	}
+	all = (double)micro_batches * slowest + (sum - slowest) / (double)s->vpp;
+	for (int64_t i = 0; i < s->pp; i++)
+		x->end[i] = all;
+}
+
+/* When each stage has finished its passes, in x->end. */
+static int stage_ends(const struct strategy *s, struct expansion *x, int64_t micro_batches,
+                      bool *out_simulated, struct sb_error *err)
+{
+	double each = 2 * (double)s->pp * (double)s->vpp;
+	int64_t few = STEADY_FROM * s->pp + micro_batches % s->pp;
+	int rc;
+
+	*out_simulated = each * (double)micro_batches <= EXACT_OPERATIONS || few + s->pp >= micro_batches;
+	if (*out_simulated && each * (double)micro_batches <= LARGEST_OPERATIONS)
+		return simulate(s, x, micro_batches, x->end, err);
+	*out_simulated = false;
+	if (each * (double)(few + s->pp) > LARGEST_OPERATIONS) {
+		closed_form(s, x, micro_batches);
+		return SB_OK;
+	}
+	rc = simulate(s, x, few, x->end, err);
+	if (rc == SB_OK)
+		rc = simulate(s, x, few + s->pp, x->end_longer, err);
+	for (int64_t i = 0; rc == SB_OK && i < s->pp; i++)
+		x->end[i] += (x->end_longer[i] - x->end[i]) * (double)(micro_batches - few) / (double)s->pp;
+	return rc;
+}
+
+static void add_parts(double parts[LAYER_PARTS], const struct layer_time *t, double times)
+{
+	for (int i = 0; i < LAYER_PARTS; i++)
+		parts[i] += times * t->parts[i];
+}
+
+/* The busiest stage's time by what it was spent on; the rest of the step is the pipeline's bubble. */
+static struct breakdown_seconds split(const struct cost_problem *p, const struct layer_costs *l,
+                                      const struct strategy *s, const struct expansion *x,
+                                      int64_t micro_batches, double passes, double optimizer)
+{
+	double parts[LAYER_PARTS] = {0}, m = (double)micro_batches, inside = 0, work;
+	struct breakdown_seconds b = {.optimizer = optimizer};
+	int64_t r = 0;
+
+	for (int64_t i = 1; i < x->count; i++) {
+		if (stage_work(&x->times[i]) > stage_work(&x->times[r]))
+			r = i;
+	}
+	for (int k = 0; k < LAYER_KINDS; k++)
+		add_parts(parts, &l->layer[k], (double)x->runs[r].layers[k]);
+	if (x->runs[r].first == 0)
+		add_parts(parts, &l->embedding, 1);
+	if (x->runs[r].first + x->runs[r].count == s->pp)
+		add_parts(parts, &l->head, 1);
+	for (int i = 0; i < LAYER_PARTS; i++)
+		inside += parts[i];
+	work = stage_work(&x->times[r]);
+	b.compute = m * parts[PART_COMPUTE];
+	b.recompute = m * parts[PART_RECOMPUTE];
+	b.tensor_parallel = m * parts[PART_TENSOR];
+	b.context_parallel = m * parts[PART_CONTEXT];
+	b.expert_parallel = m * parts[PART_EXPERT];
+	b.pipeline_send = s->pp > 1 ? 2 * m * (double)s->vpp * l->send : 0;
+	/* What sharded weights add to every micro-batch counts as exchange. */
+	b.gradient_exchange = x->times[r].exchange;
+	if (s->zero >= 3)
+		b.gradient_exchange += fmax(0, m * (work - inside) - b.pipeline_send);
+	b.bubble = fmax(0, passes - m * work - x->times[r].exchange);
+	(void)p;
+	return b;
+}
+
+static double recomputed_flops(const struct cost_problem *p, const struct strategy *s)
+{
+	double flops = 0;
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		struct layer_flops f = model_layer_flops(&p->model, (enum layer_kind)k);
+		double n = (double)model_layers_of(&p->model, p->model.layers, (enum layer_kind)k);
+
+		if (s->recompute == RECOMPUTE_FULL)
+			flops += n * (f.linear + f.scores);
+		else if (s->recompute == RECOMPUTE_SELECTIVE && s->attention == ATTENTION_UNFUSED)
+			flops += n * f.scores;
+	}
+	return flops * (double)p->sequences;
+}
+
+static void rates(const struct cost_problem *p, const struct strategy *s, struct strategy_cost *c)
+{
+	double model = model_step_flops(&p->model, p->sequences, 1);
+	double peak = c->step_seconds * (double)strategy_devices(s) * p->cluster.device.peak_flops;
+
+	c->tokens_per_second = (double)p->sequences * (double)p->model.seq_len / c->step_seconds;
+	c->mfu = model / peak;
+	c->hfu = (model + recomputed_flops(p, s)) / peak;
+}
+
+int strategy_cost(const struct cost_problem *p, const struct strategy *s, struct strategy_cost *out,
+                  struct sb_error *err)
+{
+	__attribute__((cleanup(free_expansion))) struct expansion x = {0};
+	struct groups g = groups_of(&p->network, s);
+	struct layer_costs l = layer_costs_of(p, s, &g);
+	int64_t m = strategy_micro_batches(s, p->sequences);
+	double passes = 0, optimizer = 0, inner;
+	struct strategy_cost c = {0};
+	int rc = expand(p, &l, s, &g, &x, err);
+
+	if (rc == SB_OK)
+		rc = stage_ends(s, &x, m, &c.simulated, err);
+	if (rc != SB_OK)
+		return rc;
+	for (int64_t r = 0; r < x.count; r++) {
+		for (int64_t i = x.runs[r].first; i < x.runs[r].first + x.runs[r].count; i++)
+			passes = fmax(passes, x.end[i] + x.times[r].exchange);
+		optimizer = fmax(optimizer, x.times[r].optimizer);
+	}
+	c.bound_seconds = bound_seconds(p, &l, s, &g, x.runs, x.count, m);
+	c.breakdown = split(p, &l, s, &x, m, passes, optimizer);
+	inner = passes + optimizer;
+	c.step_seconds = fmax(cost_outside(p, s, inner), c.bound_seconds);
+	c.breakdown.other = fmax(0, c.step_seconds - inner);
+	c.memory = peak_memory(p, &l, s, x.runs, x.count, m, &c.fullest_stage);
+	c.fits = memory_total(&c.memory) <= (double)p->memory_bytes;
+	rates(p, s, &c);
+	*out = c;
+	return SB_OK;
+}

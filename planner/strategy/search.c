@@ -1,0 +1,204 @@
+#include "planner/strategy/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/strategy/walk.h"
+
+#define MOST_NODES_FACTOR 64
+#define MOST_NODES 65536
+
+const char *rejection_word(enum rejection r)
+{
+	static const char *const words[REJECTIONS] = {
+	    [REJECT_MEMORY] = "memory",
+	    [REJECT_SLOWER] = "slower",
+	    [REJECT_HEADS] = "heads_division",
+	    [REJECT_WIDTH] = "width_division",
+	    [REJECT_NODE] = "node_division",
+	    [REJECT_SEQUENCE] = "sequence_division",
+	    [REJECT_ATTENTION] = "attention_kernel",
+	    [REJECT_INTERLEAVE] = "interleaving",
+	    [REJECT_ZERO] = "zero_with_pipeline",
+	    [REJECT_EXPERTS] = "expert_division",
+	};
+
+	return words[r];
+}
+
+static void sort_choices(struct choice *list, int count)
+{
+	for (int i = 1; i < count; i++) {
+		struct choice c = list[i];
+		int k = i;
+
+		for (; k > 0 && list[k - 1].cost.step_seconds > c.cost.step_seconds; k--)
+			list[k] = list[k - 1];
+		list[k] = c;
+	}
+}
+
+/* Re-scores the lowest bounds by simulation, until no bound left is below the best simulated step. */
+static int settle_best(struct search *x, struct sb_error *err)
+{
+	struct keep *k = x->keep;
+	struct search_result *out = x->out;
+	double left = fmin(k->discarded, SEARCH_SLACK * k->best), best = INFINITY;
+
+	for (int i = 0; i < k->top_count; i++) {
+		struct choice c = {.strategy = k->top[i].strategy};
+		int rc;
+
+		if (k->top[i].bound >= best) {
+			left = fmin(left, k->top[i].bound);
+			break;
+		}
+		rc = strategy_cost(&x->r->problem, &c.strategy, &c.cost, err);
+		if (rc != SB_OK)
+			return rc;
+		if (c.cost.step_seconds < best) {
+			best = c.cost.step_seconds;
+			out->best = c;
+		}
+	}
+	out->optimal = best <= left;
+	out->lower_bound = fmin(best, left);
+	return SB_OK;
+}
+
+static int settle_alternatives(struct search *x, struct sb_error *err)
+{
+	struct search_result *out = x->out;
+	struct choice found[KEEP_DEGREES];
+	int count = 0;
+
+	for (int i = 0; i < x->keep->degrees_count && count < x->r->alternatives + 2; i++) {
+		struct choice c = {.strategy = x->keep->degrees[i].strategy};
+		int rc;
+
+		if (same_degrees(&c.strategy, &out->best.strategy))
+			continue;
+		rc = strategy_cost(&x->r->problem, &c.strategy, &c.cost, err);
+		if (rc != SB_OK)
+			return rc;
+		found[count++] = c;
+	}
+	sort_choices(found, count);
+	for (int i = 0; i < count && i < x->r->alternatives && i < SEARCH_ALTERNATIVES; i++)
+		out->alternatives[out->alternative_count++] = found[i];
+	return SB_OK;
+}
+
+/* Thins the front to what a person can read, evenly, both ends included; simulation may reveal that a point
+ * is dominated after all. */
+static int settle_frontier(struct search *x, struct sb_error *err)
+{
+	struct search_result *out = x->out;
+	struct choice found[SEARCH_FRONTIER];
+	int have = x->keep->front_count, wanted = have < SEARCH_FRONTIER ? have : SEARCH_FRONTIER;
+	double least;
+
+	for (int i = 0; i < wanted; i++) {
+		int at = wanted > 1 ? (int)((int64_t)i * (have - 1) / (wanted - 1)) : 0;
+		int rc;
+
+		found[i].strategy = x->keep->front[at].strategy;
+		if (i == wanted - 1)
+			found[i].strategy = out->best.strategy;
+		rc = strategy_cost(&x->r->problem, &found[i].strategy, &found[i].cost, err);
+		if (rc != SB_OK)
+			return rc;
+	}
+	sort_choices(found, wanted);
+	least = INFINITY;
+	for (int i = 0; i < wanted; i++) {
+		double memory = memory_total(&found[i].cost.memory);
+
+		if (memory >= least)
+			continue;
+		least = memory;
+		out->frontier[out->frontier_count++] = found[i];
+	}
+	return SB_OK;
+}
+
+static int nothing_found(const struct search_result *out, struct sb_error *err)
+{
+	if (out->costed == 0)
+		return sb_fail(err, SB_EIMPOSSIBLE, "no_strategy",
+		               "the constraints leave no strategy that the model and the cluster allow");
+	return sb_fail(err, SB_EINFEASIBLE, "infeasible",
+	               "no strategy fits in memory: the leanest needs %.0f bytes a device",
+	               ceil(out->least_memory));
+}
+
+int strategy_search(const struct search_request *r, struct search_result *out, struct sb_error *err)
+{
+	SEARCH_AUTO x = {.r = r, .out = out};
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	out->least_memory = INFINITY;
+	rc = search_prepare(&x, err);
+	if (rc != SB_OK)
+		return rc;
+	search_walk(&x);
+	if (x.keep->top_count == 0)
+		return nothing_found(out, err);
+	rc = settle_best(&x, err);
+	if (rc == SB_OK)
+		rc = settle_alternatives(&x, err);
+	return rc == SB_OK ? settle_frontier(&x, err) : rc;
+}
+
+static int fits_on(const struct search_request *r, int64_t nodes, bool *out_fits, struct sb_error *err)
+{
+	struct search_request larger = *r;
+	struct search_result ignored = {.least_memory = INFINITY};
+	SEARCH_AUTO x = {.r = &larger, .out = &ignored, .memory_only = true};
+	int rc;
+
+	larger.problem.cluster.nodes = nodes;
+	if (cluster_check(&larger.problem.cluster, NULL) != SB_OK) {
+		*out_fits = false;
+		return SB_OK;
+	}
+	larger.problem.network = network_of(&larger.problem.cluster, &larger.problem.constants);
+	rc = search_prepare(&x, err);
+	if (rc != SB_OK)
+		return rc;
+	search_walk(&x);
+	*out_fits = x.any_fits;
+	return SB_OK;
+}
+
+int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, struct sb_error *err)
+{
+	int64_t low = r->problem.cluster.nodes, high = low;
+	bool fits = false;
+
+	while (!fits && high < MOST_NODES && high < MOST_NODES_FACTOR * r->problem.cluster.nodes) {
+		int rc;
+
+		low = high;
+		high *= 2;
+		rc = fits_on(r, high, &fits, err);
+		if (rc != SB_OK)
+			return rc;
+	}
+	while (fits && high - low > 1) {
+		int64_t mid = low + (high - low) / 2;
+		bool here;
+		int rc = fits_on(r, mid, &here, err);
+
+		if (rc != SB_OK)
+			return rc;
+		if (here)
+			high = mid;
+		else
+			low = mid;
+	}
+	*out_nodes = fits ? high : 0;
+	return SB_OK;
+}

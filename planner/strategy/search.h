@@ -1,0 +1,92 @@
+#ifndef SB_PLANNER_STRATEGY_SEARCH_H
+#define SB_PLANNER_STRATEGY_SEARCH_H
+#include "planner/strategy/cost.h"
+
+/* The search for the fastest strategy that fits in memory: exhaustive over the space below, with bounds that
+ * never exceed the true cost, and the schedule simulated for every strategy that is returned.
+ *
+ * The space: tp dividing heads and widths and not splitting nodes unevenly; cp a power of two with at least
+ * 256 tokens a rank; pp every number of stages that a different stage size needs; dp and micro_batch dividing
+ * the batch; vpp dividing the layers of a stage; ep dividing the experts; etp 1 or tp; ZeRO 0..3 (2 and 3
+ * without pipeline: a pipeline keeps whole gradients); every recomputation; sequence parallelism on and off;
+ * the last stage shortened by up to the layers that the head weighs; two rank orders. Any number of devices
+ * up to the cluster's, so that one more device never makes the plan worse. */
+
+enum constraint {
+	ONLY_DP,
+	ONLY_TP,
+	ONLY_CP,
+	ONLY_PP,
+	ONLY_VPP,
+	ONLY_EP,
+	ONLY_ETP,
+	ONLY_MICRO_BATCH,
+	ONLY_ZERO,
+	ONLY_RECOMPUTE,
+	ONLY_SEQUENCE_PARALLEL,
+	CONSTRAINTS
+};
+#define ALLOWED_MAX 16
+struct allowed {
+	int count; /* 0 = any */
+	int64_t value[ALLOWED_MAX];
+};
+
+struct search_request {
+	struct cost_problem problem;
+	struct allowed only[CONSTRAINTS];
+	enum attention attention;
+	int gradient_bytes;
+	int alternatives; /* wanted, at most SEARCH_ALTERNATIVES */
+};
+
+enum rejection {
+	REJECT_MEMORY, /* does not fit */
+	REJECT_SLOWER, /* its lower bound is beyond the best by SEARCH_SLACK */
+	REJECT_HEADS,
+	REJECT_WIDTH,
+	REJECT_NODE, /* tp x cp would split nodes unevenly */
+	REJECT_SEQUENCE,
+	REJECT_ATTENTION,  /* cp without a fused attention kernel */
+	REJECT_INTERLEAVE, /* micro-batches do not fill the interleaved pipeline */
+	REJECT_ZERO,       /* ZeRO 2 and 3 with a pipeline */
+	REJECT_EXPERTS,
+	REJECTIONS
+};
+const char *rejection_word(enum rejection r);
+
+#define SEARCH_ALTERNATIVES 16
+#define SEARCH_FRONTIER 16
+#define SEARCH_SLACK 1.25
+
+struct choice {
+	struct strategy strategy;
+	struct strategy_cost cost;
+};
+struct rejected {
+	int64_t count;
+	struct strategy example; /* the fastest of them where a time is known, else the first */
+	double example_seconds;  /* NaN = unknown */
+};
+struct search_result {
+	struct choice best;
+	struct choice alternatives[SEARCH_ALTERNATIVES]; /* the best of other degrees, fastest first */
+	int alternative_count;
+	struct choice frontier[SEARCH_FRONTIER]; /* fastest first: time up, memory down */
+	int frontier_count;
+	struct rejected rejected[REJECTIONS];
+	int64_t candidates;  /* strategies weighed, those cut off by a bound included */
+	int64_t costed;      /* of them costed one by one */
+	double lower_bound;  /* of the best step under the model */
+	bool optimal;        /* proved: nothing in the space is faster under the model */
+	double least_memory; /* bytes, over everything that was costed */
+	struct strategy leanest;
+};
+
+/* SB_EINFEASIBLE when nothing fits: then out->least_memory, leanest, candidates and rejected are valid. When
+ * the constraints leave no strategy at all: SB_EIMPOSSIBLE. SB_ENOMEM. Deterministic. */
+int strategy_search(const struct search_request *r, struct search_result *out, struct sb_error *err);
+/* The fewest nodes (up to 64 times as many, at most 65,536) on which the request becomes feasible, 0 when
+ * none is found. Costs memory only. */
+int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, struct sb_error *err);
+#endif

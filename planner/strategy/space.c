@@ -1,0 +1,152 @@
+#include "planner/strategy/space.h"
+
+#include <math.h>
+
+#define MOST_FEWER 8
+#define LEAST_TOKENS 256 /* a context rank works on two slices of 128 tokens, one tile of a matrix product   \
+	                  */
+
+bool allowed_value(const struct search_request *r, enum constraint c, int64_t value)
+{
+	const struct allowed *a = &r->only[c];
+
+	for (int i = 0; i < a->count; i++) {
+		if (a->value[i] == value)
+			return true;
+	}
+	return a->count == 0;
+}
+
+void divisors(int64_t n, struct values *out)
+{
+	int64_t high[VALUES_MAX];
+	int more = 0;
+
+	out->count = 0;
+	for (int64_t d = 1; d * d <= n && out->count + more < VALUES_MAX - 2; d++) {
+		if (n % d != 0)
+			continue;
+		out->value[out->count++] = d;
+		if (d != n / d)
+			high[more++] = n / d;
+	}
+	while (more > 0)
+		out->value[out->count++] = high[--more];
+}
+
+void count_rejection(struct search_result *out, enum rejection why, int64_t count,
+                     const struct strategy *example, double seconds)
+{
+	struct rejected *r = &out->rejected[why];
+
+	if (count <= 0)
+		return;
+	if (r->count == 0 || seconds < r->example_seconds) {
+		r->example = *example;
+		r->example_seconds = seconds;
+	}
+	r->count += count;
+}
+
+static struct strategy with(const struct search_request *r, int64_t tp, int64_t cp)
+{
+	struct strategy s = strategy_default(&r->problem.model, &r->problem.cluster);
+
+	s.tp = tp;
+	s.cp = cp;
+	return s;
+}
+
+void tensor_values(const struct search_request *r, struct search_result *out, struct values *v)
+{
+	const struct model *m = &r->problem.model;
+	int64_t node = r->problem.cluster.devices_per_node, devices = cluster_devices(&r->problem.cluster);
+
+	v->count = 0;
+	for (int64_t t = 1; t <= devices && t <= m->heads && v->count < VALUES_MAX; t++) {
+		struct strategy s = with(r, t, 1);
+		enum misfit f;
+
+		if (!allowed_value(r, ONLY_TP, t))
+			continue;
+		if (node % t != 0 && t % node != 0) {
+			if (m->heads % t == 0)
+				count_rejection(out, REJECT_NODE, 1, &s, NAN);
+			continue;
+		}
+		f = m->heads % t != 0 || (!m->has_mla && m->kv_heads % t != 0) ? MISFIT_HEADS
+		    : m->ffn_hidden % t != 0 || m->hidden % t != 0             ? MISFIT_WIDTH
+		                                                               : FIT_OK;
+		if (f == FIT_OK && m->has_moe && (m->moe.shared_experts * m->moe.shared_ffn_hidden) % t != 0)
+			f = MISFIT_WIDTH;
+		if (f != FIT_OK)
+			count_rejection(out, f == MISFIT_HEADS ? REJECT_HEADS : REJECT_WIDTH, 1, &s, NAN);
+		else
+			v->value[v->count++] = t;
+	}
+}
+
+void context_values(const struct search_request *r, int64_t tp, struct search_result *out, struct values *v)
+{
+	int64_t node = r->problem.cluster.devices_per_node, devices = cluster_devices(&r->problem.cluster);
+	int64_t len = r->problem.model.seq_len;
+
+	v->count = 0;
+	for (int64_t c = 1; c * tp <= devices && (c == 1 || len / c >= LEAST_TOKENS); c *= 2) {
+		struct strategy s = with(r, tp, c);
+
+		if (!allowed_value(r, ONLY_CP, c))
+			continue;
+		if (c > 1 && r->attention == ATTENTION_UNFUSED)
+			count_rejection(out, REJECT_ATTENTION, 1, &s, NAN);
+		else if (c > 1 && len % (2 * c) != 0)
+			count_rejection(out, REJECT_SEQUENCE, 1, &s, NAN);
+		else if (node % (tp * c) != 0 && (tp * c) % node != 0)
+			count_rejection(out, REJECT_NODE, 1, &s, NAN);
+		else
+			v->value[v->count++] = c;
+	}
+}
+
+int64_t most_last_fewer(const struct model *m)
+{
+	struct layer_flops f = model_layer_flops(m, m->has_moe ? LAYER_MOE : LAYER_DENSE);
+
+	double layers = ceil(model_head_flops(m) / (f.linear + f.scores));
+
+	return layers < MOST_FEWER ? (int64_t)layers : MOST_FEWER;
+}
+
+void pipeline_values(const struct search_request *r, struct values *v)
+{
+	int64_t layers = r->problem.model.layers, devices = cluster_devices(&r->problem.cluster);
+	int64_t fewer = most_last_fewer(&r->problem.model);
+
+	v->count = 0;
+	for (int64_t p = 1; p <= layers && p <= devices && v->count < VALUES_MAX; p++) {
+		bool useful = layers % p == 0;
+
+		/* More stages than the largest stage needs only waste devices. */
+		for (int64_t k = 0; !useful && k <= fewer; k++) {
+			int64_t most = (layers + k + p - 1) / p;
+
+			useful = p == (layers + k + most - 1) / most;
+		}
+		if (r->only[ONLY_PP].count > 0 ? allowed_value(r, ONLY_PP, p) : useful)
+			v->value[v->count++] = p;
+	}
+}
+
+void expert_values(const struct search_request *r, int64_t tp, struct values *v)
+{
+	const struct model *m = &r->problem.model;
+	struct values all;
+
+	(void)tp;
+	v->count = 0;
+	divisors(m->has_moe ? m->moe.experts : 1, &all);
+	for (int i = 0; i < all.count; i++) {
+		if (allowed_value(r, ONLY_EP, all.value[i]))
+			v->value[v->count++] = all.value[i];
+	}
+}

@@ -1,0 +1,26 @@
+#ifndef SB_PLANNER_STRATEGY_SPACE_H
+#define SB_PLANNER_STRATEGY_SPACE_H
+#include "planner/strategy/search.h"
+
+/* The values that each degree may take. Private to the search. */
+
+#define VALUES_MAX 512
+struct values {
+	int count;
+	int64_t value[VALUES_MAX];
+};
+
+bool allowed_value(const struct search_request *r, enum constraint c, int64_t value);
+/* Divisors of n, ascending, as many as fit. */
+void divisors(int64_t n, struct values *out);
+/* tp: counts what it leaves out in `out`. */
+void tensor_values(const struct search_request *r, struct search_result *out, struct values *v);
+void context_values(const struct search_request *r, int64_t tp, struct search_result *out, struct values *v);
+void pipeline_values(const struct search_request *r, struct values *v);
+void expert_values(const struct search_request *r, int64_t tp, struct values *v);
+/* Most layers by which shortening the last stage can pay: what the head weighs, rounded up,
+ * at most 8. */
+int64_t most_last_fewer(const struct model *m);
+void count_rejection(struct search_result *out, enum rejection why, int64_t count,
+                     const struct strategy *example, double seconds);
+#endif

@@ -1,0 +1,80 @@
+#ifndef SB_PLANNER_STRATEGY_STRATEGY_H
+#define SB_PLANNER_STRATEGY_STRATEGY_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "planner/cluster.h"
+#include "planner/model.h"
+
+/* One way to run one training step: degrees of parallelism and options. */
+
+enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTES };
+enum attention { ATTENTION_UNFUSED, ATTENTION_FLASH };
+/* Dimensions of the rank order. Expert ranks fold into tp x cp x dp: etp innermost, then ep, then the rest.
+ */
+enum dimension { DIM_TP, DIM_CP, DIM_DP, DIM_PP, DIMS };
+
+#define STRATEGY_MAX_DEGREE ((int64_t)1 << 20)
+
+struct strategy {
+	int64_t dp, tp, cp, pp, vpp, ep, etp;
+	int64_t micro_batch; /* sequences per replica */
+	int zero;            /* ZeRO level 0..3 over dp x cp */
+	bool sequence_parallel;
+	bool overlap_gradients; /* gradient reduction and weight gathering run under compute */
+	int gradient_bytes;     /* of one gradient element on the wire: 4 or 2 */
+	enum recompute recompute;
+	enum attention attention;
+	enum dimension order[DIMS]; /* innermost first */
+	/* The pipeline cut. NULL: even, with the last stage `last_fewer` layers short of an equal share. Else
+	 * pp counts, borrowed. */
+	const int64_t *stage_layers;
+	int64_t last_fewer;
+};
+
+/* The defaults: every degree 1, micro-batch 1, ZeRO 0, gradients reduced in 32 bit, order tp, cp, dp, pp, and
+ * the attention kernel of strategy_attention(). */
+struct strategy strategy_default(const struct model *m, const struct cluster *c);
+/* The kernel assumed when the user says nothing: fused where the device has one and the model is of the
+ * generation that came with it (gated FFN, or sequences above 2048 tokens), else unfused. */
+enum attention strategy_attention(const struct model *m, const struct cluster *c);
+int64_t strategy_devices(const struct strategy *s);
+/* Micro-batches of one replica; 0 when the batch cannot be divided evenly. */
+int64_t strategy_micro_batches(const struct strategy *s, int64_t sequences);
+
+/* Why a strategy cannot be run at all: integer constraints (cost-model section 1). */
+enum misfit {
+	FIT_OK,
+	MISFIT_DEVICES,       /* more devices than there are */
+	MISFIT_BATCH,         /* dp x micro_batch does not divide the batch */
+	MISFIT_HEADS,         /* tp does not divide heads or KV heads */
+	MISFIT_WIDTH,         /* tp does not divide the FFN or hidden size */
+	MISFIT_SEQUENCE,      /* cp or sequence parallelism does not divide the sequence */
+	MISFIT_ATTENTION,     /* ring attention over cp needs a fused kernel */
+	MISFIT_STAGES,        /* more stages or chunks than layers, or a cut that does not add up */
+	MISFIT_INTERLEAVE,    /* vpp without pipeline, or micro-batches that do not fill it */
+	MISFIT_EXPERTS,       /* ep does not divide experts, or the expert ranks do not fit */
+	MISFIT_EXPERT_TOKENS, /* ep with tp needs sequence parallelism */
+	MISFIT_NO_EXPERTS,    /* ep without experts */
+	MISFITS
+};
+enum misfit strategy_fit(const struct model *m, const struct cluster *c, const struct strategy *s,
+                         int64_t sequences);
+/* A stable word and a sentence for each. */
+const char *misfit_word(enum misfit f);
+const char *misfit_text(enum misfit f);
+/* The member of the strategy that is to blame. */
+const char *misfit_field(enum misfit f);
+
+/* Layers of stage i under the strategy's cut. */
+int64_t strategy_stage_layers(const struct strategy *s, int64_t layers, int64_t stage);
+
+/* Equal neighbouring stages. */
+struct stage_run {
+	int64_t first, count;
+	int64_t layers[LAYER_KINDS]; /* of one stage */
+};
+/* Writes the runs of a fitting strategy, at most pp of them, and returns their number. */
+int64_t strategy_runs(const struct model *m, const struct strategy *s, struct stage_run *out_runs);
+#endif

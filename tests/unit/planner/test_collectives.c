@@ -1,0 +1,141 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "planner/cost/collectives.h"
+
+static struct network two_levels(double inner, double outer)
+{
+	return (struct network){2, {8, INT64_MAX}, {inner, outer}, {0, 0}};
+}
+
+static void near(double got, double want, double tolerance)
+{
+	if (!(fabs(got - want) <= tolerance * fabs(want)))
+		fail_msg("got %.9g, want %.9g", got, want);
+}
+
+/* cost-model section 7: n 64, r 8, 1e9 bytes, 230 and 22 GB/s: flat ring 11.19 ms; r = 1 over 8 nodes 79.5.
+ */
+static void test_ring_bandwidth_grows_with_ranks_inside(void **state)
+{
+	struct network n = two_levels(230e9, 22e9);
+	struct group wide = {64, {8, 64}}, thin = {8, {1, 8}};
+
+	(void)state;
+	near(ring_bandwidth(&n, &wide), 176e9, 1e-12);
+	near(ring_bandwidth(&n, &thin), 22e9, 1e-12);
+	near(all_reduce_seconds(&n, &wide, 1e9), 2 * 63 / 64.0 * 1e9 / 176e9, 1e-9);
+	near(all_reduce_seconds(&n, &wide, 1e9), 11.19e-3, 1e-3);
+	near(all_reduce_seconds(&n, &thin, 1e9), 79.5e-3, 1e-3);
+}
+
+/* Section 14.5: all-to-all over 16 ranks, 8 inside, 64 MB, 22 GB/s: 1.4545 ms between the nodes. */
+static void test_all_to_all(void **state)
+{
+	struct network n = two_levels(230e9, 22e9);
+	struct group g = {16, {8, 16}}, inner = {8, {8, 8}};
+
+	(void)state;
+	near(all_to_all_seconds(&n, &g, 64e6), 1.4545e-3, 1e-4);
+	near(all_to_all_seconds(&n, &inner, 64e6), 7 / 8.0 * 64e6 / 230e9, 1e-9);
+}
+
+static void test_a_group_of_one_costs_nothing(void **state)
+{
+	struct network n = {2, {8, INT64_MAX}, {1e9, 1e8}, {1e-6, 1e-5}};
+	struct group g = {1, {1, 1}};
+
+	(void)state;
+	assert_true(all_reduce_seconds(&n, &g, 1e9) == 0);
+	assert_true(all_gather_seconds(&n, &g, 1e9) == 0);
+	assert_true(all_to_all_seconds(&n, &g, 1e9) == 0);
+	assert_true(send_seconds(&n, &g, 1e9) == 0);
+}
+
+static void test_reduce_is_scatter_and_gather(void **state)
+{
+	struct network n = two_levels(100e9, 10e9);
+	struct group g = {32, {4, 32}};
+
+	(void)state;
+	near(all_reduce_seconds(&n, &g, 1e9), 2 * all_gather_seconds(&n, &g, 1e9), 1e-12);
+}
+
+static void test_faster_links_never_slow(void **state)
+{
+	(void)state;
+	for (int64_t inside = 1; inside <= 8; inside *= 2) {
+		struct network n = {2, {8, INT64_MAX}, {100e9, 10e9}, {4e-6, 1e-5}}, fast = n;
+		struct group g = {16, {inside, 16}};
+
+		fast.bandwidth[0] *= 2;
+		fast.bandwidth[1] *= 2;
+		for (double bytes = 1; bytes < 1e11; bytes *= 10) {
+			assert_true(all_reduce_seconds(&fast, &g, bytes) <=
+			            all_reduce_seconds(&n, &g, bytes));
+			assert_true(all_to_all_seconds(&fast, &g, bytes) <=
+			            all_to_all_seconds(&n, &g, bytes));
+		}
+	}
+}
+
+static void spread_is(const struct axis *axes, int count, int64_t devices, int64_t domain, struct spread want)
+{
+	struct spread got = group_spread(axes, count, devices, domain);
+
+	assert_int_equal(got.domains, want.domains);
+	assert_int_equal(got.least, want.least);
+	assert_int_equal(got.most, want.most);
+}
+
+/* By hand, eight devices a node. */
+static void test_spread(void **state)
+{
+	(void)state;
+	/* tp 8 fills a node; dp outside it has one rank a node. */
+	spread_is(&(struct axis){8, 1}, 1, 64, 8, (struct spread){1, 8, 8});
+	spread_is(&(struct axis){8, 8}, 1, 64, 8, (struct spread){8, 1, 1});
+	/* tp 2, dp 8: four replicas a node. */
+	spread_is(&(struct axis){8, 2}, 1, 16, 8, (struct spread){2, 4, 4});
+	/* dp 3 at stride 4: ranks 0 4 8 and 1 5 9 ...: two in one node, one in the next. */
+	spread_is(&(struct axis){3, 4}, 1, 24, 8, (struct spread){2, 1, 2});
+	/* A stride that does not divide the node: 0 3 6 9 over nodes of 8. */
+	spread_is(&(struct axis){4, 3}, 1, 12, 8, (struct spread){2, 1, 3});
+	/* cp 2 next to tp 2, dp 4 beyond 2 stages: pairs in four nodes. */
+	spread_is((struct axis[]){{2, 2}, {4, 8}}, 2, 32, 8, (struct spread){4, 2, 2});
+}
+
+static void test_equal_levels_are_one(void **state)
+{
+	struct cluster c = {.nodes = 4, .devices_per_node = 8};
+	struct constants k = {.node_share = 1, .network_share = 1};
+	struct network n;
+
+	(void)state;
+	c.links[LINK_NODE] = (struct link){50e9, 1e-6};
+	c.links[LINK_CLUSTER] = (struct link){50e9, 1e-6};
+	n = network_of(&c, &k);
+	assert_int_equal(n.levels, 1);
+	c.links[LINK_CLUSTER].bytes_per_second = 25e9;
+	n = network_of(&c, &k);
+	assert_int_equal(n.levels, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_ring_bandwidth_grows_with_ranks_inside),
+	    cmocka_unit_test(test_all_to_all),
+	    cmocka_unit_test(test_a_group_of_one_costs_nothing),
+	    cmocka_unit_test(test_reduce_is_scatter_and_gather),
+	    cmocka_unit_test(test_faster_links_never_slow),
+	    cmocka_unit_test(test_spread),
+	    cmocka_unit_test(test_equal_levels_are_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "planner/presets/presets.h"
+
+static int64_t count(const char *name)
+{
+	const struct model_preset *p = model_preset(name);
+
+	assert_non_null(p);
+	return model_parameters(&p->model);
+}
+
+/* Published or hand-checked counts: research page cost-model, section 2. */
+static void test_parameter_counts(void **state)
+{
+	(void)state;
+	assert_int_equal(count("llama3-8b"), 8030261248);
+	assert_int_equal(count("llama3-405b"), 405853388800);
+	assert_int_equal(count("mixtral-8x7b"), 46702792704);
+	assert_int_equal(model_active_parameters(&model_preset("mixtral-8x7b")->model), 12879925248);
+	assert_int_equal(count("deepseek-v3"), 671026419200);
+}
+
+static void test_deepseek_layers(void **state)
+{
+	const struct model *m = &model_preset("deepseek-v3")->model;
+	struct parameters dense = model_layer_parameters(m, LAYER_DENSE);
+	struct parameters moe = model_layer_parameters(m, LAYER_MOE);
+	int64_t norms = 2 * 7168 + 1536 + 512, mla = 187105280;
+
+	(void)state;
+	assert_int_equal(dense.tensor + dense.replicated, mla + norms + 3 * 7168LL * 18432);
+	assert_int_equal(moe.tensor + moe.replicated + moe.expert, mla + norms + 11320164608);
+	assert_int_equal(model_layers_of(m, 61, LAYER_MOE), 58);
+	assert_true(fabs((double)model_active_parameters(m) / 37.55e9 - 1) < 0.001);
+}
+
+/* GPT with h = a * d and f = 4h: 12 h^2 + 13 h a layer. */
+static void test_gpt_layer(void **state)
+{
+	const struct model *m = &model_preset("gpt3-175b")->model;
+	struct parameters p = model_layer_parameters(m, LAYER_DENSE);
+
+	(void)state;
+	assert_int_equal(p.tensor + p.replicated, 12 * 12288LL * 12288 + 13 * 12288);
+	assert_int_equal(p.expert, 0);
+}
+
+/* Section 3's checked FLOP counts. */
+static void test_flops(void **state)
+{
+	const struct model *m = &model_preset("megatron-530b")->model;
+	const struct model *l = &model_preset("llama3-405b")->model;
+
+	(void)state;
+	assert_true(fabs(model_step_flops(m, 280, 1) / 1.85223e18 - 1) < 1e-5);
+	assert_true(fabs(model_step_flops(m, 280, 1) / (37.83 * 280 * 312e12) - 0.560) < 0.001);
+	assert_true(fabs(model_step_flops(&model_preset("gpt3-175b")->model, 64, 1) / 1.41092e17 - 1) < 1e-5);
+	assert_true(fabs(model_step_flops(l, 1, 1) / 8192 / 2.6254e12 - 1) < 1e-4);
+}
+
+static void test_every_other_layer(void **state)
+{
+	struct model m = {.layers = 7, .has_moe = true, .moe = {.every = 2, .first_dense = 1}};
+	int64_t moe = 0;
+
+	(void)state;
+	for (int64_t i = 0; i < 7; i++) {
+		assert_int_equal(model_layers_of(&m, i, LAYER_MOE), moe);
+		moe += model_layer_kind(&m, i) == LAYER_MOE;
+	}
+	assert_int_equal(moe, 3); /* layers 1, 3, 5 */
+}
+
+static void test_refuses_impossible_shapes(void **state)
+{
+	struct sb_error err = {0};
+	struct model m = model_preset("llama3-8b")->model;
+
+	(void)state;
+	assert_int_equal(model_check(&m, &err), SB_OK);
+	m.layers = 0;
+	assert_int_equal(model_check(&m, &err), SB_EIMPOSSIBLE);
+	assert_string_equal(err.field, "layers");
+	m.layers = 32;
+	m.kv_heads = 5;
+	assert_int_equal(model_check(&m, &err), SB_EIMPOSSIBLE);
+	assert_string_equal(err.field, "kv_heads");
+	m.kv_heads = 8;
+	m.vocab = INT64_MAX;
+	assert_int_equal(model_check(&m, &err), SB_EIMPOSSIBLE);
+	m.vocab = 1000;
+	m.has_moe = true;
+	m.moe = (struct moe){65536, 1, 1 << 22, 0, 1, 1, 0, false};
+	m.hidden = 1 << 20;
+	m.layers = 4096;
+	assert_int_equal(model_check(&m, &err), SB_EIMPOSSIBLE);
+}
+
+static void test_presets_are_sound(void **state)
+{
+	struct sb_error err;
+	struct cluster_preset c;
+
+	(void)state;
+	for (const struct model_preset *p = model_presets(); p->name; p++) {
+		struct model m = p->model;
+
+		assert_true(strlen(p->source) > 0);
+		model_defaults(&m);
+		assert_int_equal(model_check(&m, &err), SB_OK);
+		assert_ptr_equal(model_preset(p->name), p);
+	}
+	for (int i = 0; cluster_preset_at(i, &c); i++) {
+		assert_int_equal(cluster_check(&c.cluster, &err), SB_OK);
+		assert_non_null(device_preset(c.device));
+		assert_true(strlen(c.source) > 0);
+	}
+	assert_false(cluster_preset("no-such-cluster", &c));
+	assert_null(model_preset("no-such-model"));
+	assert_int_equal(device_family_of("NVIDIA A100-SXM4-80GB"), FAMILY_AMPERE);
+	assert_int_equal(device_family_of("Ascend910B4"), FAMILY_ASCEND);
+	assert_int_equal(device_family_of(""), FAMILY_GENERIC);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_parameter_counts),  cmocka_unit_test(test_deepseek_layers),
+	    cmocka_unit_test(test_gpt_layer),         cmocka_unit_test(test_flops),
+	    cmocka_unit_test(test_every_other_layer), cmocka_unit_test(test_refuses_impossible_shapes),
+	    cmocka_unit_test(test_presets_are_sound),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
