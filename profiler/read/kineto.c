@@ -1,0 +1,258 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/read/kineto_impl.h"
+
+static const char *const WANTED[] = {
+    [ARG_NAME] = "name",
+    [ARG_CORRELATION] = "correlation",
+    [ARG_DEVICE] = "device",
+    [ARG_STREAM] = "stream",
+    [ARG_BYTES] = "bytes",
+    [ARG_COPY_KIND] = "kind",
+    [ARG_COLLECTIVE] = "Collective name",
+    [ARG_DTYPE] = "dtype",
+    [ARG_IN_ELEMENTS] = "In msg nelems",
+    [ARG_OUT_ELEMENTS] = "Out msg nelems",
+    [ARG_GROUP] = "Process Group Name",
+    [ARG_RANKS] = "Process Group Ranks",
+    [ARG_SEQUENCE] = "Seq",
+    [ARG_COUNT] = NULL,
+};
+
+static void kineto_free(struct kineto *k)
+{
+	trace_free(&k->trace);
+	free(k->steps);
+	free(k->marks);
+	kineto_lanes_free(&k->lanes);
+}
+
+/* Most events are host operators and Python frames, whose long args nobody asks for. */
+static bool skip_args(void *self, const struct chrome_event *e)
+{
+	enum event_kind kind;
+
+	(void)self;
+	if (e->cat.token == JPULL_END)
+		return false;
+	kind = kineto_category(e->cat.text, e->cat.len);
+	return kind != EVENT_HOST_RUNTIME && !kineto_on_device(kind);
+}
+
+static void note(struct jpull_flaw *f, const struct chrome_event *e)
+{
+	if (f->count++ == 0)
+		f->offset = e->offset;
+}
+
+static int add_step(struct kineto *k, const struct event *span, int64_t number)
+{
+	if (k->step_count == k->step_capacity) {
+		size_t n = k->step_capacity ? k->step_capacity * 2 : 64;
+		struct step *p = realloc(k->steps, n * sizeof(*p));
+
+		if (!p)
+			return SB_ENOMEM;
+		k->steps = p;
+		k->step_capacity = n;
+	}
+	k->steps[k->step_count++] =
+	    (struct step){.number = number, .start_ns = span->start_ns, .dur_ns = span->dur_ns};
+	return SB_OK;
+}
+
+/* "ProfilerStep#12" on the host. The twin on the device row has the same name but only covers its kernels. */
+static bool is_step(const struct chrome_event *e, enum event_kind kind, int64_t *out_number)
+{
+	static const char MARK[] = "ProfilerStep#";
+	size_t n = sizeof(MARK) - 1;
+
+	return !kineto_on_device(kind) && e->name.len > n && memcmp(e->name.text, MARK, n) == 0 &&
+	       sb_parse_int(e->name.text + n, e->name.len - n, out_number) == SB_OK;
+}
+
+static int64_t duration(struct kineto *k, const struct chrome_event *e)
+{
+	if (e->dur != CHROME_TIME_OK)
+		note(&k->no_dur, e);
+	else if (e->dur_ns < 0)
+		note(&k->negative_dur, e);
+	return e->dur == CHROME_TIME_OK && e->dur_ns > 0 ? e->dur_ns : 0;
+}
+
+static int add_span(struct kineto *k, const struct chrome_event *e)
+{
+	struct event span = {.start_ns = e->ts_ns, .link = -1};
+	int64_t number, correlation;
+	int rc;
+
+	if (e->ts != CHROME_TIME_OK) {
+		note(&k->bad_ts, e);
+		return SB_OK;
+	}
+	span.dur_ns = duration(k, e);
+	rc = sb_strings_add(k->trace.strings, e->name.text, e->name.len, &span.name);
+	if (rc == SB_OK)
+		rc = kineto_kind(k, e, span.name, &span.kind);
+	if (rc == SB_OK)
+		rc = kineto_lane(k, e, span.kind, &span.lane);
+	if (rc != SB_OK)
+		return rc;
+	if (is_step(e, span.kind, &number)) {
+		/* of old an operator like any other, which it is not */
+		span.kind = EVENT_HOST_ANNOTATION;
+		rc = add_step(k, &span, number);
+		if (rc != SB_OK)
+			return rc;
+	}
+	if (span.kind == EVENT_HOST_RUNTIME || kineto_on_device(span.kind)) {
+		correlation = chrome_int(&e->args[ARG_CORRELATION]);
+		span.link = correlation == SB_NULL ? -1 : correlation;
+	}
+	rc = trace_append(&k->trace, &span);
+	return rc == SB_OK ? kineto_detail(k, e, span.kind) : rc;
+}
+
+static int add_event(struct kineto *k, const struct chrome_event *e)
+{
+	switch (e->ph) {
+	case 'X': return add_span(k, e);
+	case 'M': return kineto_metadata(k, e);
+	case 'B': note(&k->begin_end, e); break;
+	default: break; /* instants, flows and counters are no spans */
+	}
+	return SB_OK;
+}
+
+#define CANCEL_EVERY 4096
+
+static bool canceled(const struct read_context *ctx)
+{
+	return ctx->hooks && ctx->hooks->canceled && ctx->hooks->canceled(ctx->hooks->self);
+}
+
+static int read_events(struct kineto *k, struct stream *in, struct sb_error *err)
+{
+	struct chrome_options options = {
+	    .args = WANTED, .self = k, .skip_args = skip_args, .member = kineto_member};
+	CHROME_AUTO c = NULL;
+	const struct chrome_event *e = NULL;
+	int rc = chrome_open(in, &k->ctx->profile->warnings, &options, &c);
+
+	if (rc != SB_OK)
+		return sb_fail(err, rc, "no_memory", "There is no memory left to read the trace.");
+	for (uint64_t n = 0;; n++) {
+		rc = chrome_next(c, &e, err);
+		if (rc != SB_OK || !e)
+			return rc;
+		if (n % CANCEL_EVERY == 0 && canceled(k->ctx))
+			return sb_fail(err, SB_ECANCELED, "canceled", "Reading was canceled.");
+		rc = add_event(k, e);
+		if (rc != SB_OK)
+			return sb_fail_at(err, rc, rc == SB_ELIMIT ? "too_many_events" : "no_memory", k->path,
+			                  0, e->offset, "The events do not fit into memory: %s.",
+			                  sb_strerror(rc));
+	}
+}
+
+static void warn(struct kineto *k, const struct jpull_flaw *f, const char *code, const char *what)
+{
+	struct warnings *w = &k->ctx->profile->warnings;
+
+	if (f->count == 0)
+		return;
+	warnings_add(w, code, k->path, 0, f->offset, "%s First in the event at byte %lld, %llu in all.", what,
+	             (long long)f->offset, (unsigned long long)f->count);
+	warnings_repeat(w, code, k->path, f->count - 1);
+}
+
+static void report(struct kineto *k)
+{
+	warn(k, &k->bad_ts, "bad_timestamp", "A span has no readable \"ts\" and was left out.");
+	warn(k, &k->no_dur, "missing_duration", "A span has no readable \"dur\"; it counts as 0.");
+	warn(k, &k->negative_dur, "negative_duration", "A span has a negative \"dur\"; it counts as 0.");
+	warn(k, &k->begin_end, "begin_end_events",
+	     "Spans written as begin and end (ph B and E) are not read, only complete ones (ph X).");
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* The base may stand behind the events. */
+static void add_base(struct kineto *k)
+{
+	int64_t base = k->head.base_ns;
+
+	for (size_t i = 0; base != 0 && i < k->trace.count; i++)
+		k->trace.start_ns[i] = sb_add_sat(k->trace.start_ns[i], base);
+	for (size_t i = 0; i < k->step_count; i++)
+		k->steps[i].start_ns = sb_add_sat(k->steps[i].start_ns, base);
+	if (k->step_count > 0)
+		qsort(k->steps, k->step_count, sizeof(*k->steps), by_start);
+}
+
+static void guess_rank(struct kineto *k)
+{
+	if (k->head.rank != SB_NULL)
+		return;
+	k->head.rank = kineto_rank_of_name(k->path);
+	if (k->head.rank != SB_NULL)
+		warnings_add(&k->ctx->profile->warnings, "rank_from_name", k->path, 0, -1,
+		             "The trace does not tell its rank: %lld was taken from the file name.",
+		             (long long)k->head.rank);
+}
+
+/* Hands everything over to the capture. */
+static int deliver(struct kineto *k)
+{
+	struct capture *c = NULL;
+	int rc = k->ctx->capture(k->ctx, k->path, FORMAT_KINETO, &c);
+
+	if (rc != SB_OK)
+		return rc;
+	trace_free(&c->trace);
+	free(c->steps);
+	c->trace = k->trace;
+	c->steps = k->steps;
+	c->step_count = k->step_count;
+	c->rank = k->head.rank;
+	c->world_size = k->head.world_size;
+	memcpy(c->chip, k->head.chip, sizeof(c->chip));
+	k->trace = (struct trace){0};
+	k->steps = NULL;
+	return SB_OK;
+}
+
+static int kineto_read(struct read_context *ctx, struct stream *in, struct sb_error *err)
+{
+	__attribute__((cleanup(kineto_free))) struct kineto k = {
+	    .ctx = ctx, .path = in->path, .head = {.rank = SB_NULL, .world_size = SB_NULL}};
+	int rc = trace_init(&k.trace);
+
+	if (rc != SB_OK)
+		return sb_fail(err, rc, "no_memory", "There is no memory left to read the trace.");
+	rc = read_events(&k, in, err);
+	if (rc != SB_OK)
+		return rc;
+	report(&k);
+	if (k.trace.count == 0)
+		return sb_fail_at(err, SB_EFORMAT, "no_events", k.path, 0, -1,
+		                  "The file is written like a trace, but holds no span (ph X) with a time.");
+	add_base(&k);
+	kineto_name_lanes(&k);
+	guess_rank(&k);
+	rc = deliver(&k);
+	return rc == SB_OK
+	           ? rc
+	           : sb_fail(err, rc, "no_memory", "The trace could not be kept: %s.", sb_strerror(rc));
+}
+
+const struct format_reader KINETO_READER = {
+    .name = "kineto trace", .format = FORMAT_KINETO, .sniff = kineto_sniff, .read = kineto_read};

@@ -1,0 +1,116 @@
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "profiler/read/kineto_impl.h"
+
+#define CATEGORY_MAX 31
+
+static bool ends_with(const char *text, size_t len, const char *tail)
+{
+	size_t n = strlen(tail);
+
+	return len > n && memcmp(text + len - n, tail, n) == 0;
+}
+
+enum event_kind kineto_category(const char *cat, size_t len)
+{
+	static const struct {
+		const char *name;
+		enum event_kind kind;
+	} CATEGORIES[] = {
+	    {"cpu_op", EVENT_HOST_OP},
+	    {"operator", EVENT_HOST_OP},
+	    {"python_function", EVENT_HOST_PYTHON},
+	    {"cuda_runtime", EVENT_HOST_RUNTIME},
+	    {"kernel", EVENT_KERNEL},
+	    {"gpu_memcpy", EVENT_MEMCPY},
+	    {"gpu_memset", EVENT_MEMSET},
+	    {"cuda_driver", EVENT_HOST_RUNTIME},
+	    {"user_annotation", EVENT_HOST_ANNOTATION},
+	    {"gpu_user_annotation", EVENT_DEVICE_ANNOTATION},
+	    {"runtime", EVENT_HOST_RUNTIME},
+	    {"driver", EVENT_HOST_RUNTIME},
+	    {"memcpy", EVENT_MEMCPY},
+	    {"memset", EVENT_MEMSET},
+	    {"mtia_ccp_events", EVENT_KERNEL},
+	    {"cuda_event", EVENT_DEVICE_OTHER},
+	};
+	char lower[CATEGORY_MAX];
+
+	if (len == 0 || len > CATEGORY_MAX)
+		return EVENT_OTHER;
+	for (size_t i = 0; i < len; i++)
+		lower[i] = (char)(cat[i] >= 'A' && cat[i] <= 'Z' ? cat[i] | 0x20 : cat[i]);
+	for (size_t i = 0; i < sizeof(CATEGORIES) / sizeof(CATEGORIES[0]); i++) {
+		if (strlen(CATEGORIES[i].name) == len && memcmp(CATEGORIES[i].name, lower, len) == 0)
+			return CATEGORIES[i].kind;
+	}
+	/* every accelerator has its own: hip_runtime, xpu_driver, mtia_runtime, privateuse1_runtime … */
+	if (ends_with(lower, len, "_runtime") || ends_with(lower, len, "_driver"))
+		return EVENT_HOST_RUNTIME;
+	if (ends_with(lower, len, "_sync"))
+		return EVENT_DEVICE_WAIT;
+	return EVENT_OTHER;
+}
+
+bool kineto_on_device(enum event_kind kind)
+{
+	return kind == EVENT_KERNEL || kind == EVENT_COMMUNICATION || kind == EVENT_MEMCPY ||
+	       kind == EVENT_MEMSET || kind == EVENT_DEVICE_WAIT || kind == EVENT_DEVICE_OTHER ||
+	       kind == EVENT_DEVICE_ANNOTATION;
+}
+
+/* The libraries' marks: NVIDIA, AMD, Huawei, Intel, Microsoft, and the operator names of Huawei's. */
+static bool has_mark(const char *name)
+{
+	static const char *const MARKS[] = {"nccl", "rccl", "hccl", "oneccl", "msccl", "hcom_", NULL};
+
+	for (size_t i = 0; MARKS[i]; i++) {
+		if (strcasestr(name, MARKS[i]))
+			return true;
+	}
+	return false;
+}
+
+enum mark { MARK_UNSEEN, MARK_NONE, MARK_COLLECTIVE };
+
+/* Kernel names are long and few: each is searched once. */
+static int is_collective(struct kineto *k, const char *text, uint32_t name, bool *out)
+{
+	if (name >= k->mark_count) {
+		size_t n = ((size_t)name + 1) * 2;
+		uint8_t *p = realloc(k->marks, n);
+
+		if (!p)
+			return SB_ENOMEM;
+		memset(p + k->mark_count, MARK_UNSEEN, n - k->mark_count);
+		k->marks = p;
+		k->mark_count = n;
+	}
+	if (k->marks[name] == MARK_UNSEEN)
+		k->marks[name] = has_mark(text) ? MARK_COLLECTIVE : MARK_NONE;
+	*out = k->marks[name] == MARK_COLLECTIVE;
+	return SB_OK;
+}
+
+int kineto_kind(struct kineto *k, const struct chrome_event *e, uint32_t name, enum event_kind *out_kind)
+{
+	enum event_kind kind = kineto_category(e->cat.text, e->cat.len);
+	bool collective = false;
+	int rc;
+
+	/* MTIA puts its copies into the kernel category */
+	if (kind == EVENT_KERNEL && strncasecmp(e->cat.text, "mtia", 4) == 0 &&
+	    strncmp(e->name.text, "dma", 3) == 0)
+		kind = EVENT_MEMCPY;
+	if (kind == EVENT_KERNEL) {
+		rc = is_collective(k, e->name.text, name, &collective);
+		if (rc != SB_OK)
+			return rc;
+		if (collective)
+			kind = EVENT_COMMUNICATION;
+	}
+	*out_kind = kind;
+	return SB_OK;
+}

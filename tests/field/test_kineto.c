@@ -1,0 +1,464 @@
+/* Reads the real and the broken Kineto samples of $SIGNALBOX_SHARED and compares with what the sample pages
+ * and the reference say (table A1 and "Made-up data" of samples/kineto/expected.md, oracles/traces/ref). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "profiler/read/chrome.h"
+#include "profiler/read/json.h"
+#include "profiler/read/reader.h"
+
+extern const struct format_reader KINETO_READER;
+
+/* Table A1, first columns. */
+static const struct row {
+	const char *sample, *oracle;
+	size_t events, spans, device, launched, steps;
+} ROWS[] = {
+    {"backward_thread.json", "hta__backward_thread.json", 7, 7, 1, 1, 1},
+    {"compare_base.json.gz", "hta__compare_base.json", 33, 33, 18, 2, 2},
+    {"compare_test.json.gz", "hta__compare_test.json", 34, 34, 17, 1, 2},
+    {"cp_alexnet.json.gz", "hta__cp_alexnet.json", 1408, 868, 98, 98, 0},
+    {"cp_event_sync.json.gz", "hta__cp_event_sync.json", 92, 33, 5, 5, 1},
+    {"cp_event_sync_multi_stream.json.gz", "hta__cp_event_sync_multi_stream.json", 149, 57, 6, 6, 0},
+    {"cp_simple_add.json.gz", "hta__cp_simple_add.json", 1348, 838, 98, 98, 0},
+    {"df_index_resolver_rank1.json.gz", "hta__df_index_resolver_rank1.json", 216092, 123379, 22290, 22290, 5},
+    {"diff_control.json.gz", "hta__diff_control.json", 109123, 74937, 9450, 9450, 6},
+    {"nccl_data.json.gz", "hta__nccl_data.json", 40573, 26933, 3774, 3774, 3},
+    {"old_cats_rank1.json.gz", "hta__old_cats_rank1.json", 54, 13, 4, 4, 0},
+    {"sampled_rank0.json.gz", "hta__sampled_rank0.json", 4855, 4811, 1204, 1204, 2},
+    {"sampled_rank1.json.gz", "hta__sampled_rank1.json", 4720, 4676, 1154, 1154, 2},
+    {"resnet50_nw0_worker0.1623143089861.pt.trace.json.gz",
+     "tb__resnet50_nw0_worker0.1623143089861.pt.trace.json", 75718, 44666, 9096, 9096, 6},
+    {"resnet50_nw4_worker0.1623212756351.pt.trace.json.gz",
+     "tb__resnet50_nw4_worker0.1623212756351.pt.trace.json", 71424, 41906, 9258, 9258, 6},
+    {"h100_bert.json.gz", "tracelens__h100_bert.json", 2551, 2060, 61, 61, 1},
+    {"mi300_bert.json.gz", "tracelens__mi300_bert.json", 2653, 2133, 61, 61, 1},
+    {"mi300_resnet_ddp.json.gz", "tracelens__mi300_resnet_ddp.json", 56451, 49208, 3653, 2685, 3},
+    {"torch_compile_triton.json.gz", "tracelens__torch_compile_triton.json", 246, 115, 12, 12, 0},
+    {"vllm_decode_full_graph.json.gz", "tracelens__vllm_decode_full_graph.json", 1993, 1539, 434, 434, 0},
+    {"cpu_only_rank34.json.gz", "hta__cpu_only_rank34.json", 30, 16, 0, 0, 1},
+    {"cupti_profiler.json.gz", "hta__cupti_profiler.json", 4222, 2324, 0, 0, 0},
+    {"distributed_info_missing.json.gz", "hta__distributed_info_missing.json", 2467, 2467, 0, 0, 1},
+    {"rank_non_gpu.json.gz", "hta__rank_non_gpu.json", 2467, 2467, 0, 0, 1},
+};
+
+struct text {
+	char *data;
+	size_t len;
+};
+
+/* A file of the shared folder, inflated when it is gzip. */
+static struct text load(const char *folder, const char *name)
+{
+	char path[1024];
+	struct text t = {0};
+	size_t cap = 1 << 20;
+	gzFile f;
+	int n;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", getenv("SIGNALBOX_SHARED"), folder, name);
+	f = gzopen(path, "rb");
+	if (!f)
+		fail_msg("%s is missing", path);
+	t.data = malloc(cap);
+	assert_non_null(t.data);
+	while ((n = gzread(f, t.data + t.len, (unsigned)(cap - t.len))) > 0) {
+		t.len += (size_t)n;
+		if (t.len == cap) {
+			cap *= 2;
+			t.data = realloc(t.data, cap);
+			assert_non_null(t.data);
+		}
+	}
+	gzclose(f);
+	assert_true(t.len > 0);
+	return t;
+}
+
+/* Integer at a path of keys ("a/b/c") of a JSON text, or SB_NULL. */
+static int64_t truth(const struct text *doc, const char *path)
+{
+	JPULL_AUTO j = NULL;
+	struct memory_stream m;
+	struct jpull_value v;
+	int64_t n = SB_NULL;
+
+	memory_stream_init(&m, "truth", doc->data, doc->len, 0);
+	assert_int_equal(jpull_new(&m.base, &j), SB_OK);
+	assert_int_equal(jpull_next(j, &v, NULL), SB_OK);
+	for (;;) {
+		size_t want = strcspn(path, "/");
+
+		assert_int_equal(jpull_next(j, &v, NULL), SB_OK);
+		if (v.token != JPULL_KEY)
+			return SB_NULL;
+		if (v.len != want || memcmp(v.text, path, want) != 0) {
+			assert_int_equal(jpull_drop(j, NULL), SB_OK);
+			continue;
+		}
+		assert_int_equal(jpull_next(j, &v, NULL), SB_OK);
+		if (path[want] == '\0') {
+			(void)sb_parse_int(v.text, v.len, &n);
+			return n;
+		}
+		path += want + 1;
+		if (v.token != JPULL_OBJECT)
+			return SB_NULL;
+	}
+}
+
+static int give_capture(struct read_context *ctx, const char *key, enum capture_format format,
+                        struct capture **out)
+{
+	assert_null(ctx->profile->captures);
+	ctx->profile->captures = calloc(1, sizeof(struct capture));
+	assert_non_null(ctx->profile->captures);
+	ctx->profile->count = 1;
+	*out = ctx->profile->captures;
+	(*out)->source = strdup(key);
+	(*out)->format = format;
+	return SB_OK;
+}
+
+static void read_sample(const char *name, const struct text *t, size_t block, struct profile *out)
+{
+	struct read_context ctx = {.profile = out, .capture = give_capture};
+	struct sniff s = {.path = name, .head = t->data, .len = t->len < SNIFF_BYTES ? t->len : SNIFF_BYTES};
+	struct memory_stream m;
+	struct sb_error err = {0};
+
+	s.whole = s.len == t->len;
+	assert_true(KINETO_READER.sniff(&s) > 0);
+	memory_stream_init(&m, name, t->data, t->len, block);
+	if (KINETO_READER.read(&ctx, &m.base, &err) != SB_OK)
+		fail_msg("%s: %s: %s", name, err.word, err.text);
+}
+
+static size_t count_events(const struct text *t)
+{
+	struct chrome_options o = {0};
+	struct warnings w = {0};
+	struct memory_stream m;
+	const struct chrome_event *e = NULL;
+	CHROME_AUTO c = NULL;
+
+	memory_stream_init(&m, "t", t->data, t->len, 0);
+	assert_int_equal(chrome_open(&m.base, &w, &o, &c), SB_OK);
+	do {
+		assert_int_equal(chrome_next(c, &e, NULL), SB_OK);
+	} while (e);
+	free(w.items);
+	return chrome_counts(c)->events;
+}
+
+struct sums {
+	size_t count;
+	int64_t dur, first, last;
+};
+
+static struct sums sum(const struct trace *t, enum event_kind kind)
+{
+	struct sums s = {.first = INT64_MAX, .last = INT64_MIN};
+
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->kind[i] != kind)
+			continue;
+		s.count++;
+		s.dur += t->dur_ns[i];
+		if (t->start_ns[i] < s.first)
+			s.first = t->start_ns[i];
+		if (t->start_ns[i] + t->dur_ns[i] > s.last)
+			s.last = t->start_ns[i] + t->dur_ns[i];
+	}
+	return s;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool is_work(uint8_t kind)
+{
+	return kind == EVENT_KERNEL || kind == EVENT_COMMUNICATION || kind == EVENT_MEMCPY ||
+	       kind == EVENT_MEMSET;
+}
+
+/* Device rows whose correlation a runtime row has too. */
+static size_t count_launched(const struct trace *t)
+{
+	int64_t *launches = malloc((t->count + 1) * sizeof(*launches));
+	size_t n = 0, found = 0;
+
+	assert_non_null(launches);
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->kind[i] == EVENT_HOST_RUNTIME && t->link[i] != -1)
+			launches[n++] = t->link[i];
+	}
+	qsort(launches, n, sizeof(*launches), by_value);
+	for (size_t i = 0; i < t->count; i++) {
+		if (is_work(t->kind[i]) && bsearch(&t->link[i], launches, n, sizeof(*launches), by_value))
+			found++;
+	}
+	free(launches);
+	return found;
+}
+
+static void check_sums(const struct row *r, const struct trace *t, const struct text *oracle)
+{
+	static const struct {
+		const char *name;
+		enum event_kind kind;
+	} KINDS[] = {{"kernel", EVENT_KERNEL},
+	             {"comm", EVENT_COMMUNICATION},
+	             {"memcpy", EVENT_MEMCPY},
+	             {"memset", EVENT_MEMSET}};
+	int64_t base = truth(oracle, "baseTimeNanoseconds"), first = INT64_MAX, last = INT64_MIN;
+	size_t device = 0;
+
+	if (base == SB_NULL)
+		base = 0;
+	for (size_t i = 0; i < 4; i++) {
+		struct sums s = sum(t, KINDS[i].kind);
+		char path[80];
+
+		device += s.count;
+		first = s.first < first ? s.first : first;
+		last = s.last > last ? s.last : last;
+		if (r->device == 0)
+			continue;
+		snprintf(path, sizeof(path), "gpu_total/counts/%s", KINDS[i].name);
+		assert_int_equal(s.count, truth(oracle, path));
+		snprintf(path, sizeof(path), "gpu_total/sum_of_durations_ns/%s", KINDS[i].name);
+		assert_int_equal(s.dur, truth(oracle, path));
+	}
+	assert_int_equal(device, r->device);
+	if (device > 0) {
+		assert_int_equal(first, truth(oracle, "gpu_total/first_start_ns") + base);
+		assert_int_equal(last, truth(oracle, "gpu_total/last_end_ns") + base);
+	}
+}
+
+static void check_row(const struct row *r, size_t block)
+{
+	struct text t = load("samples/kineto", r->sample), oracle = load("oracles/traces/ref", r->oracle);
+	PROFILE_AUTO p = {0};
+	int64_t rank = truth(&oracle, "distributedInfo/rank"),
+	        world = truth(&oracle, "distributedInfo/world_size");
+
+	read_sample(r->sample, &t, block, &p);
+	assert_int_equal(p.captures[0].trace.count, r->spans);
+	assert_int_equal(count_events(&t), r->events);
+	assert_int_equal(p.captures[0].step_count, r->steps);
+	assert_int_equal(count_launched(&p.captures[0].trace), r->launched);
+	assert_int_equal(p.captures[0].rank, rank);
+	assert_int_equal(p.captures[0].world_size, world);
+	check_sums(r, &p.captures[0].trace, &oracle);
+	for (size_t i = 0; i < p.warnings.count; i++)
+		print_message("%s: %s %s\n", r->sample, p.warnings.items[i].code, p.warnings.items[i].detail);
+	assert_int_equal(p.warnings.count, 0);
+	free(t.data);
+	free(oracle.data);
+}
+
+static void test_table_a1(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++)
+		check_row(&ROWS[i], 0);
+}
+
+static void test_small_blocks(void **state)
+{
+	(void)state;
+	check_row(&ROWS[9], 1);
+	check_row(&ROWS[13], 61);
+	check_row(&ROWS[17], 4096);
+}
+
+/* Sums of expected.md B1 and B4: collectives with their sizes. */
+static void test_collectives(void **state)
+{
+	struct text t = load("samples/kineto", "mi300_resnet_ddp.json.gz");
+	PROFILE_AUTO p = {0};
+	const struct trace *x;
+	int64_t large = 0;
+	size_t n = 0, small = 0;
+
+	(void)state;
+	read_sample("mi300_resnet_ddp.json.gz", &t, 0, &p);
+	x = &p.captures[0].trace;
+	for (size_t i = 0; i < x->detail_count; i++) {
+		const struct event_detail *d = &x->details[i];
+
+		if (x->kind[d->event] != EVENT_COMMUNICATION)
+			continue;
+		if (d->bytes == 8816192 * 2 && strcmp(trace_text(x, d->type, NULL), "allreduce") == 0) {
+			large += x->dur_ns[d->event];
+			n++;
+			assert_string_equal(trace_text(x, d->group, NULL), "0");
+			assert_string_equal(trace_text(x, d->ranks, NULL), "[0, 1, 2, 3, 4, 5, 6, 7]");
+		}
+		if (d->bytes == 20 * 8 && strcmp(trace_text(x, d->type, NULL), "broadcast") == 0)
+			small++;
+	}
+	assert_int_equal(n, 3);
+	assert_int_equal(small, 3);
+	/* 26,798.240 us */
+	assert_int_equal(large, 26798240);
+	free(t.data);
+}
+
+static void test_units(void **state)
+{
+	/* spans and steps counted by hand in the small files */
+	static const char *const NAMES[] = {"test_all_categories.json",
+	                                    "test_distributed_nccl.worker0.json",
+	                                    "test_distributed_nccl.worker1.json",
+	                                    "test_gpu_utilization.json",
+	                                    "test_gpu_utilization_kernel_out_of_step.json",
+	                                    "test_last_steps_no_kernel.json",
+	                                    "test_multiple_profilersteps_no_overlap.json",
+	                                    "test_multiple_profilersteps_with_overlap.json",
+	                                    "test_no_profilerstep.json",
+	                                    "test_pure_cpu.json",
+	                                    "test_runtime_launch_multipe_kernels.json",
+	                                    "test_tensor_core.json",
+	                                    "test_memory_view.json"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+		struct text t = load("samples/kineto/tb-unit", NAMES[i]);
+		PROFILE_AUTO p = {0};
+
+		read_sample(NAMES[i], &t, 0, &p);
+		assert_true(p.captures[0].trace.count > 0);
+		free(t.data);
+	}
+}
+
+/* "Made-up data": the code of the one warning, NULL where the flaw is legal; one event more or not. */
+static const struct broken {
+	const char *name, *warning;
+	int extra_kernels, extra_collectives;
+} BROKEN[] = {
+    {"string_ts", NULL, 0, 0},
+    {"bare_array", NULL, 0, 0},
+    {"trailing_comma", "trailing_comma", 0, 0},
+    {"truncate", "truncated", 0, 0},
+    {"dup_keys", "duplicate_key", 0, 0},
+    {"ctrl_char", "control_character", 0, 0},
+    {"bad_utf8", "bad_utf8", 0, 0},
+    {"unescaped_quote", "broken_event", 0, 0},
+    {"nan", "bad_value", 1, 0},
+    {"na_token", "bad_value", 1, 0},
+    {"big_ints", "big_integer", 0, 1},
+};
+
+static void check_broken(const struct broken *b)
+{
+	char name[64], truth_name[64];
+	struct text t, expected;
+	PROFILE_AUTO p = {0};
+	const struct trace *x;
+	struct sums kernels, collectives, copies, sets;
+
+	snprintf(name, sizeof(name), "%s.json.gz", b->name);
+	snprintf(truth_name, sizeof(truth_name), "%s.json.truth.json", b->name);
+	t = load("samples/kineto/invalid", name);
+	expected = load("samples/kineto/invalid", truth_name);
+	read_sample(name, &t, 0, &p);
+	x = &p.captures[0].trace;
+	kernels = sum(x, EVENT_KERNEL);
+	collectives = sum(x, EVENT_COMMUNICATION);
+	copies = sum(x, EVENT_MEMCPY);
+	sets = sum(x, EVENT_MEMSET);
+	assert_int_equal(kernels.count + collectives.count,
+	                 truth(&expected, "counts/kernel") + b->extra_kernels + b->extra_collectives);
+	assert_int_equal(collectives.count, truth(&expected, "collectives/allreduce/count") +
+	                                        truth(&expected, "collectives/all_gather/count") +
+	                                        truth(&expected, "collectives/reduce_scatter/count") +
+	                                        b->extra_collectives);
+	/* the flawed event lasts 1 us */
+	assert_int_equal(collectives.dur, truth(&expected, "comm_ns") + 1000 * b->extra_collectives);
+	assert_int_equal(copies.count, truth(&expected, "counts/gpu_memcpy"));
+	assert_int_equal(sets.count, truth(&expected, "counts/gpu_memset"));
+	assert_int_equal(sum(x, EVENT_HOST_RUNTIME).count, truth(&expected, "counts/cuda_runtime"));
+	assert_int_equal(p.captures[0].step_count, 3);
+	assert_int_equal(p.captures[0].steps[0].number, 100);
+	assert_int_equal(p.captures[0].steps[0].dur_ns, 28247682);
+	assert_int_equal(p.captures[0].steps[2].dur_ns, 6840358);
+	assert_int_equal(p.warnings.count, b->warning ? 1 : 0);
+	if (b->warning) {
+		assert_string_equal(p.warnings.items[0].code, b->warning);
+		assert_true(p.warnings.items[0].offset > 0);
+	}
+	free(t.data);
+	free(expected.data);
+}
+
+static void test_broken(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(BROKEN) / sizeof(BROKEN[0]); i++)
+		check_broken(&BROKEN[i]);
+}
+
+static void test_last_duplicate_wins(void **state)
+{
+	struct text t = load("samples/kineto/invalid", "dup_keys.json.gz");
+	PROFILE_AUTO p = {0};
+
+	(void)state;
+	read_sample("dup_keys.json.gz", &t, 0, &p);
+	assert_int_not_equal(sb_strings_find(p.captures[0].trace.strings, "defect_dup_second", 17), 0);
+	assert_int_equal(sb_strings_find(p.captures[0].trace.strings, "defect_dup", 10), 0);
+	free(t.data);
+}
+
+/* The memory timeline is told by its head; the other one is a JSON object like any other until it ends. */
+static void test_no_traces(void **state)
+{
+	struct text rows = load("samples/kineto", "memory_timeline.raw.gz");
+	struct text other = load("samples/kineto", "result_check_file.txt");
+	struct sniff s = {.path = "memory_timeline.raw", .head = rows.data, .len = SNIFF_BYTES};
+	PROFILE_AUTO p = {0};
+	struct read_context ctx = {.profile = &p, .capture = give_capture};
+	struct memory_stream m;
+	struct sb_error err = {0};
+
+	(void)state;
+	assert_int_equal(KINETO_READER.sniff(&s), 0);
+	memory_stream_init(&m, "result_check_file.txt", other.data, other.len, 0);
+	assert_int_equal(KINETO_READER.read(&ctx, &m.base, &err), SB_EFORMAT);
+	assert_string_equal(err.word, "not_a_trace");
+	free(rows.data);
+	free(other.data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_table_a1),    cmocka_unit_test(test_small_blocks),
+	    cmocka_unit_test(test_collectives), cmocka_unit_test(test_units),
+	    cmocka_unit_test(test_broken),      cmocka_unit_test(test_last_duplicate_wins),
+	    cmocka_unit_test(test_no_traces),
+	};
+
+	if (!getenv("SIGNALBOX_SHARED")) {
+		printf("kineto field: %zu tests skipped, SIGNALBOX_SHARED is not set\n",
+		       sizeof(tests) / sizeof(tests[0]));
+		return 0;
+	}
+	return cmocka_run_group_tests_name("kineto field", tests, NULL, NULL);
+}
