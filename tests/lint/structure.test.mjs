@@ -1,0 +1,146 @@
+// The rules of the house, as tests: who may include whom, headers, banned functions, lengths.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { code_only, functions_of, tracked } from "./source.mjs";
+
+const run = promisify(execFile);
+const sources = tracked(/\.[ch]$/);
+const headers = sources.filter((path) => path.endsWith(".h"));
+const rooms = sources.filter((path) => !path.startsWith("tests/"));
+
+// One direction, top to bottom. A room may include its own headers and those that match.
+const ROOMS = {
+  base: [],
+  profiler: [/^base\//],
+  planner: [/^base\//],
+  storage: [/^base\//],
+  web: [],
+  api: [/^base\//, /^profiler\//, /^planner\//, /^storage\/store\.h$/, /^web\/assets\.h$/],
+  server: [/^base\//, /^api\//, /^storage\//],
+};
+
+// Where a library may be used. Locks come with the writer thread of storage; the side file of the event
+// store is mapped and carries zlib's checksum.
+const LIBRARIES = [
+  [/^microhttpd\.h$/, [/^server\//]],
+  [/^signal\.h$/, [/^server\//]],
+  [/^pthread\.h$/, [/^server\//, /^storage\//]],
+  [/^jansson\.h$/, [/^api\//, /^server\//]],
+  [/^curl\//, [/^server\//]],
+  [/^(gnutls\/|openssl\/)/, [/^storage\//]],
+  [/^sqlite3\.h$/, [/^storage\//, /^profiler\/read\//]],
+  [/^(zlib|archive|archive_entry)\.h$/, [/^profiler\/read\//, /^profiler\/blockfile\.c$/, /^server\/http_respond\.c$/]],
+  [/^sys\/mman\.h$/, [/^profiler\/read\//, /^profiler\/blockfile\.c$/, /^storage\//]],
+  [/^(time|sys\/time)\.h$/, [/^base\//, /^storage\//, /^server\//, /^api\//]],
+];
+
+const BANNED = ["sprintf", "vsprintf", "strcpy", "strcat", "gets", "strtok", "atoi", "atol", "atof", "system", "popen",
+  "rand", "srand", "tmpnam", "mktemp"];
+
+function includes(path) {
+  return [...readFileSync(path, "utf8").matchAll(/^\s*#\s*include\s*(["<])([^">]+)[">]/gm)]
+    .map(([, kind, name]) => ({ own: kind === '"', name }));
+}
+
+// Headers are named from the top of the tree, or by their bare name within one folder.
+function resolve_own(path, name) {
+  const beside = join(dirname(path), name);
+  return !existsSync(name) && existsSync(beside) ? beside : name;
+}
+
+test("a room includes only what lies below it", () => {
+  const wrong = [];
+  for (const path of rooms) {
+    const room = path.split("/")[0];
+    assert.ok(ROOMS[room], `${path}: no such room in the table`);
+    for (const { own, name } of includes(path)) {
+      if (!own) continue;
+      const target = resolve_own(path, name);
+      if (target.startsWith(`${room}/`) || ROOMS[room].some((allowed) => allowed.test(target))) continue;
+      wrong.push(`${path} includes ${target}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test("a library is used in its own rooms only", () => {
+  const wrong = [];
+  for (const path of rooms)
+    for (const { own, name } of includes(path))
+      for (const [header, places] of LIBRARIES)
+        if (!own && header.test(name) && !places.some((place) => place.test(path))) wrong.push(`${path} includes <${name}>`);
+  assert.deepEqual(wrong, []);
+});
+
+test("tests of the generator share no code with the program", () => {
+  const wrong = sources.filter((path) => path.startsWith("tests/generate/"))
+    .flatMap((path) => includes(path).filter(({ own, name }) => own && !name.startsWith("tests/generate/")).map(({ name }) => `${path}: ${name}`));
+  assert.deepEqual(wrong, []);
+});
+
+test("each header has a guard named after its path", () => {
+  const wrong = headers.filter((path) => {
+    const guard = `SB_${path.replace(/[^A-Za-z0-9]/g, "_").toUpperCase()}`;
+    const text = readFileSync(path, "utf8");
+    return !text.startsWith(`#ifndef ${guard}\n#define ${guard}\n`) || !text.trimEnd().endsWith("#endif");
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test("each header compiles alone", async () => {
+  const wrong = [];
+  const queue = [...headers];
+  const worker = async () => {
+    for (let path = queue.shift(); path; path = queue.shift()) {
+      try {
+        await run(process.env.CC ?? "gcc", ["-fsyntax-only", "-std=gnu17", "-D_GNU_SOURCE", "-I.", "-Wall", "-Werror", "-x", "c",
+          "-include", path, "/dev/null"]);
+      } catch (error) {
+        wrong.push(`${path}: ${error.stderr ?? error.message}`);
+      }
+    }
+  };
+  await Promise.all([worker(), worker()]);
+  assert.deepEqual(wrong, []);
+});
+
+test("no banned function is called, and nothing jumps", () => {
+  const banned = new RegExp(`(?<![\\w.>])(${BANNED.join("|")})\\s*\\(`, "g");
+  const wrong = [];
+  for (const path of sources) {
+    code_only(readFileSync(path, "utf8")).split("\n").forEach((line, i) => {
+      for (const [, name] of line.matchAll(banned)) wrong.push(`${path}:${i + 1}: ${name}`);
+      if (/\bgoto\b/.test(line)) wrong.push(`${path}:${i + 1}: goto`);
+    });
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test("a file has at most 400 lines, a function at most 60", () => {
+  const wrong = [];
+  for (const path of sources) {
+    const text = readFileSync(path, "utf8");
+    const lines = text.split("\n").length - 1;
+    if (lines > 400) wrong.push(`${path}: ${lines} lines`);
+    for (const { name, line, length } of functions_of(text))
+      if (length > 60) wrong.push(`${path}:${line}: ${name} has ${length} lines`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test("nothing names a place of one machine", () => {
+  // Spelt in pieces, so that this file does not find itself.
+  const places = ["wo" + "rk/", "ro" + "ot/", "ho" + "me/[a-z]"].map((place) => new RegExp(`(?<![\\w.}])/${place}`));
+  const wrong = [];
+  for (const path of tracked(/./)) {
+    if (/\.(png|ico|gz|zip|tar|bin|woff2)$/.test(path) || path.startsWith("tests/fuzz/corpus/") || /package-lock\.json$/.test(path)) continue;
+    readFileSync(path, "utf8").split("\n").forEach((line, i) => {
+      if (places.some((place) => place.test(line))) wrong.push(`${path}:${i + 1}: ${line.trim().slice(0, 100)}`);
+    });
+  }
+  assert.deepEqual(wrong, []);
+});
