@@ -78,7 +78,7 @@ check: deps
 # starts the service, shows it a made-up job, and leaves it running
 demo: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD) all generate
-	@BUILD=$(BUILD) tests/demo
+	@BUILD=$(BUILD) node tests/demo.mjs
 
 install: all
 	install -D -m 755 $(BUILD)/signalbox $(DESTDIR)$(PREFIX)/bin/signalbox
