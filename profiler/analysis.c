@@ -1,0 +1,158 @@
+#include "profiler/analysis.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/findings/findings.h"
+
+/* Every finding code of the API, in its order: who judges it and what it needs. */
+struct check {
+	const char *code;
+	void (*run)(struct check_context *ctx, bool *out_judged); /* NULL: not judged by this version */
+	const char *needs;
+};
+
+static const struct check CHECKS[] = {
+    {"parallel.poor_overlap", check_poor_overlap,
+     "device activity with compute and communication told apart"},
+    {"parallel.pipeline_bubble", NULL,
+     "send and receive operators of all pipeline stages, and which ranks form a stage"},
+    {"io.reading", NULL, "lengths of the data, host and device queues (MindSpore minddata)"},
+    {"io.processing", NULL, "lengths of the data, host and device queues (MindSpore minddata)"},
+    {"io.fetching", check_fetching, "a timeline with the copies of the device"},
+    {"io.loading", check_loading, "host events beside device events (ProfilerActivity.CPU)"},
+    {"cpu.host_bound", check_host_bound, "device activity"},
+    {"cpu.compilation", check_compilation,
+     "an Ascend capture of profiler level 1 or above (calls into CANN)"},
+    {"cpu.dispatch", NULL, "host operators with call stacks (with_stack=True, record_shapes=True)"},
+    {"cpu.synchronization", check_synchronization, "host events beside device events (ProfilerActivity.CPU)"},
+    {"cpu.garbage_collection", check_garbage_collection,
+     "collections of the Python process (torch_npu: gc_detect_threshold in experimental_config)"},
+    {"cpu.contention", NULL, "the CPU use of the node's processes during the capture"},
+    {"cpu.environment", NULL, "environment variables and versions of the job"},
+    {"compute.frequency", NULL, "AI Core Freq counters and the chip's nominal clock"},
+    {"compute.memory_bound", NULL,
+     "two captures: aic_metrics=ArithmeticUtilization and aic_metrics=MemoryAccess"},
+    {"compute.underutilized", check_underutilized,
+     "kernel counters (aic_metrics=PipeUtilization, profiler level 1)"},
+    {"compute.aicpu", check_aicpu, "kernel_details.csv with Accelerator Core (profiler level 1)"},
+    {"compute.affinity", NULL, "host operators with shapes and call stacks"},
+    {"compute.format_conversion", check_format_conversion, "kernel_details.csv with Type (profiler level 1)"},
+    {"communication.slow_rank", check_slow_rank,
+     "communication.json of two ranks or more of one domain (profiler level 1)"},
+    {"communication.slow_link", check_slow_link,
+     "the chip's name, to know what a link should reach, and communication.json (profiler level 1)"},
+    {"communication.contention", NULL, "the chip's name, and transfers with their time on the timeline"},
+    {"communication.retransmission", NULL, "RDMA transfers of all ranks of a domain (sys_io=True)"},
+    {"communication.small_packets", check_small_packets,
+     "communication.json with Size Distribution (profiler level 1)"},
+    {"communication.alignment", check_alignment,
+     "communication.json with Size Distribution (profiler level 1)"},
+    {"communication.configuration", NULL, "HCCL environment variables and switch counters"},
+    {"memory.allocation", NULL, "memory records (profile_memory=True)"},
+    {"moe.imbalance", NULL, "tokens per expert, or shapes of the grouped matrix products"},
+    {"moe.all_to_all", NULL, "communication.json of all ranks of the expert domain"},
+    {"unexplained", check_unexplained, "device activity with compute and communication told apart"},
+};
+#define CHECK_COUNT (sizeof(CHECKS) / sizeof(CHECKS[0]))
+
+static void context_free(struct check_context *ctx)
+{
+	free(ctx->views);
+	free(ctx->items);
+	sb_strings_free(&ctx->strings);
+}
+
+/* The verdict: the largest share at warning or above. Findings are sorted, critical ones first, so the first
+ * at its severity is not always the largest over both. */
+static void decide(const struct check_context *ctx, struct analysis *a)
+{
+	static const char *const components[] = {"parallel",      "io",     "cpu", "compute",
+	                                         "communication", "memory", "moe"};
+	const struct finding *worst = NULL;
+
+	for (size_t i = 0; i < a->count; i++) {
+		const struct finding *f = &a->findings[i];
+
+		if (f->severity > SEVERITY_INFO && (!worst || f->share_of_step > worst->share_of_step))
+			worst = f;
+	}
+	a->component = a->cause = NULL;
+	a->share_of_step = NAN;
+	a->confidence = ctx->view_count > 0 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
+	for (size_t i = 0; i < ctx->view_count; i++)
+		if ((double)ctx->views[i].steps < limit(ctx, "steps_for_high_confidence"))
+			a->confidence = CONFIDENCE_MEDIUM;
+	if (!worst)
+		return;
+	a->confidence = worst->confidence;
+	a->share_of_step = worst->share_of_step;
+	a->component = worst->code; /* "unexplained" has no cause */
+	for (size_t i = 0; i < sizeof(components) / sizeof(components[0]); i++) {
+		size_t len = strlen(components[i]);
+
+		if (strncmp(worst->code, components[i], len) == 0 && worst->code[len] == '.') {
+			a->component = components[i];
+			a->cause = worst->code + len + 1;
+		}
+	}
+}
+
+static int run_checks(struct check_context *ctx, struct analysis *a)
+{
+	a->not_evaluated = calloc(CHECK_COUNT, sizeof(*a->not_evaluated));
+	if (!a->not_evaluated)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < CHECK_COUNT && ctx->failed == SB_OK; i++) {
+		bool judged = false;
+
+		if (CHECKS[i].run)
+			CHECKS[i].run(ctx, &judged);
+		/* "unexplained" is what is left over: nothing would evaluate it */
+		if (!judged && strcmp(CHECKS[i].code, "unexplained") != 0)
+			a->not_evaluated[a->not_evaluated_count++] =
+			    (struct not_evaluated){CHECKS[i].code, CHECKS[i].needs};
+	}
+	return ctx->failed;
+}
+
+int analysis_run(const struct profile *p, const struct breakdown *b, const struct operator_table *o,
+                 const struct communication_report *c, const struct thresholds *t, struct analysis *out,
+                 struct sb_error *err)
+{
+	__attribute__((cleanup(context_free))) struct check_context ctx = {
+	    .p = p, .b = b, .communication = c, .t = t, .failed = SB_OK};
+	ANALYSIS_AUTO a = {0};
+	int rc = sb_strings_new(&ctx.strings);
+
+	(void)o;
+	if (rc == SB_OK)
+		rc = views_build(&ctx);
+	if (rc == SB_OK)
+		rc = run_checks(&ctx, &a);
+	if (rc == SB_OK)
+		rc = findings_finish(&ctx);
+	if (rc == SB_OK)
+		rc = tree_build(&ctx, &a);
+	if (rc != SB_OK)
+		return sb_fail(err, rc, "analysis", "The analysis failed: %s.", sb_strerror(rc));
+	a.findings = ctx.items;
+	a.count = ctx.count;
+	ctx.items = NULL;
+	a.strings = ctx.strings;
+	ctx.strings = NULL;
+	decide(&ctx, &a);
+	*out = a;
+	a = (struct analysis){0};
+	return SB_OK;
+}
+
+void analysis_free(struct analysis *a)
+{
+	free(a->findings);
+	free(a->not_evaluated);
+	free(a->tree);
+	sb_strings_free(&a->strings);
+	*a = (struct analysis){0};
+}

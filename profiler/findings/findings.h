@@ -1,0 +1,105 @@
+#ifndef SB_PROFILER_FINDINGS_FINDINGS_H
+#define SB_PROFILER_FINDINGS_FINDINGS_H
+#include "profiler/activity.h"
+#include "profiler/analysis.h"
+
+/* What the checks share. A check is one function and one row of the table in analysis.c. */
+
+/* Device idle time by what the host did meanwhile. The five causes do not overlap one another. */
+struct host_time {
+	bool host_known;                            /* the capture shows the host */
+	bool cann_known;                            /* … and its calls into CANN (Ascend, level 1 and up) */
+	bool gc_known;                              /* … and the collector's lane */
+	int64_t loading_ns, loading_max_ns;         /* data loader, calls over the threshold only */
+	int64_t garbage_ns, garbage_max_ns;         /* garbage collection, over the threshold only */
+	int64_t compilation_ns, synchronization_ns; /* of all calls */
+	int64_t loading_count, garbage_count, compilation_count, synchronization_count;
+	int64_t fetching_ns, fetching_count; /* host-to-device copies under no compute and no communication */
+	int64_t explained_ns;                /* how much of the free time these causes take */
+};
+
+/* One device of one capture: the sums that findings are judged by. Ascend: over the steps; GPUs: the whole
+ * capture, whose idle time between the steps no step owns. */
+struct rank_view {
+	const struct capture *c;
+	int64_t rank, device;
+	int64_t step;     /* the number when exactly one step is covered, else SB_NULL */
+	size_t steps;     /* how many steps are covered; 1 when there are none */
+	int64_t total_ns; /* what shares are taken of, > 0 */
+	int64_t span_ns, compute_ns, communication_ns, exposed_ns, overlap_ns, copy_exposed_ns, free_ns,
+	    bubble_ns, preparing_ns; /* SB_NULL = not known */
+	struct host_time host;
+};
+
+struct check_context {
+	const struct profile *p;
+	const struct breakdown *b;
+	const struct communication_report *communication;
+	const struct thresholds *t;
+	struct rank_view *views; /* by capture, device */
+	size_t view_count;
+	struct finding *items;
+	size_t count, capacity;
+	struct sb_strings *strings;
+	int failed; /* the first SB_E* of a builder below, SB_OK while all is well */
+};
+
+/* Fills views: one a device with known time. */
+int views_build(struct check_context *ctx);
+/* Splits the idle time of one view. */
+int host_time_fill(const struct thresholds *t, struct rank_view *v);
+
+/* Value of a threshold that exists. */
+double limit(const struct check_context *ctx, const char *name);
+/* A new finding for a view; code is static text. Returns NULL when memory is out, which is kept in
+ * ctx->failed; the functions below then do nothing. Valid until the next finding_new(). */
+struct finding *finding_new(struct check_context *ctx, const char *code, const struct rank_view *v,
+                            bool portable);
+/* What the finding costs in total, ns over all steps: sets share and severity. */
+void finding_cost(const struct check_context *ctx, struct finding *f, const struct rank_view *v,
+                  int64_t cost_ns);
+/* The gain of removing `gain_ns` (over all steps) from the steps; never more than the cost. */
+void finding_gain(struct finding *f, const struct rank_view *v, int64_t gain_ns);
+/* Adds evidence; threshold may be NULL. Past EVIDENCE_MAX it is dropped. */
+void finding_evidence(const struct check_context *ctx, struct finding *f, const char *metric, double value,
+                      const char *unit, const char *threshold);
+/* Adds an operator; us may be NaN. */
+void finding_operator(struct check_context *ctx, struct finding *f, const char *name, double us);
+/* Lowers the confidence to at most c. */
+void finding_at_most(struct finding *f, enum confidence c);
+
+/* Sums by a text id of one capture, for "which operators": the largest go into a finding. */
+struct tally {
+	double *us; /* by text id */
+	size_t count;
+};
+int tally_init(struct tally *t, const struct capture *c);
+void tally_add(struct tally *t, uint32_t id, double us);
+/* Moves the largest into the finding, ties to the lowest id. */
+void tally_into(struct tally *t, struct check_context *ctx, const struct capture *c, struct finding *f);
+void tally_free(struct tally *t);
+#define TALLY_AUTO __attribute__((cleanup(tally_free))) struct tally
+
+/* Keeps one finding a code and rank, the worst ranks of a code, and sorts. */
+int findings_finish(struct check_context *ctx);
+/* The tree: the slowest rank's time, its parts and the findings under them. */
+int tree_build(const struct check_context *ctx, struct analysis *out);
+
+/* The checks. True in *out_judged when this profile holds what the check needs. Errors: ctx->failed. */
+void check_poor_overlap(struct check_context *ctx, bool *out_judged);
+void check_loading(struct check_context *ctx, bool *out_judged);
+void check_fetching(struct check_context *ctx, bool *out_judged);
+void check_host_bound(struct check_context *ctx, bool *out_judged);
+void check_compilation(struct check_context *ctx, bool *out_judged);
+void check_synchronization(struct check_context *ctx, bool *out_judged);
+void check_garbage_collection(struct check_context *ctx, bool *out_judged);
+void check_underutilized(struct check_context *ctx, bool *out_judged);
+void check_aicpu(struct check_context *ctx, bool *out_judged);
+void check_format_conversion(struct check_context *ctx, bool *out_judged);
+void check_slow_rank(struct check_context *ctx, bool *out_judged);
+void check_slow_link(struct check_context *ctx, bool *out_judged);
+void check_small_packets(struct check_context *ctx, bool *out_judged);
+void check_alignment(struct check_context *ctx, bool *out_judged);
+/* Runs last: time that no other finding accounts for. */
+void check_unexplained(struct check_context *ctx, bool *out_judged);
+#endif

@@ -1,0 +1,86 @@
+#include <stdlib.h>
+
+#include "profiler/findings/findings.h"
+
+static void add(int64_t *sum, int64_t v)
+{
+	*sum = *sum == SB_NULL || v == SB_NULL ? SB_NULL : sb_add_sat(*sum, v);
+}
+
+static void add_row(struct rank_view *v, const struct breakdown_row *r)
+{
+	add(&v->span_ns, r->span_ns);
+	add(&v->compute_ns, r->compute_ns);
+	add(&v->communication_ns, r->communication_ns);
+	add(&v->exposed_ns, r->exposed_ns);
+	add(&v->overlap_ns, r->overlap_ns);
+	add(&v->copy_exposed_ns, r->copy_exposed_ns);
+	add(&v->free_ns, r->free_ns);
+	add(&v->bubble_ns, r->bubble_ns);
+	add(&v->preparing_ns, r->preparing_ns);
+}
+
+/* The rows of one device: steps first, the whole capture last. */
+static void fill(struct rank_view *v, const struct breakdown_row *rows, size_t n)
+{
+	bool ascend = v->c->format == FORMAT_ASCEND_TEXT, steps_known = true;
+	int64_t step_ns = 0;
+	size_t used = 0;
+
+	v->steps = 0;
+	for (size_t i = 0; i + 1 < n; i++) {
+		if (ascend && (rows[i].span_ns == SB_NULL || rows[i].span_ns <= 0))
+			continue;
+		v->step = rows[i].step;
+		v->steps++;
+		if (!ascend)
+			continue;
+		add_row(v, &rows[i]);
+		used++;
+		steps_known = steps_known && rows[i].step_ns != SB_NULL && rows[i].step_ns > 0;
+		add(&step_ns, rows[i].step_ns);
+	}
+	if (v->steps != 1)
+		v->step = SB_NULL;
+	if (used == 0) {
+		add_row(v, &rows[n - 1]);
+		steps_known = false;
+	}
+	if (v->steps == 0)
+		v->steps = 1;
+	v->total_ns = v->span_ns == SB_NULL ? 0 : v->span_ns;
+	if (v->bubble_ns != SB_NULL)
+		v->total_ns = sb_add_sat(v->total_ns, v->bubble_ns);
+	/* work may run past the end of the host's step: the longer of the two is what a step costs */
+	if (steps_known && step_ns > v->total_ns)
+		v->total_ns = step_ns;
+}
+
+int views_build(struct check_context *ctx)
+{
+	const struct breakdown *b = ctx->b;
+
+	ctx->views = calloc(b->count + 1, sizeof(*ctx->views));
+	if (!ctx->views)
+		return SB_ENOMEM;
+	for (size_t from = 0, to = 0; from < b->count; from = to) {
+		const struct breakdown_row *first = &b->rows[from];
+		struct rank_view v = {.c = &ctx->p->captures[first->capture],
+		                      .rank = first->rank,
+		                      .device = first->device,
+		                      .step = SB_NULL};
+		int rc = SB_OK;
+
+		while (to < b->count && b->rows[to].capture == first->capture &&
+		       b->rows[to].device == first->device)
+			to++;
+		fill(&v, first, to - from);
+		if (v.total_ns <= 0)
+			continue;
+		rc = host_time_fill(ctx->t, &v);
+		if (rc != SB_OK)
+			return rc;
+		ctx->views[ctx->view_count++] = v;
+	}
+	return SB_OK;
+}

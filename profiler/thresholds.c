@@ -1,0 +1,73 @@
+#include <string.h>
+
+#include "profiler/analysis.h"
+
+/* Defaults: research page advisor-rules, section 4. The one place where limits of checks stand. */
+const struct thresholds THRESHOLDS_DEFAULT = {{
+    /* severity, from the share of the step that a finding costs; msprof-analyze calls 3 % medium */
+    {"severity_critical_share", "share", 0.10, ORIGIN_DEFAULT},
+    {"severity_warning_share", "share", 0.03, ORIGIN_MSPROF_ANALYZE},
+    {"unexplained_share", "share", 0.20, ORIGIN_DEFAULT},
+    {"steps_for_high_confidence", "steps", 3, ORIGIN_DEFAULT},
+    /* overlap: the paper's cases put the limit between 4.3 % and 8.8 % of the step */
+    {"overlap_share", "share", 0.05, ORIGIN_PAPER},
+    {"exposed_share", "share", 0.05, ORIGIN_DEFAULT},
+    {"free_share", "share", 0.10, ORIGIN_MSPROF_ANALYZE},
+    {"dataloader_us", "us", 10000, ORIGIN_MSPROF_ANALYZE},
+    {"fetching_share", "share", 0.05, ORIGIN_DEFAULT},
+    {"synchronization_share", "share", 0.02, ORIGIN_DEFAULT},
+    {"compilation_events", "events", 20, ORIGIN_MSPROF_ANALYZE},
+    {"garbage_collection_us", "us", 1000, ORIGIN_MSPROF_ANALYZE},
+    {"aicpu_us", "us", 20, ORIGIN_MSPROF_ANALYZE},
+    {"format_conversion_share", "share of compute", 0.05, ORIGIN_DEFAULT},
+    {"pipe_ratio", "ratio", 0.8, ORIGIN_MSPROF_ANALYZE},
+    {"underutilized_share", "share of compute", 0.20, ORIGIN_DEFAULT},
+    {"r_wait", "ratio", 0.2, ORIGIN_MSPROF},
+    {"wait_ratio", "ratio", 0.2, ORIGIN_MSPROF},
+    {"link_utilization", "ratio", 0.8, ORIGIN_MSPROF},
+    {"large_packet_share", "share", 0.8, ORIGIN_MSPROF},
+    {"large_packet_bytes", "bytes", 32e6, ORIGIN_PAPER},
+    {"large_packet_rdma_bytes", "bytes", 0.5e6, ORIGIN_MSPROF},
+    {"alignment_bytes", "bytes", 512, ORIGIN_PAPER},
+    {NULL, NULL, 0, ORIGIN_DEFAULT},
+}};
+
+const struct threshold *threshold_get(const struct thresholds *t, const char *name)
+{
+	for (size_t i = 0; i < THRESHOLDS_MAX && t->items[i].name; i++)
+		if (strcmp(t->items[i].name, name) == 0)
+			return &t->items[i];
+	return NULL;
+}
+
+int threshold_set(struct thresholds *t, const char *name, double value)
+{
+	for (size_t i = 0; i < THRESHOLDS_MAX && t->items[i].name; i++) {
+		if (strcmp(t->items[i].name, name) == 0) {
+			t->items[i].value = value;
+			return SB_OK;
+		}
+	}
+	return SB_ENOENT;
+}
+
+const char *origin_name(enum origin o)
+{
+	static const char *const names[] = {"paper", "msprof-analyze", "msprof", "mindinsight", "default"};
+
+	return names[o];
+}
+
+const char *severity_name(enum severity s)
+{
+	static const char *const names[] = {"info", "warning", "critical"};
+
+	return names[s];
+}
+
+const char *confidence_name(enum confidence c)
+{
+	static const char *const names[] = {"low", "medium", "high"};
+
+	return names[c];
+}
