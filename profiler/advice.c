@@ -180,7 +180,7 @@ static const struct advice ADVICE[] = {
        "PyTorch DDP: larger bucket_cap_mb; DeepSpeed: reduce_bucket_size; MindSpore: "
        "all_reduce_fusion_config"},
       {"Use a larger batch", "fewer reductions for the same number of samples"},
-      {"Fuse operators that communicate", "signalbox plan with kind gradient-fusion"}},
+      {"Fuse small collectives into one", "flatten small tensors into one buffer, or coalesced all-reduce"}},
      3,
      "Hermes, Table 4, small packets; section 5.1.3"},
     {"communication.alignment",
