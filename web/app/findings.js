@@ -10,11 +10,12 @@ export function VerdictPanel({ state }) {
   return html`<${Loaded} state=${state} what="the verdict">${({ verdict, findings, tree }) => {
     const code = verdictCode(verdict);
     const worst = findings.find((f) => f.code === code)?.severity ?? 'warning';
-    return html`<section class=${`panel verdict ${code ? worst : 'ok'}`} aria-label="Verdict">
-      <p class="verdict-text">${code ? causeOf(code) : 'No bottleneck found'}${code && isNumber(verdict.share_of_step)
+    const sure = verdict.confidence === 'high';
+    return html`<section class=${`panel verdict ${code ? worst : sure ? 'ok' : 'info'}`} aria-label="Verdict">
+      <p class="verdict-text">${code ? causeOf(code) : sure ? 'No bottleneck found' : 'No bottleneck found in what could be judged'}${code && isNumber(verdict.share_of_step)
         && html`: <strong>${quantity(verdict.share_of_step, 'share')}</strong> of the step`}.</p>
       <p class="quiet">${code && html`${COMPONENTS[verdict.component] ?? verdict.component ?? 'Unexplained'} · `}${verdict.confidence
-        && `${verdict.confidence} confidence`}${!code && '. Nothing passed its threshold; what is below is for information.'}</p>
+        && `${sentence(verdict.confidence)} confidence`}${!code && '. Nothing passed its threshold; what is below is for information.'}</p>
       ${tree?.children?.length > 0 && html`<${Tree} root=${tree} />`}
     </section>`;
   }}<//>`;
@@ -31,24 +32,37 @@ const Tree = ({ root }) => html`<details class="tree"><summary>Where the step go
 
 const scope = (f) => [isNumber(f.rank) && `rank ${f.rank}`, isNumber(f.step) && `step ${f.step}`].filter(Boolean).join(', ');
 
-function Threshold({ evidence: e }) {
+const metricName = (e) => sentence(words(e.metric.replace(/_(us|bytes)$/, '')));
+
+function Limit({ evidence: e }) {
   if (!isNumber(e.threshold)) return html`<span class="missing" title="measured, not judged">–</span>`;
-  return html`<span class="number">${quantity(e.threshold, e.unit)}</span>`;
+  return html`<span class="number">${quantity(e.threshold, e.unit)}</span> <span class="quiet">(${ORIGINS[e.origin] ?? e.origin})</span>`;
 }
 
+// One place: a line for each number. Several places: a line for each place, when they were judged alike.
+function OnePlace({ finding: f }) {
+  return html`<thead><tr><th scope="col">Evidence</th><th scope="col" class="right">Value</th><th scope="col">Threshold</th></tr></thead>
+    <tbody>${f.evidence.map((e) => html`<tr><td>${metricName(e)}</td><td class="right"><${Quantity} value=${e.value} unit=${e.unit} /></td>
+      <td><${Limit} evidence=${e} /></td></tr>`)}</tbody>`;
+}
+
+function ManyPlaces({ findings }) {
+  return html`<thead><tr><th scope="col">Where</th><th scope="col" class="right">Of the step</th>${findings[0].evidence.map((e) => html`<th scope="col" class="right">${metricName(e)}</th>`)}</tr></thead>
+    <tbody>${findings.map((f) => html`<tr><td class="where">${scope(f) || 'all'}</td><td class="right"><${Quantity} value=${f.share_of_step} unit="share" /></td>
+      ${f.evidence.map((e) => html`<td class="right"><${Quantity} value=${e.value} unit=${e.unit} /></td>`)}</tr>`)}
+    <tr class="limits"><td>Threshold</td><td></td>${findings[0].evidence.map((e) => html`<td class="right"><${Limit} evidence=${e} /></td>`)}</tr></tbody>`;
+}
+
+const judged = (f) => f.evidence.map((e) => `${e.metric} ${e.unit} ${e.threshold} ${e.origin}`).join();
+
 function EvidenceTable({ findings, title }) {
-  const several = findings.length > 1 || scope(findings[0]) !== '';
-  const rows = findings.flatMap((f) => f.evidence.map((e, i) => ({ f, e, first: i === 0 })));
-  if (rows.length === 0) return null;
-  return html`<div class="scroll" tabindex="0" role="region" aria-label=${`Evidence: ${title}`}><table class="evidence">
-    <thead><tr>${several && html`<th scope="col">Where</th>`}<th scope="col">Evidence</th><th scope="col" class="right">Value</th>
-      <th scope="col" class="right">Threshold</th><th scope="col">Threshold from</th></tr></thead>
-    <tbody>${rows.map(({ f, e, first }) => html`<tr>
-      ${several && html`<td class="where">${first ? scope(f) || 'all' : ''}</td>`}
-      <td>${sentence(words(e.metric.replace(/_(us|bytes)$/, '')))}</td>
-      <td class="right"><${Quantity} value=${e.value} unit=${e.unit} /></td>
-      <td class="right"><${Threshold} evidence=${e} /></td>
-      <td class="quiet">${isNumber(e.threshold) ? ORIGINS[e.origin] ?? e.origin : ''}</td></tr>`)}</tbody></table></div>`;
+  if (findings.every((f) => f.evidence.length === 0)) return null;
+  const alike = findings.every((f) => judged(f) === judged(findings[0]));
+  const box = (key, label, content) => html`<div key=${key} class="scroll" tabindex="0" role="region" aria-label=${`Evidence: ${label}`}><table
+    class="evidence">${content}</table></div>`;
+  if (findings.length > 1 && alike) return box('many', title, html`<${ManyPlaces} findings=${findings} />`);
+  return findings.map((f, i) => html`${findings.length > 1 && html`<p class="quiet">${scope(f) || 'all'}</p>`}${box(i, `${title} ${scope(f)}`,
+    html`<${OnePlace} finding=${f} />`)}`);
 }
 
 function Operators({ findings }) {
@@ -64,7 +78,7 @@ function Gain({ finding: f }) {
   const gain = f.estimated_gain ?? {};
   if (!isNumber(gain.step_us) && !isNumber(gain.speedup)) return html`<p class="quiet">No estimate of the gain.</p>`;
   return html`<p>Removing it would save an estimated ${isNumber(gain.step_us) && html`<${Quantity} value=${gain.step_us} unit="us" /> a step`}${isNumber(gain.speedup)
-    && html` (<span class="number">${plain(gain.speedup, 2)}×</span> faster)`}.${gain.method && html` <span class="quiet">Method: ${gain.method}.</span>`}</p>`;
+    && html` (<span class="number">${plain(gain.speedup, gain.speedup < 1.1 ? 3 : 2)}×</span> faster)`}.${gain.method && html` <span class="quiet">Method: ${gain.method}.</span>`}</p>`;
 }
 
 function Advice({ advice: a }) {
@@ -82,10 +96,10 @@ function Finding({ group, advice }) {
   const ranks = [...new Set(group.map((f) => f.rank).filter(isNumber))].sort((a, b) => a - b);
   return html`<article class=${`finding ${first.severity}`} aria-label=${causeOf(first.code)}>
     <header><h3>${causeOf(first.code)}</h3><${Severity} of=${first.severity} />
-      <span class="quiet">${first.confidence} confidence · <code>${first.code}</code>${ranks.length > 0
-        && ` · ${ranks.length === 1 ? 'rank' : 'ranks'} ${ranges(ranks)}`}</span>
       ${isNumber(first.share_of_step) && html`<span class="share"><${Meter} share=${first.share_of_step} /><${Quantity}
         value=${first.share_of_step} unit="share" /> <span class="quiet">of the step</span></span>`}</header>
+    <p class="about quiet">${[group.length === 1 ? scope(first) : ranks.length > 0 && `ranks ${ranges(ranks)}`, `${first.confidence} confidence`]
+      .filter(Boolean).join(' · ')} · <code>${first.code}</code></p>
     <${EvidenceTable} findings=${shown} title=${causeOf(first.code)} />
     ${group.length > shown.length && html`<p class="more"><button type="button" onClick=${() => setAll(true)}>Show all ${group.length} places</button></p>`}
     <${Operators} findings=${shown} />

@@ -57,7 +57,7 @@ export function scaled(value, scale, largest) {
   if (!scale.fixed) return plain(value);
   if (scale.label === '%') return plain(value / scale.factor, 2);
   const top = Math.abs(largest / scale.factor);
-  return plain(value / scale.factor, top >= 1000 ? 1 : top >= 100 ? 2 : 3);
+  return plain(value / scale.factor, top >= 1000 ? 1 : top >= 10 ? 2 : 3);
 }
 
 // The value as it came, for the hover text.

@@ -25,13 +25,13 @@ export function seriesOf(plan) {
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function options({ x, y }, width, onPoint) {
+function options({ x, y }, width, onPoint, steps) {
   const axis = (label) => ({ label, stroke: color('--muted'), grid: { stroke: color('--line'), width: 1 }, ticks: { stroke: color('--line') }, labelSize: 20, labelGap: 2, font: '12px system-ui', labelFont: '12px system-ui' });
   const dots = (label, stroke, size, extra) => ({ label, stroke, fill: stroke, width: 0, paths: () => null, points: { show: true, size, fill: stroke, stroke }, ...extra });
   return {
     width, height: Math.min(320, Math.max(220, width * 0.4)), legend: { show: false }, cursor: { drag: { x: false, y: false } },
     scales: { x: { time: false } }, axes: [axis(`Memory a device (${x.label})`), axis(`Step (${y.label})`)],
-    series: [{}, { ...dots('Frontier', color('--compute'), 8), width: 1.5, fill: undefined, spanGaps: true, paths: undefined },
+    series: [{}, { ...dots('Frontier', color('--compute'), 8), width: 1.5, fill: undefined, spanGaps: true, paths: steps },
       dots('Runners-up', color('--muted'), 6), dots('Chosen', color('--exposed'), 13)],
     hooks: { setCursor: [(u) => onPoint(u.cursor.idx)] },
   };
@@ -49,7 +49,7 @@ function Chart({ series, onPoint }) {
       width = box.current?.clientWidth ?? 0;
       if (gone || !Plot || width === 0) return;
       plot?.destroy();
-      plot = new Plot(options(series, width, onPoint), series.data, box.current);
+      plot = new Plot(options(series, width, onPoint, Plot.paths.stepped({ align: 1 })), series.data, box.current);
       box.current.dataset.drawn = 'yes';
     };
     const resized = new ResizeObserver(() => box.current && box.current.clientWidth !== width && draw());

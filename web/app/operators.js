@@ -13,11 +13,12 @@ const us = (id, label) => ({ id, label, unit: 'us', value: (r) => r[id] });
 const NAME = { id: 'name', label: 'Operator', className: 'name', value: (r) => r.name };
 const TYPE = { id: 'type', label: 'Type', className: 'name', value: (r) => r.type };
 const REST = [
-  { id: 'unit', label: 'Unit', value: (r) => r.unit, title: 'the core it ran on' },
-  { id: 'count', label: 'Count', unit: '', value: (r) => r.count },
-  us('total_us', 'Total'), us('mean_us', 'Mean'), us('min_us', 'Min'), us('max_us', 'Max'),
+  us('total_us', 'Total'),
   { id: 'share', label: 'Share', unit: 'share', value: (r) => r.share, title: 'of the time of its class: compute, communication, copy or host',
     cell: (r) => html`<span class="share-cell"><${Meter} share=${r.share} /><${Quantity} value=${r.share} unit="share" /></span>` },
+  { id: 'count', label: 'Count', unit: '', value: (r) => r.count },
+  us('mean_us', 'Mean'), us('min_us', 'Min'), us('max_us', 'Max'),
+  { id: 'unit', label: 'Unit', value: (r) => r.unit, title: 'the core it ran on' },
 ];
 const columnsOf = (by) => (by === 'type' ? [{ ...NAME, label: 'Type' }, ...REST] : [NAME, TYPE, ...REST]);
 

@@ -93,20 +93,23 @@ function Other({ plan }) {
     tabindex="0">${JSON.stringify(plan.solution, null, 2)}</pre></details><//>`;
 }
 
-export function Plan({ id }) {
-  const state = useLoaded((signal) => get(planPath(id), { signal }), [id]);
-  const [failed, setFailed] = useState(null);
-  if (state.error) return html`<h1 tabindex="-1">Plan</h1><${ProblemBox} error=${state.error} again=${state.again} />`;
-  if (!state.data) return html`<h1 tabindex="-1">Plan</h1><${Loading} what="the plan" />`;
-  const plan = state.data;
-  const remove = () => call('DELETE', planPath(id)).then(() => (location.hash = '#/plans'), setFailed);
+function Content({ plan }) {
   const whole = plan.kind === 'strategy' && plan.solution && plan.predicted;
-  return html`<header class="view-head"><h1 tabindex="-1" class="name">${problemText(plan.problem) || `Plan: ${plan.kind}`}</h1>
-      <span class="state">${plan.kind}</span><${Confirm} label="Delete" question="Delete this plan for good?" action=${remove} /></header>
-    ${failed && html`<${ProblemBox} error=${failed} />`}
-    <p class="quiet">${plan.method && `Method: ${plan.method}. `}Made ${when(plan.created_at)}. Times and sizes are predictions.</p>
+  return html`<p class="quiet">${plan.method && `Method: ${plan.method}. `}Made ${when(plan.created_at)}. Times and sizes are predictions.</p>
     ${plan.warnings?.length > 0 && html`<ul class="warnings-list">${plan.warnings.map((w) => html`<li>${typeof w === 'string' ? w : w.detail ?? JSON.stringify(w)}</li>`)}</ul>`}
     ${whole ? html`<${Headline} plan=${plan} /><${Solution} plan=${plan} /><${FrontierSection} plan=${plan} /><${Losers} plan=${plan} />
       <${ExportSection} id=${plan.id} />` : html`<${Other} plan=${plan} />`}
     <details class="panel"><summary>The problem as it was asked</summary><pre tabindex="0">${JSON.stringify(plan.problem, null, 2)}</pre></details>`;
+}
+
+export function Plan({ id }) {
+  const state = useLoaded((signal) => get(planPath(id), { signal }), [id]);
+  const [failed, setFailed] = useState(null);
+  const plan = state.data;
+  const remove = () => call('DELETE', planPath(id)).then(() => (location.hash = '#/plans'), setFailed);
+  // one heading for all states: it has the focus after a change of view, and must not be replaced
+  return html`<header class="view-head"><h1 tabindex="-1" class="name">${(plan && problemText(plan.problem)) || (plan ? `Plan: ${plan.kind}` : 'Plan')}</h1>
+      ${plan && html`<span class="state">${plan.kind}</span><${Confirm} label="Delete" question="Delete this plan for good?" action=${remove} />`}</header>
+    ${(state.error ?? failed) && html`<${ProblemBox} error=${state.error ?? failed} again=${state.error && state.again} />`}
+    ${plan ? html`<${Content} plan=${plan} />` : !state.error && html`<${Loading} what="the plan" />`}`;
 }

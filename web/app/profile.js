@@ -16,13 +16,14 @@ const Fact = ({ name, children }) => html`<div><dt>${name}</dt><dd>${children}</
 
 function Header({ profile: p }) {
   const list = (values, none) => (values?.length > 0 ? ranges(values) : html`<span class="missing" title=${none}>–</span>`);
+  const ready = p.state === 'ready';
   return html`<dl class="facts">
-    <${Fact} name="Format">${FORMATS[p.format] ?? p.format ?? '–'}<//>
+    ${ready && html`<${Fact} name="Format">${FORMATS[p.format] ?? p.format ?? '–'}<//>
     ${p.chip && html`<${Fact} name="Chip">${p.chip}<//>`}
     <${Fact} name="Ranks">${list(p.ranks, 'no rank is named in this capture')}<//>
     <${Fact} name="Steps">${list(p.steps, 'no steps are marked in this capture')}<//>
     <${Fact} name="Devices">${list(p.devices, 'no device in this capture')}<//>
-    <${Fact} name="Events"><${Quantity} value=${p.events} unit="" /><//>
+    <${Fact} name="Events"><${Quantity} value=${p.events} unit="" /><//>`}
     <${Fact} name="Size"><${Quantity} value=${p.bytes} unit="bytes" /><//>
     <${Fact} name="Received">${when(p.created_at)}<//>
     ${p.sha256 && html`<${Fact} name="SHA-256"><code title=${p.sha256}>${p.sha256.slice(0, 12)}…</code><//>`}
@@ -73,6 +74,15 @@ function useProfile(id) {
   return state;
 }
 
+function Content({ profile, progress }) {
+  return html`<${Header} profile=${profile} />
+    <${Warnings} profile=${profile} />
+    ${running(profile.state) && html`<${Waiting} profile=${profile} progress=${progress} />`}
+    ${profile.state === 'failed' && html`<${ProblemBox} title="This could not be read as a profile"
+      error=${{ document: profile.error ?? {}, message: 'No reason was kept.' }} />`}
+    ${profile.state === 'ready' && html`<${Results} profile=${profile} />`}`;
+}
+
 // A link may name a part of the view; the parts above it grow while they load, so the scroll waits for them.
 function useScrollTo(part, ready) {
   useEffect(() => {
@@ -88,17 +98,11 @@ export function Profile({ id, part }) {
   const { profile, progress, error } = useProfile(id);
   const [deleted, setDeleted] = useState(null);
   useScrollTo(part, profile?.state === 'ready');
-  if (error) return html`<h1 tabindex="-1">Profile</h1><${ProblemBox} error=${error} />`;
-  if (!profile) return html`<h1 tabindex="-1">Profile</h1><${Loading} what="the profile" />`;
   const remove = () => call('DELETE', profilePath(id)).then(() => (location.hash = '#/profiles'), setDeleted);
-  return html`<header class="view-head"><h1 tabindex="-1" class="name">${profile.name}</h1>
-      <span class=${`state ${profile.state}`}>${STATES[profile.state] ?? profile.state}</span>
-      <${Confirm} label="Delete" question="Delete this profile for good?" action=${remove} /></header>
-    ${deleted && html`<${ProblemBox} error=${deleted} />`}
-    <${Header} profile=${profile} />
-    <${Warnings} profile=${profile} />
-    ${running(profile.state) && html`<${Waiting} profile=${profile} progress=${progress} />`}
-    ${profile.state === 'failed' && html`<${ProblemBox} title="This could not be read as a profile"
-      error=${{ document: profile.error ?? {}, message: 'No reason was kept.' }} />`}
-    ${profile.state === 'ready' && html`<${Results} profile=${profile} />`}`;
+  // one heading for all states: it has the focus after a change of view, and must not be replaced
+  return html`<header class="view-head"><h1 tabindex="-1" class="name">${profile?.name ?? 'Profile'}</h1>
+      ${profile && html`<span class=${`state ${profile.state}`}>${STATES[profile.state] ?? profile.state}</span>
+        <${Confirm} label="Delete" question="Delete this profile for good?" action=${remove} />`}</header>
+    ${(error ?? deleted) && html`<${ProblemBox} error=${error ?? deleted} />`}
+    ${profile ? html`<${Content} profile=${profile} progress=${progress} />` : !error && html`<${Loading} what="the profile" />`}`;
 }

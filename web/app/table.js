@@ -19,7 +19,7 @@ function compare(column, down) {
 
 function Head({ column, scale, sort, onSort }) {
   const active = sort?.id === column.id;
-  const text = scale?.label ? `${column.label} (${scale.label})` : column.label;
+  const text = scale?.label && !column.cell ? `${column.label} (${scale.label})` : column.label;
   const state = active ? (sort.down ? 'descending' : 'ascending') : undefined;
   return html`<th scope="col" class=${column.unit !== undefined ? 'right' : ''} aria-sort=${state} title=${column.title}>
     ${column.fixed ? text : html`<button type="button" class="sort" onClick=${() => onSort(column)}>${text}<span

@@ -1,0 +1,131 @@
+// From the form to the launch flags.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { launch, openPage } from './browser.mjs';
+import { startService } from './service.mjs';
+
+let service;
+let browser;
+before(async () => {
+  service = await startService();
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+const MODEL = { layers: 32, hidden: 4096, heads: 32, ffn_hidden: 11008, gated_ffn: true, vocab: 32000, seq_len: 4096 };
+const cluster = (nodes) => ({ nodes, devices_per_node: 8, device: 'a100-80g', links: [
+  { scope: 'node', bytes_per_second: 3e11 }, { scope: 'cluster', bytes_per_second: 2.5e10 }] });
+
+async function fill(page, model, machines, sequences) {
+  await page.getByLabel('Model', { exact: true }).selectOption('own, as JSON');
+  await page.getByLabel('Model as JSON').fill(JSON.stringify(model));
+  await page.getByLabel('Cluster', { exact: true }).selectOption('own, as JSON');
+  await page.getByLabel('Cluster as JSON').fill(JSON.stringify(machines));
+  await page.getByLabel('Sequences a step').fill(String(sequences));
+  await page.getByRole('button', { name: 'Find the best plan' }).click();
+}
+const planned = (page) => page.waitForURL(/#\/plans\/(?!new).+/, { timeout: 30000 });
+const stored = async (page) => (await fetch(`${service.url}/v1/plans/${decodeURIComponent(new URL(page.url()).hash.split('/')[2])}`)).json();
+
+test('a plan shows its degrees, times, memory and why others lose', async () => {
+  const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
+  await fill(page, MODEL, cluster(2), 256);
+  await planned(page);
+  await page.locator('#strategy').waitFor();
+  const plan = await stored(page);
+  const degrees = await page.locator('.degrees').innerText();
+  for (const name of ['dp', 'tp', 'pp'])
+    assert.match(degrees, new RegExp(`${name}\\s+${plan.solution[name]}\\b`));
+  const big = await page.locator('.bigs').innerText();
+  assert.match(big, /Step time, predicted\s+[\d.,]+\s(s|ms)/);
+  assert.match(big, new RegExp(`MFU\\s+${(plan.predicted.mfu * 100).toFixed(1)}\\s%`));
+  const parts = Object.values(plan.predicted.memory).filter((v) => v > 0).length;
+  assert.equal(await page.locator('#memory-split li').count(), parts);
+  assert.ok(await page.locator('#time-split li').count() >= 2);
+  assert.ok(plan.alternatives.length > 0);
+  assert.equal(await page.getByRole('region', { name: 'Alternatives' }).locator('tbody tr').count(), Math.min(20, plan.alternatives.length));
+  await close();
+});
+
+test('the frontier is drawn, and told in a table', async () => {
+  const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
+  await fill(page, MODEL, cluster(2), 256);
+  await planned(page);
+  const chart = page.locator('.chart[data-drawn=yes]');
+  await chart.waitFor();
+  const plan = await stored(page);
+  const colors = await chart.locator('canvas').evaluate((canvas) => {
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const seen = new Set();
+    for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) seen.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
+    return [...seen];
+  });
+  assert.ok(colors.includes('47,111,176'), 'points of the frontier');
+  assert.ok(colors.includes('188,75,18'), 'the chosen plan');
+  await chart.scrollIntoViewIfNeeded();
+  const box = await chart.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.locator('.point .number').first().waitFor();
+  assert.match(await page.locator('.point').innerText(), /(s|ms) at [\d.,]+\s[GMT]B: dp\d+/);
+  await page.locator('#frontier summary').click();
+  assert.equal(await page.locator('#frontier tbody tr').count(), Math.min(20, plan.frontier.length));
+  await close();
+});
+
+test('the flags are those of the service, and can be copied', async () => {
+  const { page, context, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await fill(page, MODEL, cluster(2), 256);
+  await planned(page);
+  const flags = page.locator('#export .flags');
+  await flags.waitFor();
+  const plan = await stored(page);
+  const answer = await (await fetch(`${service.url}/v1/plans/${plan.id}/export?format=megatron`)).text();
+  assert.match(answer, new RegExp(`--tensor-model-parallel-size[ =]${plan.solution.tp}\\b`));
+  assert.equal((await flags.innerText()).trim(), answer.trim());
+  await page.locator('#export').getByRole('button', { name: 'Copy' }).click();
+  await page.getByText('Copied').waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), answer);
+  await close();
+});
+
+test('what does not fit says how much would do', async () => {
+  const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new', expect: [422] });
+  await fill(page, { ...MODEL, layers: 128, hidden: 16384, heads: 128, ffn_hidden: 65536 }, { ...cluster(1), devices_per_node: 1 }, 8);
+  const problem = page.getByRole('alert');
+  await problem.waitFor();
+  const text = await problem.innerText();
+  assert.match(text, /No plan fits/);
+  assert.match(text, /Least memory found\s+[\d.,]+\s[GT]B/);
+  assert.match(text, /Nearest change that fits/);
+  assert.equal(await page.getByLabel('Sequences a step').inputValue(), '8', 'the form keeps what was typed');
+  await close();
+});
+
+test('a mistake in the form is told before anything is sent', async () => {
+  const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
+  await page.getByLabel('Model', { exact: true }).selectOption('own, as JSON');
+  await page.getByLabel('Model as JSON').fill('{"layers": 32,');
+  await page.getByRole('button', { name: 'Find the best plan' }).click();
+  assert.match(await page.getByRole('alert').innerText(), /Model: this is not JSON/);
+  await close();
+});
+
+test('presets can be used as they are, and as a start; the list remembers', async () => {
+  const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
+  await page.getByRole('button', { name: 'Edit as JSON' }).first().click();
+  const model = JSON.parse(await page.getByLabel('Model as JSON').inputValue());
+  assert.ok(model.layers > 0 && model.hidden > 0);
+  assert.equal(model.preset, undefined);
+  await page.goto(`${service.url}/#/plans`);
+  const row = page.locator('.row').first();
+  await row.waitFor();
+  assert.match(await row.innerText(), /own model on own cluster · 256 sequences a step/);
+  assert.match(await row.innerText(), /dp\d+ tp\d+ pp\d+/);
+  await row.getByRole('link').click();
+  await page.locator('#strategy').waitFor();
+  await close();
+});
