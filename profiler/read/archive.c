@@ -13,11 +13,23 @@
 struct feed {
 	const struct archive_place *place;
 	struct source_budget *budget;
-	int64_t at; /* in the file */
+	int64_t at;      /* in the file */
+	int64_t counted; /* bytes told as read: a zip is read out of order, and parts of it twice */
 	char *block;
 	int rc; /* the first error, to be told instead of libarchive's */
 	struct sb_error err;
 };
+
+static int count_stored(struct feed *f, int64_t bytes)
+{
+	int64_t left = f->place->length - f->counted;
+
+	if (bytes > left)
+		bytes = left;
+	f->counted += bytes;
+	f->rc = budget_stored(f->budget, f->place->in->path, bytes, &f->err);
+	return f->rc;
+}
 
 static la_ssize_t feed_file(struct feed *f, const void **out_data)
 {
@@ -35,8 +47,7 @@ static la_ssize_t feed_file(struct feed *f, const void **out_data)
 	}
 	f->at += n;
 	*out_data = f->block;
-	f->rc = budget_stored(f->budget, f->place->in->path, n, &f->err);
-	return f->rc == SB_OK ? n : -1;
+	return count_stored(f, n) == SB_OK ? n : -1;
 }
 
 static la_ssize_t feed_read(struct archive *a, void *self, const void **out_data)
@@ -73,9 +84,7 @@ static la_int64_t feed_skip(struct archive *a, void *self, la_int64_t request)
 	if (request < 0)
 		request = 0;
 	f->at += request;
-	/* what is passed over counts as read, or a sparse zip would look like a bomb */
-	f->rc = budget_stored(f->budget, f->place->in->path, request, &f->err);
-	return f->rc == SB_OK ? request : ARCHIVE_FATAL;
+	return count_stored(f, request) == SB_OK ? request : ARCHIVE_FATAL;
 }
 
 static la_int64_t feed_seek(struct archive *a, void *self, la_int64_t offset, int whence)
@@ -104,7 +113,7 @@ struct member {
 	struct source_budget *budget;
 	bool zip;
 	int64_t out;
-	char *block;
+	bool at_end;
 };
 
 /* What libarchive says, in our words. The feed's own error comes first. */
@@ -120,7 +129,8 @@ static int archive_failed(const struct feed *f, struct archive *a, const char *p
 	}
 	if (!text)
 		text = "damaged";
-	if (strstr(text, "runcated"))
+	/* -5 is zlib's word for input that ends too early */
+	if (strstr(text, "runcated") || strstr(text, "(-5)"))
 		return sb_fail_at(err, SB_EFORMAT, "truncated", path, 0, offset,
 		                  "the archive ends too early");
 	if (strstr(text, "assphrase") || strstr(text, "ncrypt"))
@@ -133,16 +143,25 @@ static int archive_failed(const struct feed *f, struct archive *a, const char *p
 static int member_next(struct stream *s, const char **out_data, size_t *out_len, struct sb_error *err)
 {
 	struct member *m = (struct member *)s;
-	la_ssize_t n = archive_read_data(m->a, m->block, SOURCE_BLOCK);
+	const void *data = NULL;
+	size_t len = 0;
+	la_int64_t at = 0;
+	int rc = m->at_end ? ARCHIVE_EOF : archive_read_data_block(m->a, &data, &len, &at);
 
 	*out_len = 0;
-	if (n < 0)
+	m->at_end = rc == ARCHIVE_EOF;
+	if (m->at_end)
+		return SB_OK;
+	if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
 		return archive_failed(m->feed, m->a, s->path, m->out, err);
-	m->out += n;
-	*out_data = m->block;
-	*out_len = (size_t)n;
+	if (len == 0 || at != m->out)
+		return sb_fail_at(err, SB_EFORMAT, "bad_archive", s->path, 0, m->out,
+		                  "the member has a hole");
+	m->out += (int64_t)len;
+	*out_data = data;
+	*out_len = len;
 	/* a tar stores what it hands out: only a zip inflates */
-	return m->zip ? budget_inflated(m->budget, s->path, n, err) : SB_OK;
+	return m->zip ? budget_inflated(m->budget, s->path, (int64_t)len, err) : SB_OK;
 }
 
 /* A path that stays inside the upload: no root, no drive, no step up. Blank parts are dropped. SB_EINVAL,
@@ -195,7 +214,6 @@ struct walk {
 	const struct archive_place *place;
 	struct archive *a;
 	struct feed *feed;
-	char *block;
 	char path[SOURCE_PATH_MAX];
 };
 
@@ -249,8 +267,7 @@ static int read_member(struct walk *w, struct archive_entry *e, struct sb_error 
 	                   .a = w->a,
 	                   .feed = w->feed,
 	                   .budget = &w->s->budget,
-	                   .zip = w->place->zip,
-	                   .block = w->block};
+	                   .zip = w->place->zip};
 	const char *why = refusal(e);
 	struct sb_error ignored;
 	int rc;
@@ -343,11 +360,6 @@ static void free_archive(struct archive **a)
 		archive_read_free(*a);
 }
 
-static void free_block(char **block)
-{
-	free(*block);
-}
-
 static void free_walk(struct walk **w)
 {
 	free(*w);
@@ -355,18 +367,19 @@ static void free_walk(struct walk **w)
 
 int archive_walk(struct source *s, const struct archive_place *place, struct sb_error *err)
 {
-	__attribute__((cleanup(free_block))) char *block = malloc(SOURCE_BLOCK);
 	__attribute__((cleanup(feed_free))) struct feed feed = {.place = place, .budget = &s->budget};
 	__attribute__((cleanup(free_walk))) struct walk *w = calloc(1, sizeof(*w));
 	__attribute__((cleanup(free_archive))) struct archive *a = archive_read_new();
 
 	if (place->fd >= 0) {
+		/* what the look into the file has read is counted already */
+		feed.counted = s->budget.stored < place->length ? s->budget.stored : place->length;
 		feed.block = malloc(SOURCE_BLOCK);
 		if (!feed.block)
 			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	}
-	if (!block || !w || !a)
+	if (!w || !a)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	*w = (struct walk){.s = s, .place = place, .a = a, .feed = &feed, .block = block};
+	*w = (struct walk){.s = s, .place = place, .a = a, .feed = &feed};
 	return all_entries(w, err);
 }

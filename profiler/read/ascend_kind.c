@@ -110,7 +110,8 @@ static enum event_kind hardware_kind(const char *type, const char *name)
 		return named;
 	if (strcasestr(type, "WAIT"))
 		return EVENT_DEVICE_WAIT;
-	if (starts(type, "KERNEL_"))
+	/* exporters of 2023 wrote "Other" for every kernel of the vector and cube cores */
+	if (starts(type, "KERNEL_") || strcasecmp(type, "Other") == 0)
 		return EVENT_KERNEL;
 	for (size_t i = 0; i < COUNT(kernels); i++) {
 		if (strcmp(type, kernels[i]) == 0)

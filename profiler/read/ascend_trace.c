@@ -9,8 +9,8 @@
  * may come after the events: kinds are settled at the end of the file. */
 
 #define NO_LANE UINT32_MAX
-#define KEY_PART_MAX 96 /* a longer pid or tid is cut: real ones are numbers */
-#define NO_CONNECTION UINT32_MAX
+#define KEY_PART_MAX 96          /* a longer pid or tid is cut: real ones are numbers */
+#define NO_CONNECTION UINT32_MAX /* 0 is none, too */
 
 /* What is known of a pid, or of a pid and tid together. */
 struct place {
@@ -264,7 +264,7 @@ static int read_span(struct reading *r, const struct chrome_event *e)
 		return SB_OK;
 	}
 	v.link = chrome_int(&e->args[ARG_CONNECTION]);
-	if (v.link < 0 || v.link == NO_CONNECTION)
+	if (v.link <= 0 || v.link == NO_CONNECTION)
 		v.link = -1;
 	rc = sb_strings_add(r->cap->trace.strings, e->name.text, e->name.len, &v.name);
 	if (rc == SB_OK)

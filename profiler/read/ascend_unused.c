@@ -40,19 +40,26 @@ static const char *unused_table(const struct sniff *s)
 	return NULL;
 }
 
-/* Do the first key's text begin with a parenthesis? "(0, 1)" names a set of ranks. */
-static bool keyed_by_ranks(const struct sniff *s)
+/* The first key of an object: its text in the head, up to `want` bytes of it compared. */
+static bool first_key_is(const struct sniff *s, const char *want)
 {
 	const char *quote = memchr(s->head, '"', s->len);
+	size_t n = strlen(want);
 
-	return quote && (size_t)(quote - s->head) + 1 < s->len && quote[1] == '(';
+	return quote && s->len - (size_t)(quote - s->head) > n && memcmp(quote + 1, want, n) == 0;
 }
 
 static const char *unused_object(const struct sniff *s)
 {
-	if (keyed_by_ranks(s))
+	bool communication =
+	    sniff_has(s, "\"Communication Time Info\"") || sniff_has(s, "\"Communication Bandwidth Info\"");
+	bool matrix = sniff_has(s, "\"Transport Type\"") && !communication;
+
+	/* "(0, 1)" names a set of ranks; the files of one rank begin with the step */
+	if (first_key_is(s, "(") ||
+	    (communication && (first_key_is(s, "p2p") || first_key_is(s, "collective"))))
 		return "a file of a whole cluster: known, not used yet";
-	if (sniff_has(s, "\"Transport Type\"") && !sniff_has(s, "\"Communication Time Info\""))
+	if (matrix)
 		return "communication_matrix.json: known, not used yet";
 	if (sniff_has(s, "\"comm_group_parallel_info\"") || path_is(s->path, "communication_group", ".json"))
 		return "communication_group.json: known, not used yet";

@@ -19,6 +19,7 @@ struct reading {
 	struct sb_error failed;  /* the failed file with the smallest path */
 	char unknown[256];       /* the file with the smallest path that no reader knows */
 	char hint[200];
+	bool database; /* it is a database: what a capture without text files holds */
 	size_t files;
 };
 
@@ -47,10 +48,14 @@ static const struct format_reader *best_reader(const struct sniff *s)
 static void not_known(struct reading *r, const struct sniff *s)
 {
 	const char *hint = sniff_hint(s);
+	bool database = s->len >= 6 && memcmp(s->head, "SQLite", 6) == 0;
 
 	collection_left_out(&r->all, s->path, hint ? hint : "not a file that is known");
-	if (r->unknown[0] != '\0' && strcmp(r->unknown, s->path) <= 0)
+	if (r->unknown[0] != '\0' && r->database == database && strcmp(r->unknown, s->path) <= 0)
 		return;
+	if (r->database && !database)
+		return;
+	r->database = database;
 	snprintf(r->unknown, sizeof(r->unknown), "%s", s->path);
 	snprintf(r->hint, sizeof(r->hint), "%s", hint ? hint : "Nothing is known about this file.");
 }
@@ -74,6 +79,7 @@ static int take_file(void *self, const struct sniff *s, struct stream *in, struc
 	struct reading *r = self;
 	const struct format_reader *reader;
 	const char *unused;
+	struct sb_error local = {.offset = -1};
 	int rc;
 
 	r->files++;
@@ -89,9 +95,15 @@ static int take_file(void *self, const struct sniff *s, struct stream *in, struc
 	}
 	reader = best_reader(s);
 	if (reader)
-		return reader->read(&r->all.context, in, err);
-	not_known(r, s);
-	return SB_OK;
+		rc = reader->read(&r->all.context, in, &local);
+	/* the hint says more than that it is no trace */
+	if (!reader || (rc == SB_EFORMAT && strcmp(local.word, "not_a_trace") == 0)) {
+		not_known(r, s);
+		return SB_OK;
+	}
+	if (rc != SB_OK && err)
+		*err = local;
+	return rc;
 }
 
 static void take_left_out(void *self, const char *path, const char *reason)
@@ -126,14 +138,12 @@ static void free_order(const struct read_input ***order)
 	free(*order);
 }
 
-static int walk_all(struct reading *r, struct source *s, const struct read_input *inputs, size_t count,
-                    struct sb_error *err)
+static int walk_all(struct source *s, const struct read_input *inputs, size_t count, struct sb_error *err)
 {
 	__attribute__((cleanup(free_order))) const struct read_input **order =
 	    calloc(count + 1, sizeof(*order));
 	int rc = SB_OK;
 
-	(void)r;
 	if (!order)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	for (size_t i = 0; i < count; i++) {
@@ -157,7 +167,7 @@ static int nothing(const struct reading *r, struct sb_error *err)
 			*err = r->failed;
 		return r->failed.code == SB_ELIMIT ? SB_EFORMAT : r->failed.code;
 	}
-	if (r->all.empty[0] != '\0')
+	if (r->all.empty[0] != '\0' && !r->database)
 		return sb_fail_at(err, SB_EFORMAT, "no_events", r->all.empty, 0, -1,
 		                  "the profile holds no events");
 	if (r->unknown[0] != '\0')
@@ -180,7 +190,7 @@ int profile_read(const struct read_input *inputs, size_t count, const struct rea
 
 	if (collection_init(&r.all, hooks) != SB_OK || sb_strings_new(&r.seen) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	rc = walk_all(&r, &s, inputs, count, err);
+	rc = walk_all(&s, inputs, count, err);
 	if (rc != SB_OK)
 		return rc;
 	rc = collection_finish(&r.all, err);
