@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
-const program = process.env.SIGNALBOX_BIN ?? join(root, 'build/signalbox');
+const program = process.env.SIGNALBOX_BIN ?? process.env.SIGNALBOX ?? join(root, 'build/signalbox');
 const generator = process.env.SIGNALBOX_GENERATE ?? join(root, 'build/generate');
 
 export function scratch() {

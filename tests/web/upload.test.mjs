@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { launch, openPage } from './browser.mjs';
-import { scratch, startService } from './service.mjs';
-import { trace } from './trace.mjs';
+import { generate, scratch, startService } from './service.mjs';
+import { MARKUP, trace } from './trace.mjs';
 
 let service;
 let browser;
@@ -55,6 +55,29 @@ test('a folder becomes one profile of all its ranks', async () => {
   assert.equal(profile.name, 'capture');
   assert.deepEqual(profile.ranks, [0, 1]);
   assert.deepEqual(await page.locator('#breakdown .bar-name').allInnerTexts(), ['Rank 0 · device 0', 'Rank 1 · device 1']);
+  await close();
+});
+
+test('a generated Ascend capture shows its collectives, links and packets', async () => {
+  const { page, close } = await openPage(browser, service.url);
+  const capture = join(folder.path, 'ascend');
+  generate('ascend', '--ranks', '2', '--steps', '2', '--fault', 'small_packets', '--name', MARKUP, capture);
+  await page.getByLabel('Choose a folder').setInputFiles(capture);
+  await opened(page);
+  const profile = await stored(page);
+  assert.deepEqual(profile.ranks, [0, 1]);
+  const report = await (await fetch(`${service.url}/v1/profiles/${profile.id}/communication`)).json();
+  const section = page.locator('#communication');
+  await section.locator('tbody tr').first().waitFor();
+  assert.equal(await section.locator('tbody tr').count(), Math.min(20, report.operators.length));
+  assert.match(await section.locator('.domains').innerText(), /Ranks 0, 1.*R_wait\s+[\d.]+\s%/s);
+  await section.getByRole('button', { name: 'Show', exact: true }).first().click();
+  const packets = section.getByRole('region', { name: /^Packets of/ });
+  assert.match(await packets.locator('tbody tr').first().innerText(), /HCCS|RDMA|SDMA|PCIE|SIO/);
+  assert.ok(await page.locator('.finding', { hasText: 'communication.small_packets' }).count() === 1);
+  await page.locator('#operators').getByText('By name', { exact: true }).click();
+  await page.locator('#operators td.name', { hasText: MARKUP }).first().waitFor();
+  assert.equal(await page.locator('main img').count(), 0);
   await close();
 });
 

@@ -1,6 +1,6 @@
 // Small pieces that every view uses: values, states, problems, sections.
 import { html, useEffect, useState } from './dom.js';
-import { DASH, MISSING, exact, isNumber, many, quantity, sentence, words } from './format.js';
+import { DASH, MISSING, exact, isNumber, memberName, quantity } from './format.js';
 
 // A number with its unit; what is not there is a dash that says so.
 export function Quantity({ value, unit, missing = MISSING }) {
@@ -52,8 +52,6 @@ const guessUnit = (key) => {
     if (key.endsWith(unit)) return unit;
   return undefined;
 };
-const label = (key) => sentence(words(key.replace(/_(bytes|seconds|us)$/, '')).replace(/\b(dp|tp|cp|pp|ep|etp|vpp|p2p|kv)\b/g, (s) => s.toUpperCase()));
-export const labelOf = label;
 
 export function Value({ name = '', value }) {
   if (value === null || value === undefined) return html`<span class="missing" title="not set">${DASH}</span>`;
@@ -68,7 +66,7 @@ export function Facts({ of, skip = [] }) {
   const entries = Object.entries(of ?? {}).filter(([key]) => !skip.includes(key));
   if (entries.length === 0) return null;
   return html`<dl class="facts">
-    ${entries.map(([key, value]) => html`<div key=${key}><dt>${label(key)}</dt><dd><${Value} name=${key} value=${value} /></dd></div>`)}
+    ${entries.map(([key, value]) => html`<div key=${key}><dt>${memberName(key)}</dt><dd><${Value} name=${key} value=${value} /></dd></div>`)}
   </dl>`;
 }
 
@@ -136,5 +134,3 @@ export function Confirm({ label: text, question, action }) {
     <button type="button" class="danger" onClick=${action}>${text}</button>${' '}
     <button type="button" onClick=${() => setAsking(false)}>Keep</button></span>`;
 }
-
-export { many };

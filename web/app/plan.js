@@ -2,9 +2,9 @@
 import { call, get, planPath } from './api.js';
 import { html, useState } from './dom.js';
 import { ExportSection } from './export.js';
-import { isNumber, plain, quantity, when } from './format.js';
+import { isNumber, memberName, plain, quantity, when } from './format.js';
 import { FrontierSection } from './frontier.js';
-import { Confirm, Facts, Loading, ProblemBox, Quantity, Section, labelOf, useLoaded } from './parts.js';
+import { Confirm, Facts, Loading, ProblemBox, Quantity, Section, useLoaded } from './parts.js';
 import { problemText } from './plans.js';
 import { Degrees, degreesText } from './strategy.js';
 import { Table } from './table.js';
@@ -39,7 +39,7 @@ function Split({ title, parts, unit, id }) {
   return html`<div class="split"><h3>${title}</h3><div class="bar" aria-hidden="true">${entries.map(([key, v], i) => html`<span key=${key}
       class=${`segment tone-${i % 8}`} data-part=${key} style=${{ width: `${(v / whole) * 100}%` }}></span>`)}</div>
     <ul class="split-list" aria-label=${title} id=${id}>${entries.map(([key, v], i) => html`<li key=${key}><span class=${`swatch tone-${i % 8}`} aria-hidden="true"></span>
-      <span>${labelOf(key)}</span><span class="right"><${Quantity} value=${v} unit=${unitOf(key, unit)} /></span>
+      <span>${memberName(key)}</span><span class="right"><${Quantity} value=${v} unit=${unitOf(key, unit)} /></span>
       <span class="right quiet">${quantity(v / whole, 'share')}</span></li>`)}</ul></div>`;
 }
 

@@ -1,5 +1,5 @@
 // The form of a plan request: model, cluster, batch, constraints.
-import { call, get } from './api.js';
+import { Problem, call, get } from './api.js';
 import { html, useState } from './dom.js';
 import { Loaded, ProblemBox, useLoaded } from './parts.js';
 import { constraintFields, enumOf } from './schema.js';
@@ -48,9 +48,24 @@ function whole(text, label) {
   return n;
 }
 
+// A search that takes long is a job first; it names the plan when it is done.
+async function solve(request) {
+  let answer = await call('POST', '/v1/plans', { json: request, headers: { Prefer: 'wait=25' } });
+  for (let delay = 500; answer.state === 'queued' || answer.state === 'running'; delay = Math.min(delay * 1.6, 4000)) {
+    await new Promise((resolve) => setTimeout(resolve, delay));
+    answer = await get(`/v1/jobs/${encodeURIComponent(answer.id)}`);
+  }
+  if (answer.state === 'failed') throw new Problem(answer.error ?? { detail: 'The search failed.' }, 422);
+  return answer.object ?? answer.id;
+}
+
+// A preset is often one node: the number of nodes is laid over it.
+const clusterOf = (form) => (form.nodes && form.cluster.name !== OWN
+  ? { preset: form.cluster.name, nodes: whole(form.nodes, 'Nodes') } : named(form.cluster, 'Cluster'));
+
 // What is left empty is not sent: the service has its own defaults.
 export function requestOf(form, fields) {
-  const request = { kind: 'strategy', model: named(form.model, 'Model'), cluster: named(form.cluster, 'Cluster'),
+  const request = { kind: 'strategy', model: named(form.model, 'Model'), cluster: clusterOf(form),
     batch: { global_sequences: whole(form.sequences, 'Sequences a step') } };
   if (form.micro) request.batch.micro = whole(form.micro, 'Micro-batch');
   if (form.objective) request.objective = form.objective;
@@ -71,10 +86,22 @@ function Constraint({ field, value, set }) {
       : html`<input id=${id} type="number" min=${field.minimum} step=${field.whole ? 1 : 'any'} value=${value} placeholder="any" onInput=${(e) => set(e.target.value)} />`}</div>`;
 }
 
+function Nodes({ clusters, form, set }) {
+  const chosen = clusters.find((c) => c.name === form.cluster.name);
+  if (!chosen) return null;
+  const nodes = Number(form.nodes) || chosen.nodes;
+  const devices = nodes * chosen.devices_per_node;
+  return html`<div class="field"><label for="nodes">Nodes</label><span class="pair"><input id="nodes" type="number" min="1" step="1" value=${form.nodes}
+    placeholder=${String(chosen.nodes ?? 'as in the preset')} onInput=${(e) => set({ nodes: e.target.value })} />${devices > 0
+    && html`<span class="hint quiet">× ${chosen.devices_per_node} = ${devices.toLocaleString('en-US')} devices</span>`}</span></div>`;
+}
+
+const first = (items, wanted) => (items.find((i) => i.name === wanted) ?? items[0])?.name ?? OWN;
+
 function Form({ models, clusters, schema }) {
   const [form, setForm] = useState({
-    model: { name: models[0]?.name ?? OWN, text: inline(SAMPLE.model) }, cluster: { name: clusters[0]?.name ?? OWN, text: inline(SAMPLE.cluster) },
-    sequences: '1024', micro: '', objective: '', constraints: {}, more: '' });
+    model: { name: first(models, 'llama3-8b'), text: inline(SAMPLE.model) }, cluster: { name: first(clusters, 'dgx-h100'), text: inline(SAMPLE.cluster) },
+    nodes: '', sequences: '1024', micro: '', objective: '', constraints: {}, more: '' });
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(null);
   const set = (change) => setForm((old) => ({ ...old, ...change }));
@@ -85,8 +112,7 @@ function Form({ models, clusters, schema }) {
     setError(null);
     setBusy(true);
     try {
-      const plan = await call('POST', '/v1/plans', { json: requestOf(form, fields), headers: { Prefer: 'wait=25' } });
-      location.hash = `#/plans/${encodeURIComponent(plan.id)}`;
+      location.hash = `#/plans/${encodeURIComponent(await solve(requestOf(form, fields)))}`;
     } catch (problem) {
       setError(problem instanceof FieldError ? { document: { title: 'Please check the form', detail: problem.message } } : problem);
       setBusy(false);
@@ -97,6 +123,7 @@ function Form({ models, clusters, schema }) {
     <${Named} id="cluster" label="Cluster" items=${clusters} value=${form.cluster} set=${(cluster) => set({ cluster })} />
     <div class="field"><label for="sequences">Sequences a step</label><input id="sequences" type="number" min="1" step="1" required value=${form.sequences}
       onInput=${(e) => set({ sequences: e.target.value })} /></div>
+    <${Nodes} clusters=${clusters} form=${form} set=${set} />
     <div class="field"><label for="micro">Micro-batch (sequences)</label><input id="micro" type="number" min="1" step="1" value=${form.micro} placeholder="any"
       onInput=${(e) => set({ micro: e.target.value })} /></div>
     ${objectives.length > 0 && html`<div class="field"><label for="objective">Objective</label><select id="objective" value=${form.objective}

@@ -5,7 +5,11 @@ import { isNumber, when } from './format.js';
 import { Empty, Loaded, Quantity, useLoaded } from './parts.js';
 import { degreesText } from './strategy.js';
 
-export const nameOf = (x, fallback) => (typeof x === 'string' ? x : x?.name ?? fallback);
+export function nameOf(x, fallback) {
+  if (typeof x === 'string') return x;
+  const name = x?.preset ?? x?.name;
+  return typeof name !== 'string' ? fallback : isNumber(x.nodes) ? `${name} × ${x.nodes}` : name;
+}
 
 export function problemText(problem) {
   if (!problem) return null;

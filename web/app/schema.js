@@ -1,5 +1,5 @@
 // Fields of a form from the JSON Schema that the service gives for a kind of plan.
-import { sentence, words } from './format.js';
+import { memberName } from './format.js';
 
 // "#/$defs/x" inside the same document; anything else stays as it is.
 function resolved(schema, node, depth = 0) {
@@ -16,8 +16,20 @@ export function enumOf(schema, name) {
   return Array.isArray(values) ? values.filter((v) => typeof v === 'string') : [];
 }
 
+// What is typed has no unit of its own, so the label names it.
+const labelOf = (name) => {
+  const unit = /_(bytes|seconds|us)$/.exec(name);
+  return memberName(name) + (unit ? ` (${unit[1]})` : '');
+};
+
 function fieldOf(name, node) {
-  const field = { name, label: sentence(words(name)), title: node.description };
+  // one value or a list of them: the form offers the one value
+  const variants = node.oneOf ?? node.anyOf;
+  if (Array.isArray(variants)) {
+    const field = variants.map((v) => fieldOf(name, v)).find(Boolean);
+    return field ? { ...field, title: node.description ?? field.title } : null;
+  }
+  const field = { name, label: labelOf(name), title: node.description };
   const type = typeOf(node);
   if (Array.isArray(node.enum)) {
     const values = node.enum.filter((v) => v !== null);

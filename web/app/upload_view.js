@@ -20,7 +20,7 @@ function Upload({ item }) {
         ? html`<button type="button" onClick=${() => cancelUpload(item.id)} aria-label=${`Cancel ${item.name}`}>Cancel</button>`
         : html`<button type="button" onClick=${() => dismissUpload(item.id)} aria-label=${`Dismiss ${item.name}`}>Dismiss</button>`}</p>
     ${active(item) && html`<${Progress} value=${value} what=${`${item.name}: ${stage}`} />`}
-    ${item.error && html`<${ProblemBox} error=${item.error} />`}
+    ${item.error && html`<${ProblemBox} error=${item.error} title=${item.error.status === 422 ? 'This could not be read as a profile' : undefined} />`}
   </li>`;
 }
 
