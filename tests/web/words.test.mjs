@@ -1,0 +1,79 @@
+// Numbers, names and requests, without a browser.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DASH, exact, memberName, quantity, ranges, scaleOf, scaled } from '../../web/app/format.js';
+import { checkName, verdictCode } from '../../web/app/labels.js';
+import { constraintFields, enumOf } from '../../web/app/schema.js';
+import { nameOf } from '../../web/app/files.js';
+
+const text = (...args) => quantity(...args).replace(/[\u00a0\u2009]/g, ' ');
+
+test('a value gets the unit that suits it', () => {
+  assert.equal(text(136581.009, 'us'), '136.6 ms');
+  assert.equal(text(8.5, 'us'), '8.5 µs');
+  assert.equal(text(2_500_000, 'us'), '2.5 s');
+  assert.equal(text(427596096, 'bytes'), '427.6 MB');
+  assert.equal(text(15.65e9, 'bytes_per_second'), '15.65 GB/s');
+  assert.equal(text(0.0295, 'share'), '2.95 %');
+  assert.equal(text(0.7465, 'share'), '74.7 %');
+  assert.equal(text(0.0314, 'seconds'), '31.4 ms');
+  assert.equal(text(57, 'calls'), '57 calls');
+});
+
+test('nothing, zero and very little are three things', () => {
+  assert.equal(quantity(null, 'us'), DASH);
+  assert.equal(quantity(NaN, 'us'), DASH);
+  assert.equal(text(0, 'us'), '0 µs');
+  assert.equal(text(0, 'share'), '0 %');
+  assert.equal(text(0.00001, 'share'), '< 0.01 %');
+  assert.equal(exact(null), 'not in this capture');
+  assert.equal(exact(136581.009, 'us'), '136,581.009 µs');
+});
+
+test('a column has one unit, set by its largest value', () => {
+  const scale = scaleOf('us', 8873.756);
+  assert.equal(scale.label, 'ms');
+  assert.equal(scaled(8873.756, scale, 8873.756), '8.874');
+  assert.equal(scaled(1.423, scale, 8873.756), '0.001');
+  assert.equal(scaled(null, scale, 8873.756), DASH);
+});
+
+test('numbers in a row are told as ranges', () => {
+  assert.equal(ranges([0, 1, 2, 5, 7, 8]), '0–2, 5, 7, 8');
+  assert.equal(ranges([]), '');
+  assert.match(ranges(Array.from({ length: 100 }, (_, i) => i * 2)), /, …$/);
+});
+
+test('members of a document become labels', () => {
+  assert.equal(memberName('tp_communication_seconds'), 'TP communication');
+  assert.equal(memberName('weights'), 'Weights');
+});
+
+test('a verdict is healthy only without component and cause', () => {
+  assert.equal(verdictCode({ component: null, cause: null }), null);
+  assert.equal(verdictCode({ component: 'parallel', cause: 'poor_overlap' }), 'parallel.poor_overlap');
+  assert.equal(verdictCode({ component: null, cause: 'unexplained' }), 'unexplained');
+  assert.equal(checkName('compute.frequency'), 'Compute: frequency');
+});
+
+test('fields come from the schema, through references and choices', () => {
+  const schema = { $defs: { degree: { type: 'integer', minimum: 1 } }, properties: {
+    objective: { enum: ['time', 'memory'] },
+    constraints: { properties: { tp: { $ref: '#/$defs/degree' }, zero: { oneOf: [{ type: 'integer' }, { type: 'array' }] },
+      sequence_parallel: { type: 'boolean' }, recompute: { enum: ['none', 'full'] }, order: { type: 'array' } } } } };
+  const fields = Object.fromEntries(constraintFields(schema).map((f) => [f.name, f]));
+  assert.deepEqual(Object.keys(fields), ['tp', 'zero', 'sequence_parallel', 'recompute']);
+  assert.equal(fields.tp.label, 'TP');
+  assert.equal(fields.tp.read('8'), 8);
+  assert.equal(fields.sequence_parallel.read('false'), false);
+  assert.equal(fields.recompute.read('full'), 'full');
+  assert.deepEqual(enumOf(schema, 'objective'), ['time', 'memory']);
+  assert.deepEqual(constraintFields({}), []);
+});
+
+test('an upload is named after its folder, its file, or its first file', () => {
+  const files = (...paths) => paths.map((path) => ({ path }));
+  assert.equal(nameOf(files('run/a.json', 'run/b/c.csv')), 'run');
+  assert.equal(nameOf(files('trace.json.gz')), 'trace.json.gz');
+  assert.equal(nameOf(files('a.json', 'b.json', 'c.json')), 'a.json and 2 more');
+});
