@@ -16,8 +16,8 @@ struct check {
 static const struct check CHECKS[] = {
     {"parallel.poor_overlap", check_poor_overlap,
      "device activity with compute and communication told apart"},
-    {"parallel.pipeline_bubble", NULL,
-     "send and receive operators of all pipeline stages, and which ranks form a stage"},
+    {"parallel.pipeline_bubble", check_pipeline_bubble,
+     "receive operators between pipeline stages (an Ascend capture of a pipeline)"},
     {"io.reading", NULL, "lengths of the data, host and device queues (MindSpore minddata)"},
     {"io.processing", NULL, "lengths of the data, host and device queues (MindSpore minddata)"},
     {"io.fetching", check_fetching, "a timeline with the copies of the device"},

@@ -12,6 +12,8 @@ const struct thresholds THRESHOLDS_DEFAULT = {{
     /* overlap: the paper's cases put the limit between 4.3 % and 8.8 % of the step */
     {"overlap_share", "share", 0.05, ORIGIN_PAPER},
     {"exposed_share", "share", 0.05, ORIGIN_DEFAULT},
+    {"bubble_share", "share", 0.10, ORIGIN_DEFAULT},
+    {"slow_rank_votes", "share of steps", 0.6, ORIGIN_DEFAULT},
     {"free_share", "share", 0.10, ORIGIN_MSPROF_ANALYZE},
     {"dataloader_us", "us", 10000, ORIGIN_MSPROF_ANALYZE},
     {"fetching_share", "share", 0.05, ORIGIN_DEFAULT},

@@ -59,6 +59,15 @@ void finding_cost(const struct check_context *ctx, struct finding *f, const stru
 		f->severity = SEVERITY_WARNING;
 }
 
+int64_t exposed_at_most(const struct rank_view *v, double cost_ns)
+{
+	double most = (double)(v->exposed_ns == SB_NULL ? v->total_ns : v->exposed_ns);
+
+	if (!(cost_ns > 0))
+		return 0;
+	return (int64_t)(cost_ns < most ? cost_ns : most);
+}
+
 void finding_gain(struct finding *f, const struct rank_view *v, int64_t gain_ns)
 {
 	if (!f || gain_ns < 0)

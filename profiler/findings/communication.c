@@ -52,7 +52,7 @@ static void report_packets(struct check_context *ctx, const struct rank_view *v,
 	TALLY_AUTO tally = {0};
 
 	/* the operators' transmission: what larger packets could shorten, though not by how much */
-	finding_cost(ctx, f, v, (int64_t)(s->transit_us * 1000));
+	finding_cost(ctx, f, v, exposed_at_most(v, s->transit_us * 1000));
 	finding_at_most(f, CONFIDENCE_MEDIUM);
 	finding_evidence(ctx, f, "large_packet_share", s->large / s->packets, "share", "large_packet_share");
 	finding_evidence(ctx, f, "mean_packet_bytes", s->bytes / s->packets, "bytes",
@@ -92,12 +92,15 @@ void check_small_packets(struct check_context *ctx, bool *out_judged)
 	}
 }
 
-/* The time of the packets of one operator whose size is no multiple of the alignment. */
-static double misaligned_us(const struct check_context *ctx, const struct communication_op *op,
-                            double *packets)
+struct misaligned {
+	double us, packets; /* of packets whose size is no multiple of the alignment */
+	double all_us;      /* of all packets of the same links */
+};
+
+static void add_misaligned(const struct check_context *ctx, const struct communication_op *op,
+                           struct misaligned *m)
 {
 	int64_t alignment = (int64_t)limit(ctx, "alignment_bytes");
-	double us = 0;
 
 	for (size_t i = 0; i < op->link_count && alignment > 0; i++) {
 		const struct link *l = &op->links[i];
@@ -107,18 +110,21 @@ static double misaligned_us(const struct check_context *ctx, const struct commun
 		for (size_t k = 0; k < l->packet_count; k++) {
 			const struct packet *p = &l->packets[k];
 
-			if (p->count <= 0 || p->bytes <= alignment || p->bytes % alignment == 0)
+			if (p->count <= 0)
 				continue;
-			us += positive(p->total_us);
-			*packets += (double)p->count;
+			m->all_us += positive(p->total_us);
+			if (p->bytes <= alignment || p->bytes % alignment == 0)
+				continue;
+			m->us += positive(p->total_us);
+			m->packets += (double)p->count;
 		}
 	}
-	return us;
 }
 
 static void judge_alignment(struct check_context *ctx, const struct rank_view *v)
 {
-	double us = 0, all_us = 0, packets = 0;
+	struct misaligned all = {0};
+	double cost_us = 0;
 	struct finding *f;
 	TALLY_AUTO tally = {0};
 
@@ -128,24 +134,29 @@ static void judge_alignment(struct check_context *ctx, const struct rank_view *v
 	}
 	for (size_t i = 0; i < v->c->communication_count; i++) {
 		const struct communication_op *op = &v->c->communications[i];
-		double one = misaligned_us(ctx, op, &packets);
+		struct misaligned one = {0};
 
-		us += one;
-		tally_add(&tally, op->name, one);
-		for (size_t k = 0; k < op->link_count; k++)
-			if (link_counts(op, &op->links[k]) && side_of(&op->links[k]) == SIDE_SDMA)
-				all_us += positive(op->links[k].transit_us);
+		add_misaligned(ctx, op, &one);
+		tally_add(&tally, op->name, one.us);
+		all.us += one.us;
+		all.packets += one.packets;
+		all.all_us += one.all_us;
+		/* packets of several lanes run side by side: of the operator's transmission the same share */
+		if (one.us > 0)
+			cost_us += positive(op->transit_us) * one.us / one.all_us;
 	}
-	if (packets == 0)
+	if (all.packets == 0)
 		return;
 	f = finding_new(ctx, "communication.alignment", v, false);
-	/* packets of several lanes run side by side: their sum bounds the cost from above */
-	finding_cost(ctx, f, v, (int64_t)(us * 1000));
-	finding_evidence(ctx, f, "misaligned_us", us, "us", NULL);
-	finding_evidence(ctx, f, "misaligned_packets", packets, "packets", NULL);
+	finding_cost(ctx, f, v, exposed_at_most(v, cost_us * 1000));
+	if (v->c->chip[0] == '\0')
+		finding_at_most(f, CONFIDENCE_MEDIUM);
+	finding_evidence(ctx, f, "misaligned_us", all.us, "us", NULL);
+	finding_evidence(ctx, f, "misaligned_packets", all.packets, "packets", NULL);
 	finding_evidence(ctx, f, "alignment", limit(ctx, "alignment_bytes"), "bytes", "alignment_bytes");
-	if (all_us > 0)
-		finding_evidence(ctx, f, "misaligned_share_of_transmission", us / all_us, "share", NULL);
+	if (all.all_us > 0)
+		finding_evidence(ctx, f, "misaligned_share_of_transmission", all.us / all.all_us, "share",
+		                 NULL);
 	tally_into(&tally, ctx, v->c, f);
 }
 
@@ -165,6 +176,17 @@ void check_alignment(struct check_context *ctx, bool *out_judged)
 	}
 }
 
+static bool accounts_for(const struct finding *f, const struct rank_view *v)
+{
+	if (f->severity == SEVERITY_INFO)
+		return false;
+	/* whoever waits for a slow rank is explained by that rank's finding */
+	if (strcmp(f->code, "communication.slow_rank") == 0)
+		return true;
+	return f->rank == v->rank &&
+	       (strncmp(f->code, "communication.", 14) == 0 || strncmp(f->code, "parallel.", 9) == 0);
+}
+
 /* Exposed communication that no other check accounts for: a person has to look (Hermes 5.4). */
 void check_unexplained(struct check_context *ctx, bool *out_judged)
 {
@@ -181,9 +203,7 @@ void check_unexplained(struct check_context *ctx, bool *out_judged)
 		*out_judged = true;
 		share = (double)v->exposed_ns / (double)v->total_ns;
 		for (size_t k = 0; k < known && !explained; k++)
-			explained = ctx->items[k].rank == v->rank && ctx->items[k].severity > SEVERITY_INFO &&
-			            (strncmp(ctx->items[k].code, "communication.", 14) == 0 ||
-			             strncmp(ctx->items[k].code, "parallel.", 9) == 0);
+			explained = accounts_for(&ctx->items[k], v);
 		if (explained || !(share > limit(ctx, "unexplained_share")))
 			continue;
 		f = finding_new(ctx, "unexplained", v, true);

@@ -35,6 +35,13 @@ static bool start_tally(struct check_context *ctx, struct tally *t, const struct
 	return false;
 }
 
+static bool on_aicpu(const struct rank_view *v, const struct kernel *k)
+{
+	const char *core = text(v, k->core);
+
+	return !k->communication && (strstr(core, "AI_CPU") || strstr(core, "AICPU"));
+}
+
 /* Under-utilised (Hermes 4.2.2, third class), with the pipe ratios as stand-in: FLOPs and bytes are never in
  * one capture. What could be won is the time above that of a kernel whose busiest pipe is at the limit. */
 static void judge_pipes(struct check_context *ctx, const struct rank_view *v)
@@ -50,7 +57,8 @@ static void judge_pipes(struct check_context *ctx, const struct rank_view *v)
 		const struct kernel *k = &v->c->kernels[i];
 		double us = (double)k->dur_ns / 1000;
 
-		if (k->communication || isnan(k->pipe_ratio))
+		/* operators on the AICPU have a check of their own */
+		if (k->communication || isnan(k->pipe_ratio) || on_aicpu(v, k))
 			continue;
 		counted++;
 		/* the ratio is text with few digits: compare in its own precision */
@@ -92,13 +100,6 @@ void check_underutilized(struct check_context *ctx, bool *out_judged)
 		*out_judged = true;
 		judge_pipes(ctx, v);
 	}
-}
-
-static bool on_aicpu(const struct rank_view *v, const struct kernel *k)
-{
-	const char *core = text(v, k->core);
-
-	return !k->communication && (strstr(core, "AI_CPU") || strstr(core, "AICPU"));
 }
 
 /* AICPU operators cost only what no other kernel hides. */

@@ -58,6 +58,9 @@ struct finding *finding_new(struct check_context *ctx, const char *code, const s
 /* What the finding costs in total, ns over all steps: sets share and severity. */
 void finding_cost(const struct check_context *ctx, struct finding *f, const struct rank_view *v,
                   int64_t cost_ns);
+/* A cost of communication, ns: what compute hides costs the step nothing, so at most the exposed part counts.
+ */
+int64_t exposed_at_most(const struct rank_view *v, double cost_ns);
 /* The gain of removing `gain_ns` (over all steps) from the steps; never more than the cost. */
 void finding_gain(struct finding *f, const struct rank_view *v, int64_t gain_ns);
 /* Adds evidence; threshold may be NULL. Past EVIDENCE_MAX it is dropped. */
@@ -87,6 +90,7 @@ int tree_build(const struct check_context *ctx, struct analysis *out);
 
 /* The checks. True in *out_judged when this profile holds what the check needs. Errors: ctx->failed. */
 void check_poor_overlap(struct check_context *ctx, bool *out_judged);
+void check_pipeline_bubble(struct check_context *ctx, bool *out_judged);
 void check_loading(struct check_context *ctx, bool *out_judged);
 void check_fetching(struct check_context *ctx, bool *out_judged);
 void check_host_bound(struct check_context *ctx, bool *out_judged);

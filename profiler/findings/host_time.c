@@ -244,6 +244,30 @@ static int take(struct work *w, struct interval_set *cause, int64_t *out_ns)
 	return SB_OK;
 }
 
+/* A wait drains the device's queue: a gap that opens while the host waits lasts until new work arrives, and
+ * is the wait's to its end. */
+static int stretch_waits(struct work *w)
+{
+	struct interval_set *waits = &w->of[HOST_SYNCHRONIZATION];
+	size_t count, k = 0;
+
+	intervals_normalise(waits);
+	count = waits->count;
+	for (size_t i = 0; i < w->idle.count; i++) {
+		const struct interval gap = w->idle.items[i];
+
+		while (k < count && waits->items[k].end < gap.start)
+			k++;
+		if (k < count && waits->items[k].start <= gap.start) {
+			int rc = intervals_add(waits, gap.start, gap.end);
+
+			if (rc != SB_OK)
+				return rc;
+		}
+	}
+	return SB_OK;
+}
+
 static int split(struct work *w)
 {
 	struct host_time *h = &w->v->host;
@@ -261,6 +285,8 @@ static int split(struct work *w)
 		rc = take(w, &w->of[HOST_LOADING], &h->loading_ns);
 	if (rc == SB_OK)
 		rc = take(w, &w->fetching, &ignored);
+	if (rc == SB_OK)
+		rc = stretch_waits(w);
 	return rc == SB_OK ? take(w, &w->of[HOST_SYNCHRONIZATION], &h->synchronization_ns) : rc;
 }
 

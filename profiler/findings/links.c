@@ -99,7 +99,7 @@ void check_slow_link(struct check_context *ctx, bool *out_judged)
 
 		for (size_t k = 0; k < sizeof(links) / sizeof(links[0]); k++) {
 			double u = utilization(v->c, links[k]), large = large_share(ctx, v->c, links[k]);
-			double bytes, us, lost_ns;
+			double bytes, us;
 			struct finding *f;
 
 			if (isnan(u))
@@ -111,10 +111,7 @@ void check_slow_link(struct check_context *ctx, bool *out_judged)
 			sum_link(v->c, links[k], &bytes, &us);
 			f = finding_new(ctx, "communication.slow_link", v, true);
 			/* a link's time is summed over lanes that run side by side: an upper bound */
-			lost_ns = us * 1000 * (1 - u);
-			if (v->exposed_ns != SB_NULL && lost_ns > (double)v->exposed_ns)
-				lost_ns = (double)v->exposed_ns;
-			finding_cost(ctx, f, v, (int64_t)lost_ns);
+			finding_cost(ctx, f, v, exposed_at_most(v, us * 1000 * (1 - u)));
 			finding_at_most(f, CONFIDENCE_MEDIUM);
 			finding_evidence(ctx, f, "link_utilization", u, "ratio", "link_utilization");
 			finding_evidence(ctx, f, "large_packet_share", large, "share", "large_packet_share");
