@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 const TYPES = {
   '.html': 'text/html; charset=utf-8',
@@ -21,7 +22,7 @@ const VENDOR = {
   '/vendor/uplot.mjs': 'uplot/dist/uPlot.esm.js',
   '/vendor/uplot.css': 'uplot/dist/uPlot.min.css',
 };
-const web = import.meta.dirname;
+const web = fileURLToPath(new URL('.', import.meta.url)); // Node 18 has no import.meta.dirname
 const modules = join(web, 'node_modules');
 const out = process.argv[2];
 if (!out) {

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { after, before, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { scratch } from './service.mjs';
 
-const root = resolve(import.meta.dirname, '../..');
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const ROW = /\{"([^"]+)", "([^"]+)", "\\"([0-9a-f]+)\\"",\s+web_blob_(\d+), (\d+), (?:web_gzip_(\d+), (\d+)|NULL, 0),/g;
 let folder;
 let assets;

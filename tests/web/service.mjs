@@ -2,9 +2,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const root = resolve(import.meta.dirname, '../..');
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const program = process.env.SIGNALBOX_BIN ?? process.env.SIGNALBOX ?? join(root, 'build/signalbox');
 const generator = process.env.SIGNALBOX_GENERATE ?? join(root, 'build/generate');
 

@@ -37,6 +37,7 @@ test('a gzipped trace through the picker ends at its verdict', async () => {
   await page.locator('.verdict-text').waitFor();
   const profile = await stored(page);
   assert.equal(profile.name, 'worker.pt.trace.json.gz');
+  assert.equal(await page.locator('.uploads li').count(), 0, 'the line of the upload is gone once its profile is shown');
   assert.equal(profile.state, 'ready');
   await close();
 });

@@ -106,6 +106,8 @@ async function analyse(id, profile) {
   }
   const item = find(id);
   // straight to the result, unless the reader has gone elsewhere meanwhile
-  if (item?.stage === 'ready' && item.route === location.hash && !items.some(active))
+  if (item?.stage === 'ready' && item.route === location.hash && !items.some(active)) {
+    dismissUpload(id);
     location.hash = `#/profiles/${encodeURIComponent(profile)}`;
+  }
 }
