@@ -55,6 +55,7 @@ check-unit-$(1): $$(TESTS_$(1))
 endef
 $(foreach r,$(ROOMS),$(eval $(call room,$(r))))
 -include web/assets.mk
+-include api/openapi.mk
 
 $(BUILD)/signalbox: $(BUILD)/server/main.o $(call libs,server)
 	$(CC) $(LDFLAGS) $^ $(EXT_server) -o $@

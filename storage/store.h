@@ -53,6 +53,8 @@ int upload_file(struct upload *up, const char *path, struct sb_error *err);
 int upload_append(struct upload *up, const void *data, size_t len, struct sb_error *err);
 int64_t upload_bytes(const struct upload *up);
 size_t upload_files(const struct upload *up);
+/* The label of the first file, "" when there is none yet. Borrowed until the next upload_file(). */
+const char *upload_first(const struct upload *up);
 /* Discards. NULL-safe; *up becomes NULL. */
 void upload_abort(struct upload **up);
 #define UPLOAD_AUTO __attribute__((cleanup(upload_abort))) struct upload *

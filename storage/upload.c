@@ -277,6 +277,12 @@ size_t upload_files(const struct upload *up)
 	return up->files;
 }
 
+const char *upload_first(const struct upload *up)
+{
+	/* id 0 is the empty text */
+	return sb_strings_get(up->paths, up->files > 0 ? 1 : 0, NULL);
+}
+
 int upload_seal(struct upload *up, char **out_files, char out_sha256[65], struct sb_error *err)
 {
 	unsigned char digest[32];

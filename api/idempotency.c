@@ -1,0 +1,136 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/internal.h"
+#include "api/profiles/documents.h"
+
+/* Idempotency-Key (IETF httpapi draft-07): the same key and the same request get the same answer again. */
+
+static bool key_is_valid(const char *key)
+{
+	size_t n = strlen(key);
+
+	for (size_t i = 0; i < n; i++) {
+		if (key[i] < 0x21 || key[i] > 0x7e)
+			return false;
+	}
+	return n > 0 && n < sizeof(((struct idem_running *)0)->key);
+}
+
+static bool enter(struct api_service *s, struct idem_running *e)
+{
+	bool taken = false;
+
+	pthread_mutex_lock(&s->lock);
+	for (const struct idem_running *r = s->running; r && !taken; r = r->next)
+		taken = strcmp(r->key, e->key) == 0 && strcmp(r->route, e->route) == 0;
+	if (!taken) {
+		e->next = s->running;
+		e->prev = NULL;
+		if (e->next)
+			e->next->prev = e;
+		s->running = e;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return !taken;
+}
+
+bool idem_begin(struct call *c, const char *route, struct idem *out)
+{
+	const char *key = api_header(c->req, "Idempotency-Key");
+
+	*out = (struct idem){.s = c->s};
+	if (!key)
+		return true;
+	if (!key_is_valid(key)) {
+		api_problem(c->res, 400, "bad_idempotency_key",
+		            "An Idempotency-Key is 1 to 255 visible ASCII characters.");
+		return false;
+	}
+	snprintf(out->entry.key, sizeof(out->entry.key), "%s", key);
+	out->entry.route = route;
+	out->active = enter(c->s, &out->entry);
+	if (!out->active) {
+		api_problem(c->res, 409, "still_running",
+		            "The first request with this key is still under way.");
+		api_res_header(c->res, "Retry-After", "1");
+	}
+	return out->active;
+}
+
+void idem_end(struct idem *i)
+{
+	struct idem_running *e = &i->entry;
+
+	if (!i->active)
+		return;
+	pthread_mutex_lock(&i->s->lock);
+	if (e->prev)
+		e->prev->next = e->next;
+	else
+		i->s->running = e->next;
+	if (e->next)
+		e->next->prev = e->prev;
+	pthread_mutex_unlock(&i->s->lock);
+	i->active = false;
+}
+
+static const char *text_of(const json_t *o, const char *name)
+{
+	const char *t = json_string_value(json_object_get(o, name));
+
+	return t ? t : "";
+}
+
+bool idem_replay(struct call *c, const struct idem *i, const char *digest)
+{
+	char *answer = NULL, stored[65], *body;
+	JSON_AUTO o = NULL;
+
+	if (!i->active || store_idempotency_get(c->s->config.store, i->entry.key, i->entry.route, stored,
+	                                        &answer, NULL) != SB_OK)
+		return false;
+	o = json_loads(answer, 0, NULL);
+	free(answer);
+	if (strcmp(stored, digest) != 0) {
+		api_problem(c->res, 422, "idempotency_key_reused", "This key was used for another request.");
+		return true;
+	}
+	body = strdup(text_of(o, "body"));
+	if (!body) {
+		api_problem(c->res, 503, "out_of_memory", "The service is out of memory.");
+		return true;
+	}
+	reply_text(c, (int)json_integer_value(json_object_get(o, "status")), "application/json", body,
+	           strlen(body));
+	api_res_header(c->res, "Location", text_of(o, "location"));
+	return true;
+}
+
+static const char *location_of(const struct api_res *res)
+{
+	for (size_t i = 0; i < res->header_count; i++) {
+		if (strcmp(res->headers[i].name, "Location") == 0)
+			return res->headers[i].value;
+	}
+	return "";
+}
+
+void idem_keep(struct call *c, const struct idem *i, const char *digest)
+{
+	JSON_AUTO o = NULL;
+	char *text;
+
+	if (!i->active || c->res->status >= 300 || !c->res->body)
+		return;
+	o = json_object();
+	json_object_set_new(o, "status", json_integer(c->res->status));
+	json_object_set_new(o, "location", json_string(location_of(c->res)));
+	json_object_set_new(o, "body", json_stringn(c->res->body, c->res->body_len));
+	text = json_write(o, NULL);
+	/* should this fail, a repetition is only done again */
+	if (text)
+		store_idempotency_put(c->s->config.store, i->entry.key, i->entry.route, digest, text, NULL);
+	free(text);
+}

@@ -1,0 +1,196 @@
+#ifndef SB_API_INTERNAL_H
+#define SB_API_INTERNAL_H
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "api/http.h"
+
+/* Shared inside api/ only. */
+
+struct metrics;
+
+struct api_service {
+	struct api_config config; /* listen_host is owned */
+	struct metrics *metrics;
+	atomic_bool backlog; /* profiles were stored that the full job queue did not take */
+	pthread_mutex_t lock;
+	struct idem_running *running; /* requests under way that carry an Idempotency-Key; under lock */
+};
+
+/* One request on its way through a handler. */
+#define PARAM_MAX 128
+struct call {
+	struct api_service *s;
+	const struct api_req *req;
+	struct api_res *res;
+	char param[PARAM_MAX]; /* what stands for {id} or {name} in the path */
+};
+
+/* ---- routes (router.c) ---- */
+
+struct route {
+	const char *method;
+	const char *path; /* template: at most one {…} segment */
+	void (*handler)(struct call *c);
+	enum api_mode mode;
+	bool json_body;           /* the request has a JSON body */
+	const char *const *query; /* the parameters it knows, ended by NULL; NULL = none */
+};
+extern const struct route ROUTES[];
+extern const size_t ROUTE_COUNT;
+/* Finds the route. NULL with *out_allow empty: no such path; with methods in *out_allow: other methods only.
+ */
+const struct route *route_find(const char *method, const char *path, char param[PARAM_MAX],
+                               char out_allow[64]);
+/* The template of a path, or NULL. */
+const char *route_template(const char *path);
+
+/* ---- answers (reply.c) ---- */
+
+/* Answers with a JSON value (the reference is taken; NULL answers 503 "out_of_memory"). */
+void reply_json(struct call *c, int status, json_t *body);
+/* Answers with a text that is owned by the caller until now. */
+void reply_text(struct call *c, int status, const char *content_type, char *body, size_t len);
+/* An answer without a body. */
+void reply_empty(struct call *c, int status);
+/* As api_problem_from(), with further members of the problem document; extra (NULL is fine) is taken. */
+void problem_with(struct api_res *res, const struct sb_error *err, json_t *extra);
+/* 400 that names a query parameter. */
+void problem_query(struct api_res *res, const char *name, const char *detail);
+/* Adds instance and request_id to a problem document. */
+void problem_finish(struct api_res *res, const struct api_req *req);
+/* The status of an error code, and its phrase (RFC 9110). */
+int status_of(int code);
+const char *status_phrase(int status);
+#define JSON_AUTO __attribute__((cleanup(json_drop))) json_t *
+static inline void json_drop(json_t **j)
+{
+	json_decref(*j);
+	*j = NULL;
+}
+
+/* ---- query parameters (query.c): false when a 400 was answered ---- */
+
+bool query_check(const struct route *r, const struct api_req *req, struct api_res *res);
+/* The value of a parameter ("" when it has none), or NULL. */
+const char *query_text(const struct call *c, const char *name);
+/* An integer within bounds; *out is unchanged when the parameter is not there. */
+bool query_int(struct call *c, const char *name, int64_t least, int64_t most, int64_t *out);
+/* One of several words; *out is the index, unchanged when the parameter is not there. */
+bool query_word(struct call *c, const char *name, const char *const *words, size_t count, size_t *out);
+
+/* ---- lists (page.c) ---- */
+
+#define PAGE_DEFAULT 50
+#define PAGE_MAX 500
+struct page {
+	size_t limit;
+	char after[80]; /* key of the last item seen, "" at the start */
+};
+/* Reads limit and cursor. The cursor is opaque to clients: kind, then the key. ids: the key must be a public
+ * id, else a name. false when a 400 was answered. */
+bool page_begin(struct call *c, char kind, bool ids, struct page *out);
+/* Answers {items, next_cursor} and the Link header; items is taken. last: key of the last item when there may
+ * be more, else NULL. */
+void page_end(struct call *c, char kind, const struct page *p, json_t *items, const char *last);
+bool name_is_valid(const char *name);
+
+/* ---- conditional requests (conditional.c) ---- */
+
+/* Gives a 200 its ETag and turns it into 304 when the client has it. */
+void conditional(struct call *c);
+/* Does If-None-Match name this tag (weak comparison, RFC 9110 section 13.1.2)? */
+bool etag_matches(const char *if_none_match, const char *etag);
+/* Is gzip acceptable by this Accept-Encoding (RFC 9110 section 12.5.3)? NULL: no. */
+bool gzip_accepted(const char *accept);
+
+/* ---- who may ask (origin.c) ---- */
+
+/* Is the Host header's value one of ours? */
+bool host_is_ours(const struct api_config *config, const char *host);
+/* Is the Origin one of ours, in a request with this Host? */
+bool origin_is_ours(const struct api_config *config, const char *origin, const char *host);
+
+/* ---- idempotency keys (idempotency.c) ---- */
+
+struct idem_running {
+	struct idem_running *next, *prev;
+	char key[256];
+	const char *route;
+};
+struct idem {
+	struct api_service *s;
+	struct idem_running entry;
+	bool active;
+};
+/* Enters a request with its key, if it has one. false when it was answered: 400 bad key, 409 the same request
+ * is still under way. End it with IDEM_AUTO. */
+bool idem_begin(struct call *c, const char *route, struct idem *out);
+void idem_end(struct idem *i);
+#define IDEM_AUTO __attribute__((cleanup(idem_end))) struct idem
+/* Was this key answered before? true: answered now, with the stored answer (same digest) or 422. */
+bool idem_replay(struct call *c, const struct idem *i, const char *digest);
+/* Keeps the answer of the call under the key. */
+void idem_keep(struct call *c, const struct idem *i, const char *digest);
+
+/* ---- profiles as stored (resources/profile_json.c) ---- */
+
+/* The error that reading ended with, from the facts; false when there is none. */
+bool stored_error(struct store *s, const struct store_profile *p, struct sb_error *out);
+/* Facts that hold an error. The caller frees. */
+char *error_facts(const struct sb_error *err);
+/* The profile object. New reference. */
+json_t *stored_profile(struct store *s, const struct store_profile *p);
+/* Hands a profile to the job queue; when that is full, it waits in the store for the next job to end. */
+void profile_submit(struct api_service *s, const char *id);
+/* The profile's result is not there: answers 404, 409 with Retry-After, or the problem of a failed one. */
+void answer_not_ready(struct call *c);
+
+/* ---- metrics (metrics.c) ---- */
+
+struct metrics *metrics_new(void);
+void metrics_free(struct metrics **m);
+void metrics_job(struct metrics *m, bool done, double seconds);
+void metrics_plan(struct metrics *m, int rc, double seconds);
+void metrics_upload(struct metrics *m, int64_t bytes);
+double monotonic_seconds(void);
+
+/* ---- handlers (resources/) ---- */
+
+void profiles_list(struct call *c);
+void profiles_create(struct call *c);
+void profiles_get(struct call *c);
+void profiles_delete(struct call *c);
+void results_breakdown(struct call *c);
+void results_communication(struct call *c);
+void results_analysis(struct call *c);
+void results_advice(struct call *c);
+void results_operators(struct call *c);
+void plans_kinds(struct call *c);
+void plans_list(struct call *c);
+void plans_create(struct call *c);
+void plans_get(struct call *c);
+void plans_delete(struct call *c);
+void plans_export(struct call *c);
+void models_list(struct call *c);
+void models_get(struct call *c);
+void models_put(struct call *c);
+void models_delete(struct call *c);
+void clusters_list(struct call *c);
+void clusters_get(struct call *c);
+void clusters_put(struct call *c);
+void clusters_delete(struct call *c);
+void jobs_get(struct call *c);
+void jobs_cancel(struct call *c);
+void health_live(struct call *c);
+void health_ready(struct call *c);
+void health_version(struct call *c);
+void metrics_get(struct call *c);
+void openapi_get(struct call *c);
+/* Any other path: the page. */
+void assets_get(struct call *c);
+
+/* The JSON object of a request body; NULL when a 400 was answered. New reference. */
+json_t *body_object(struct call *c);
+#endif

@@ -1,0 +1,254 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/internal.h"
+#include "api/profiles/documents.h"
+
+/* Reading takes most of the time of a job; the rest is for the analyses and the side files. */
+#define READING_SHARE 0.9
+
+struct reading {
+	struct api_service *s;
+	const char *id;
+	const struct job_control *control;
+};
+
+static void on_progress(void *self, int64_t done, int64_t total)
+{
+	const struct reading *r = self;
+
+	if (r->control->progress && total > 0)
+		r->control->progress(r->control->self, READING_SHARE * (double)done / (double)total);
+}
+
+static bool is_canceled(void *self)
+{
+	const struct reading *r = self;
+
+	return r->control->canceled && r->control->canceled(r->control->self);
+}
+
+/* The files of the upload as inputs; the labels live in *out_files. */
+static int make_inputs(const struct store_profile *p, int fd, json_t **out_files, struct read_input **out,
+                       size_t *out_count, struct sb_error *err)
+{
+	json_t *files = json_loads(p->files ? p->files : "[]", 0, NULL);
+	size_t n = json_array_size(files);
+	struct read_input *inputs = calloc(n > 0 ? n : 1, sizeof(*inputs));
+
+	if (!files || !inputs) {
+		json_decref(files);
+		free(inputs);
+		return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
+	}
+	for (size_t i = 0; i < n; i++) {
+		const json_t *f = json_array_get(files, i);
+
+		inputs[i].path = json_string_value(json_object_get(f, "path"));
+		inputs[i].fd = fd;
+		inputs[i].offset = json_integer_value(json_object_get(f, "offset"));
+		inputs[i].length = json_integer_value(json_object_get(f, "bytes"));
+	}
+	*out_files = files;
+	*out = inputs;
+	*out_count = n;
+	return SB_OK;
+}
+
+static int compute(struct reading *r, const struct store_profile *p, struct profile_results *out,
+                   struct sb_error *err)
+{
+	const struct api_limits *l = &r->s->config.limits;
+	const struct read_limits limits = {.inflated_bytes = l->inflated_bytes,
+	                                   .ratio = l->ratio,
+	                                   .ratio_from = l->ratio_from,
+	                                   .archive_files = l->archive_files};
+	const struct read_hooks hooks = {.self = r, .progress = on_progress, .canceled = is_canceled};
+	struct read_input *inputs = NULL;
+	JSON_AUTO files = NULL;
+	size_t n = 0;
+	int fd, rc = store_profile_open(r->s->config.store, r->id, &fd, err);
+
+	if (rc != SB_OK)
+		return rc;
+	rc = make_inputs(p, fd, &files, &inputs, &n, err);
+	if (rc == SB_OK)
+		rc = results_compute(inputs, n, &limits, &hooks, out, err);
+	free(inputs);
+	close(fd);
+	return rc;
+}
+
+static int write_operators(struct reading *r, const struct profile_results *res, struct sb_error *err)
+{
+	struct store *s = r->s->config.store;
+	int fd, rc = store_side_begin(s, r->id, "operators", &fd, err);
+
+	if (rc != SB_OK)
+		return rc;
+	rc = operators_write(&res->operators, fd, err);
+	if (rc != SB_OK) {
+		store_side_abort(s, r->id, "operators", fd);
+		return rc;
+	}
+	return store_side_commit(s, r->id, "operators", fd, err);
+}
+
+static int write_trace(struct reading *r, const struct trace *t, size_t index, struct sb_error *err)
+{
+	struct store *s = r->s->config.store;
+	char name[32];
+	int fd, rc;
+
+	snprintf(name, sizeof(name), "trace-%zu", index);
+	rc = store_side_begin(s, r->id, name, &fd, err);
+	if (rc != SB_OK)
+		return rc;
+	rc = trace_write(t, fd, err);
+	if (rc != SB_OK) {
+		store_side_abort(s, r->id, name, fd);
+		return rc;
+	}
+	return store_side_commit(s, r->id, name, fd, err);
+}
+
+static int write_sides(struct reading *r, const struct profile_results *res, struct sb_error *err)
+{
+	int rc = write_operators(r, res, err);
+
+	for (size_t i = 0; rc == SB_OK && i < res->profile.count; i++) {
+		if (is_canceled(r))
+			return sb_fail(err, SB_ECANCELED, "canceled", "The job was canceled.");
+		if (res->profile.captures[i].trace.count > 0)
+			rc = write_trace(r, &res->profile.captures[i].trace, i, err);
+	}
+	return rc;
+}
+
+#define DOCUMENTS 5
+
+/* Takes the value. */
+static bool add_document(struct store_document *d, const char *name, json_t *value)
+{
+	size_t len = 0;
+	char *text = value ? json_write(value, &len) : NULL;
+
+	json_decref(value);
+	*d = (struct store_document){.name = name, .text = text, .len = len};
+	return text != NULL;
+}
+
+static int finish(struct reading *r, const struct store_profile *p, const struct profile_results *res,
+                  struct sb_error *err)
+{
+	struct store_document docs[DOCUMENTS] = {0};
+	JSON_AUTO facts = document_facts(&res->profile);
+	char *text = facts ? json_write(facts, NULL) : NULL;
+	bool made = text && add_document(&docs[0], "breakdown", document_breakdown(&res->breakdown)) &&
+	            add_document(&docs[1], "communication", document_communication(&res->communication)) &&
+	            add_document(&docs[2], "analysis", document_analysis(&res->analysis)) &&
+	            add_document(&docs[3], "advice", document_advice(&res->analysis)) &&
+	            add_document(&docs[4], "profile",
+	                         document_profile(p->id, p->name, "ready", p->created_us, p->bytes, p->sha256,
+	                                          facts, NULL));
+	int rc = made ? SB_OK : sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
+
+	if (rc == SB_OK)
+		rc = store_profile_finish(r->s->config.store, r->id, "ready", text, docs, DOCUMENTS, err);
+	for (size_t i = 0; i < DOCUMENTS; i++) {
+		/* the texts are ours; the struct lends them out as const */
+		free((void *)(uintptr_t)docs[i].text);
+	}
+	free(text);
+	return rc;
+}
+
+/* Records the end of a job that failed. A stop of the service is no failure: the profile is queued again. */
+static void record_failure(struct reading *r, const struct sb_error *why)
+{
+	const struct api_config *config = &r->s->config;
+	char *facts;
+
+	if (why->code == SB_ECANCELED && config->draining && config->draining(config->draining_self)) {
+		store_profile_set(config->store, r->id, "queued", NULL, NULL);
+		return;
+	}
+	facts = error_facts(why);
+	store_profile_finish(config->store, r->id, "failed", facts, NULL, 0, NULL);
+	free(facts);
+}
+
+static int read_profile(struct reading *r, struct sb_error *err)
+{
+	struct store *s = r->s->config.store;
+	struct store_profile p = {0};
+	RESULTS_AUTO results = {0};
+	int rc;
+
+	if (is_canceled(r))
+		return sb_fail(err, SB_ECANCELED, "canceled", "The job was canceled.");
+	rc = store_profile_set(s, r->id, "reading", NULL, err);
+	if (rc == SB_OK)
+		rc = store_profile_get(s, r->id, &p, err);
+	if (rc == SB_OK)
+		rc = compute(r, &p, &results, err);
+	if (rc == SB_OK)
+		rc = write_sides(r, &results, err);
+	if (rc == SB_OK)
+		rc = finish(r, &p, &results, err);
+	store_profile_clear(&p);
+	return rc;
+}
+
+static bool is_gone(struct store *s, const char *id)
+{
+	struct store_profile p = {0};
+	bool gone = store_profile_get(s, id, &p, NULL) == SB_ENOENT;
+
+	store_profile_clear(&p);
+	return gone;
+}
+
+static int submit_queued(struct api_service *s, struct sb_error *err)
+{
+	char(*ids)[STORE_ID_MAX] = NULL;
+	size_t n = 0;
+	int rc = store_profile_ids(s->config.store, "queued", &ids, &n, err);
+
+	for (size_t i = 0; rc == SB_OK && i < n; i++)
+		profile_submit(s, ids[i]);
+	free(ids);
+	return rc;
+}
+
+int api_job_run(struct api_service *s, const char *kind, const char *object,
+                const struct job_control *control, struct sb_error *err)
+{
+	struct reading r = {.s = s, .id = object, .control = control};
+	struct sb_error why = {0};
+	double start = monotonic_seconds();
+	int rc;
+
+	if (strcmp(kind, "profile") != 0)
+		return sb_fail(err, SB_EINVAL, "unknown_kind", "There is no such kind of job.");
+	rc = read_profile(&r, &why);
+	if (rc != SB_OK && why.code == SB_OK)
+		sb_fail(&why, rc, "failed", "%s", sb_strerror(rc));
+	if (rc != SB_OK && is_gone(s->config.store, object))
+		rc = sb_fail(&why, SB_ECANCELED, "deleted", "The profile was deleted meanwhile.");
+	else if (rc != SB_OK)
+		record_failure(&r, &why);
+	metrics_job(s->metrics, rc == SB_OK, monotonic_seconds() - start);
+	if (atomic_exchange(&s->backlog, false))
+		submit_queued(s, NULL);
+	if (rc != SB_OK && err)
+		*err = why;
+	return rc;
+}
+
+int api_resume_jobs(struct api_service *s, struct sb_error *err)
+{
+	return submit_queued(s, err);
+}

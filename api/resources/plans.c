@@ -1,0 +1,234 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/internal.h"
+#include "api/plans/plans.h"
+#include "api/profiles/documents.h"
+
+static int named(void *self, const char *family, const char *name, char **out_text)
+{
+	struct api_service *s = self;
+
+	return store_named_get(s->config.store, family, name, out_text, NULL);
+}
+
+void plans_kinds(struct call *c)
+{
+	reply_json(c, 200, plan_kinds());
+}
+
+/* What a list shows of a plan: all but its long members. */
+static json_t *summary(const struct store_plan *p)
+{
+	static const char *const members[] = {"method", "problem", "solution", "predicted", "quality"};
+	JSON_AUTO whole = json_loads(p->text, 0, NULL);
+	json_t *o = json_object();
+	char created[32];
+
+	store_time_text(p->created_us, created);
+	json_object_set_new(o, "id", json_string(p->id));
+	json_object_set_new(o, "kind", json_string(p->kind));
+	json_object_set_new(o, "created_at", json_string(created));
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		json_t *v = json_object_get(whole, members[i]);
+
+		if (v)
+			json_object_set(o, members[i], v);
+	}
+	return o;
+}
+
+void plans_list(struct call *c)
+{
+	struct store_plan *list = NULL;
+	struct sb_error err = {0};
+	struct page page;
+	char last[STORE_ID_MAX] = "";
+	size_t n = 0;
+	json_t *items;
+	bool more;
+
+	if (!page_begin(c, 'l', true, &page))
+		return;
+	if (store_plan_list(c->s->config.store, page.after[0] ? page.after : NULL, page.limit + 1, &list, &n,
+	                    &err) != SB_OK) {
+		api_problem_from(c->res, &err);
+		return;
+	}
+	items = json_array();
+	more = n > page.limit;
+	for (size_t i = 0; i < n; i++) {
+		if (i < page.limit) {
+			json_array_append_new(items, summary(&list[i]));
+			memcpy(last, list[i].id, sizeof(last));
+		}
+		store_plan_clear(&list[i]);
+	}
+	free(list);
+	page_end(c, 'l', &page, items, more ? last : NULL);
+}
+
+/* Hands the text of a stored plan over to the answer. */
+static void answer_plan(struct call *c, int status, struct store_plan *p)
+{
+	char path[80];
+
+	reply_text(c, status, "application/json", p->text, strlen(p->text));
+	p->text = NULL;
+	if (strcmp(c->req->method, "POST") == 0) {
+		snprintf(path, sizeof(path), "/v1/plans/%.40s", p->id);
+		api_res_header(c->res, "Location", path);
+	}
+	store_plan_clear(p);
+}
+
+/* The whole answer: identity first, then what the planner said. Both references are taken. */
+static json_t *complete(const struct store_plan *p, const json_t *request, json_t *answer)
+{
+	json_t *o = json_object();
+	json_t *method = json_object_get(answer, "method");
+	char created[32];
+
+	store_time_text(p->created_us, created);
+	json_object_set_new(o, "id", json_string(p->id));
+	json_object_set_new(o, "kind", json_string(p->kind));
+	json_object_set_new(o, "method", method ? json_incref(method) : json_null());
+	json_object_set_new(o, "created_at", json_string(created));
+	if (!json_object_get(answer, "problem"))
+		json_object_set_new(answer, "problem", json_deep_copy(request));
+	json_object_update_missing(o, answer);
+	json_decref(answer);
+	return o;
+}
+
+/* Stores a fresh answer; somebody may have stored the same one meanwhile. */
+static void keep(struct call *c, const char *digest, const json_t *request, json_t *answer)
+{
+	struct store_plan p = {0}, stored = {0};
+	const char *kind = json_string_value(json_object_get(request, "kind"));
+	struct timespec now;
+	struct sb_error err = {0};
+	bool existing = false;
+	JSON_AUTO o = NULL;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	p.created_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	store_new_id(p.id);
+	snprintf(p.digest, sizeof(p.digest), "%s", digest);
+	snprintf(p.kind, sizeof(p.kind), "%s", kind ? kind : "");
+	o = complete(&p, request, answer);
+	p.text = json_write(o, NULL);
+	if (!p.text)
+		sb_fail(&err, SB_ENOMEM, "out_of_memory", "The service is out of memory.");
+	else
+		store_plan_put(c->s->config.store, &p, &stored, &existing, &err);
+	free(p.text);
+	if (err.code != SB_OK)
+		api_problem_from(c->res, &err);
+	else
+		answer_plan(c, existing ? 200 : 201, &stored);
+}
+
+static void solve(struct call *c, const struct plan_lookup *lookup, const char *digest, const json_t *request)
+{
+	struct sb_error err = {0};
+	json_t *answer = NULL, *extra = NULL;
+	double start = monotonic_seconds();
+	int rc = plan_solve(lookup, request, &answer, &extra, &err);
+
+	metrics_plan(c->s->metrics, rc, monotonic_seconds() - start);
+	if (rc == SB_OK) {
+		json_decref(extra);
+		keep(c, digest, request, answer);
+		return;
+	}
+	if (rc == SB_EINFEASIBLE && !err.word[0])
+		snprintf(err.word, sizeof(err.word), "infeasible");
+	problem_with(c->res, &err, extra);
+}
+
+void plans_create(struct call *c)
+{
+	struct plan_lookup lookup = {.self = c->s, .named = named};
+	JSON_AUTO request = body_object(c);
+	struct store_plan stored = {0};
+	struct sb_error err = {0};
+	char *canonical = NULL, digest[65];
+	IDEM_AUTO idem = {0};
+	int rc;
+
+	if (!request)
+		return;
+	if (plan_canonical(&lookup, request, &canonical, &err) != SB_OK) {
+		api_problem_from(c->res, &err);
+		return;
+	}
+	store_sha256(canonical, strlen(canonical), digest);
+	free(canonical);
+	if (!idem_begin(c, "POST /v1/plans", &idem) || idem_replay(c, &idem, digest))
+		return;
+	rc = store_plan_find(c->s->config.store, digest, &stored, &err);
+	if (rc == SB_OK)
+		answer_plan(c, 200, &stored);
+	else if (rc == SB_ENOENT)
+		solve(c, &lookup, digest, request);
+	else
+		api_problem_from(c->res, &err);
+	idem_keep(c, &idem, digest);
+}
+
+static bool find_plan(struct call *c, struct store_plan *out)
+{
+	struct sb_error err = {0};
+
+	if (store_plan_get(c->s->config.store, c->param, out, &err) == SB_OK)
+		return true;
+	api_problem_from(c->res, &err);
+	return false;
+}
+
+void plans_get(struct call *c)
+{
+	struct store_plan p = {0};
+
+	if (find_plan(c, &p))
+		answer_plan(c, 200, &p);
+}
+
+void plans_delete(struct call *c)
+{
+	struct sb_error err = {0};
+
+	if (store_plan_delete(c->s->config.store, c->param, &err) != SB_OK)
+		api_problem_from(c->res, &err);
+	else
+		reply_empty(c, 204);
+}
+
+void plans_export(struct call *c)
+{
+	const char *format = query_text(c, "format"), *type = NULL;
+	struct store_plan p = {0};
+	struct sb_error err = {0};
+	JSON_AUTO plan = NULL;
+	char *text = NULL;
+	int rc;
+
+	if (!format || !*format) {
+		problem_query(c->res, "format", "Name the format of the export.");
+		return;
+	}
+	if (!find_plan(c, &p))
+		return;
+	plan = json_loads(p.text, 0, NULL);
+	store_plan_clear(&p);
+	rc = plan_export(plan, format, &text, &type, &err);
+	if (rc == SB_OK)
+		reply_text(c, 200, type, text, strlen(text));
+	else if (rc == SB_ENOENT)
+		problem_query(c->res, "format",
+		              err.text[0] ? err.text : "This kind of plan has no such format.");
+	else
+		api_problem_from(c->res, &err);
+}

@@ -1,0 +1,99 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/internal.h"
+#include "api/profiles/documents.h"
+
+#define ROWS_DEFAULT 1000
+#define ROWS_MAX 100000
+
+static void document(struct call *c, const char *name)
+{
+	struct sb_error err = {0};
+	char *text = NULL;
+	size_t len = 0;
+	int rc = store_document_get(c->s->config.store, c->param, name, &text, &len, &err);
+
+	if (rc == SB_OK)
+		reply_text(c, 200, "application/json", text, len);
+	else if (rc == SB_ENOENT)
+		answer_not_ready(c);
+	else
+		api_problem_from(c->res, &err);
+}
+
+void results_breakdown(struct call *c)
+{
+	document(c, "breakdown");
+}
+
+void results_communication(struct call *c)
+{
+	document(c, "communication");
+}
+
+void results_analysis(struct call *c)
+{
+	document(c, "analysis");
+}
+
+void results_advice(struct call *c)
+{
+	document(c, "advice");
+}
+
+/* A ready profile whose side file is gone or damaged is read once more: the upload is what counts. */
+static void make_again(struct call *c)
+{
+	struct store *s = c->s->config.store;
+	struct store_profile p = {0};
+	bool ready = store_profile_get(s, c->param, &p, NULL) == SB_OK && strcmp(p.state, "ready") == 0;
+
+	store_profile_clear(&p);
+	if (ready && store_profile_set(s, c->param, "queued", NULL, NULL) == SB_OK)
+		profile_submit(c->s, c->param);
+	answer_not_ready(c);
+}
+
+static bool read_query(struct call *c, struct operator_query *q)
+{
+	static const char *const by[] = {"type", "name"};
+	/* in the order of enum operator_sort */
+	static const char *const sort[] = {"total", "count", "mean", "max", "name"};
+	int64_t limit = ROWS_DEFAULT;
+	size_t by_index = 0, sort_index = 0;
+
+	*q = (struct operator_query){.rank = SB_NULL, .step = SB_NULL};
+	if (!query_word(c, "by", by, 2, &by_index) || !query_word(c, "sort", sort, 5, &sort_index) ||
+	    !query_int(c, "rank", 0, INT32_MAX, &q->rank) ||
+	    !query_int(c, "step", INT64_MIN + 1, INT64_MAX, &q->step) ||
+	    !query_int(c, "limit", 1, ROWS_MAX, &limit))
+		return false;
+	q->by_name = by_index == 1;
+	q->sort = (enum operator_sort)sort_index;
+	q->limit = (size_t)limit;
+	return true;
+}
+
+void results_operators(struct call *c)
+{
+	OPERATORS_AUTO table = {0};
+	struct operator_query q;
+	struct sb_error err = {0};
+	int fd = -1, rc;
+
+	if (!read_query(c, &q))
+		return;
+	rc = store_side_open(c->s->config.store, c->param, "operators", &fd, &err);
+	if (rc == SB_OK) {
+		rc = operators_load(fd, &table, &err);
+		close(fd);
+	}
+	if (rc == SB_OK)
+		reply_json(c, 200, document_operators(&table, &q));
+	else if (rc == SB_ENOENT || rc == SB_EFORMAT)
+		make_again(c);
+	else
+		api_problem_from(c->res, &err);
+}

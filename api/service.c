@@ -1,0 +1,163 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/internal.h"
+#include "web/assets.h"
+
+const struct api_limits API_LIMITS_DEFAULT = {.upload_bytes = INT64_C(16) << 30,
+                                              .inflated_bytes = INT64_C(64) << 30,
+                                              .ratio = 200,
+                                              .ratio_from = INT64_C(64) << 20,
+                                              .archive_files = 100000,
+                                              .request_bytes = INT64_C(1) << 20};
+
+int api_service_new(const struct api_config *config, struct api_service **out)
+{
+	struct api_service *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return SB_ENOMEM;
+	s->config = *config;
+	s->config.listen_host = NULL;
+	pthread_mutex_init(&s->lock, NULL);
+	s->metrics = metrics_new();
+	if (config->listen_host)
+		s->config.listen_host = strdup(config->listen_host);
+	if (!s->metrics || (config->listen_host && !s->config.listen_host)) {
+		api_service_free(&s);
+		return SB_ENOMEM;
+	}
+	*out = s;
+	return SB_OK;
+}
+
+void api_service_free(struct api_service **sp)
+{
+	struct api_service *s = *sp;
+
+	if (!s)
+		return;
+	metrics_free(&s->metrics);
+	/* this one copy is ours; the field is const for those who fill it in */
+	free((void *)(uintptr_t)s->config.listen_host);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+	*sp = NULL;
+}
+
+const char *api_route_of(const char *path)
+{
+	const char *t = route_template(path);
+
+	if (t)
+		return t;
+	return web_asset_find(path) ? "/{asset}" : "other";
+}
+
+static void no_route(struct api_res *res, const char *allow)
+{
+	if (!allow[0]) {
+		api_problem(res, 404, "no_such_path", "There is nothing at this path.");
+		return;
+	}
+	api_problem(res, 405, "method_not_allowed", "This path does not know this method.");
+	api_res_header(res, "Allow", allow);
+}
+
+static bool check_origin(struct api_service *s, const struct api_req *req, struct api_res *res)
+{
+	const char *host = api_header(req, "Host"), *origin = api_header(req, "Origin");
+
+	/* only HTTP/1.0 comes without Host: no browser, so nobody's page */
+	if (host && !host_is_ours(&s->config, host)) {
+		api_problem(res, 403, "foreign_host", "This service does not answer to this host name.");
+		return false;
+	}
+	if (origin && !origin_is_ours(&s->config, origin, host ? host : "")) {
+		api_problem(res, 403, "foreign_origin", "Pages from elsewhere may not use this service.");
+		return false;
+	}
+	return true;
+}
+
+static bool is_json_type(const char *type)
+{
+	size_t n;
+
+	if (!type)
+		return false;
+	n = strcspn(type, "; \t");
+	return n == strlen("application/json") && strncasecmp(type, "application/json", n) == 0;
+}
+
+static bool check_body(struct api_service *s, const struct route *r, const struct api_req *req,
+                       int64_t content_length, struct api_res *res)
+{
+	int64_t most = r->mode == API_UPLOAD ? s->config.limits.upload_bytes : s->config.limits.request_bytes;
+
+	if (content_length > most) {
+		char detail[100];
+
+		snprintf(detail, sizeof(detail), "The body may have at most %lld bytes.", (long long)most);
+		api_problem(res, 413, "too_large", detail);
+		return false;
+	}
+	if (r->json_body && !is_json_type(api_header(req, "Content-Type"))) {
+		api_problem(res, 415, "unsupported_media_type", "The body must be sent as application/json.");
+		if (strcmp(req->method, "POST") == 0)
+			api_res_header(res, "Accept-Post", "application/json");
+		return false;
+	}
+	return true;
+}
+
+static bool has_header(const struct api_res *res, const char *name)
+{
+	for (size_t i = 0; i < res->header_count; i++) {
+		if (strcmp(res->headers[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What every answer carries. */
+static void complete(struct api_res *res, const struct api_req *req)
+{
+	problem_finish(res, req);
+	api_res_header(res, "X-Content-Type-Options", "nosniff");
+	if (!has_header(res, "Cache-Control"))
+		api_res_header(res, "Cache-Control", has_header(res, "ETag") ? "no-cache" : "no-store");
+}
+
+bool api_precheck(struct api_service *s, const struct api_req *req, int64_t content_length,
+                  struct api_res *res)
+{
+	char param[PARAM_MAX], allow[64];
+	const struct route *r = route_find(req->method, req->path, param, allow);
+	bool fine = check_origin(s, req, res);
+
+	if (fine && !r) {
+		no_route(res, allow);
+		fine = false;
+	}
+	fine = fine && query_check(r, req, res) && check_body(s, r, req, content_length, res);
+	if (!fine)
+		complete(res, req);
+	return !fine;
+}
+
+void api_handle(struct api_service *s, const struct api_req *req, struct api_res *res)
+{
+	struct call c = {.s = s, .req = req, .res = res};
+	char allow[64];
+	const struct route *r = route_find(req->method, req->path, c.param, allow);
+
+	if (!r)
+		no_route(res, allow);
+	else if (query_check(r, req, res))
+		r->handler(&c);
+	conditional(&c);
+	complete(res, req);
+}
