@@ -1,0 +1,153 @@
+// Starts the real program on a free port with a fresh data directory, and talks to it.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import http from "node:http";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { checkAnswer } from "./schema.mjs";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+export const BINARY = path.resolve(process.env.SIGNALBOX ?? path.join(root, "build/signalbox"));
+// A loaded machine with sanitizers is slow: nothing here is asserted tighter than this.
+export const PATIENCE_MS = 60000;
+
+export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+export function temporary(name = "signalbox-test-") {
+  return fs.mkdtempSync(path.join(os.tmpdir(), name));
+}
+
+// Runs the program to its end. Never rejects: { code, signal, stdout, stderr }.
+export function run(args, { input, env } = {}) {
+  return new Promise((done) => {
+    const child = spawn(BINARY, args, { env: { ...process.env, ...env } });
+    const out = [], err = [];
+    child.stdout.on("data", (d) => out.push(d));
+    child.stderr.on("data", (d) => err.push(d));
+    child.stdin.on("error", () => {});
+    child.stdin.end(input ?? "");
+    child.on("close", (code, signal) =>
+      done({ code, signal, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }));
+  });
+}
+
+export class Service {
+  // options: dir (kept by the caller), listen, args (more arguments), limits ({name: value})
+  static async start(options = {}) {
+    const s = new Service();
+    s.ownDir = options.dir === undefined;
+    s.dir = options.dir ?? temporary();
+    const args = ["serve", "--listen", options.listen ?? "127.0.0.1:0", "--data", s.dir, ...(options.args ?? [])];
+    for (const [name, value] of Object.entries(options.limits ?? {})) args.push("--limit", `${name}=${value}`);
+    s.child = spawn(BINARY, args, { stdio: ["ignore", "pipe", "pipe"] });
+    s.stderr = "";
+    s.stdout = "";
+    s.child.stderr.on("data", (d) => (s.stderr += d));
+    s.ended = once(s.child, "close").then(([code, signal]) => ({ code, signal }));
+    await new Promise((ready, failed) => {
+      s.child.stdout.on("data", (d) => {
+        s.stdout += d;
+        if (s.stdout.includes("\n")) ready();
+      });
+      s.ended.then(() => failed(new Error(`the service did not start: ${s.stderr}`)));
+    });
+    const found = /^listening on (http:\/\/(.+):(\d+))\n$/.exec(s.stdout);
+    if (!found) throw new Error(`unexpected first line: ${s.stdout}`);
+    [, s.url, s.host, s.port] = found;
+    s.host = s.host.replace(/^\[|\]$/g, "");
+    s.port = Number(s.port);
+    s.authority = s.url.slice("http://".length);
+    s.agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
+    return s;
+  }
+
+  // One request. Resolves to { status, headers, body, json }; rejects when there is no answer.
+  // The answer is held against /openapi.json unless check is false.
+  async request(method, target, { headers = {}, body, agent, check = true, timeout = PATIENCE_MS } = {}) {
+    const answer = await new Promise((done, failed) => {
+      const req = http.request({ host: this.host, port: this.port, method, path: target, headers, timeout,
+        agent: agent ?? this.agent }, (res) => {
+        const parts = [];
+        res.on("data", (d) => parts.push(d));
+        res.on("error", failed);
+        res.on("end", () => {
+          const bytes = Buffer.concat(parts);
+          done({ status: res.statusCode, headers: res.headers, body: bytes });
+        });
+      });
+      req.on("timeout", () => req.destroy(new Error("no answer in time")));
+      req.on("error", failed);
+      if (body && typeof body.pipe === "function") body.pipe(req);
+      else req.end(body);
+    });
+    if (/json/.test(answer.headers["content-type"] ?? "") && answer.body.length && method !== "HEAD" &&
+        !answer.headers["content-encoding"])
+      answer.json = JSON.parse(answer.body.toString());
+    if (check) await checkAnswer(this, method, target, answer);
+    return answer;
+  }
+
+  get(target, options) {
+    return this.request("GET", target, options);
+  }
+
+  post(target, value, options = {}) {
+    return this.request("POST", target, {
+      ...options,
+      headers: { "Content-Type": "application/json", ...options.headers },
+      body: JSON.stringify(value),
+    });
+  }
+
+  // Uploads a raw body and waits for the end of its reading.
+  upload(name, bytes, { headers = {}, ...rest } = {}) {
+    return this.request("POST", `/v1/profiles?name=${encodeURIComponent(name)}`, {
+      ...rest,
+      headers: { "Content-Type": "application/octet-stream", Prefer: "wait=25", ...headers },
+      body: bytes,
+    });
+  }
+
+  // Waits until a profile is ready or failed.
+  async settled(id) {
+    for (const end = Date.now() + PATIENCE_MS; ;) {
+      const { json } = await this.get(`/v1/profiles/${id}`);
+      if (json.state === "ready" || json.state === "failed") return json;
+      if (Date.now() > end) throw new Error(`profile ${id} is still ${json.state}`);
+      await sleep(50);
+    }
+  }
+
+  async profiles() {
+    const all = [];
+    for (let cursor = null; ;) {
+      const { json } = await this.get(`/v1/profiles?limit=100${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`);
+      all.push(...json.items);
+      cursor = json.next_cursor;
+      if (!cursor) return all;
+    }
+  }
+
+  fds() {
+    return fs.readdirSync(`/proc/${this.child.pid}/fd`).length;
+  }
+
+  signal(name) {
+    this.child.kill(name);
+    return this.ended;
+  }
+
+  // Ends the service gracefully and removes its data. Throws when it did not end well (sanitizers report so).
+  async stop() {
+    this.agent.destroy();
+    const end = this.child.exitCode === null && this.child.signalCode === null ? await this.signal("SIGTERM") : null;
+    this.clean();
+    if (end && end.code !== 0) throw new Error(`the service ended with ${JSON.stringify(end)}:\n${this.stderr.slice(-4000)}`);
+  }
+
+  clean() {
+    if (this.ownDir) fs.rmSync(this.dir, { recursive: true, force: true });
+  }
+}
