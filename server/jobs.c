@@ -9,7 +9,7 @@
 
 struct job {
 	struct job_status status; /* first: the tree compares by status.id */
-	struct job *next;         /* in the list of its state: queued or ended */
+	struct job *next, *prev;  /* in the list of its state: queued or ended */
 	struct job_queue *queue;
 	bool canceled;
 	int64_t ended_ns;
@@ -58,23 +58,16 @@ static struct job *find(struct job_queue *q, const char *id)
 static void list_push(struct job_list *l, struct job *j)
 {
 	j->next = NULL;
-	if (l->last)
-		l->last->next = j;
-	else
-		l->first = j;
+	j->prev = l->last;
+	*(l->last ? &l->last->next : &l->first) = j;
 	l->last = j;
 	l->count++;
 }
 
-/* prev is the job in front of j, NULL when j is the first. */
-static void list_remove(struct job_list *l, struct job *prev, struct job *j)
+static void list_remove(struct job_list *l, struct job *j)
 {
-	if (prev)
-		prev->next = j->next;
-	else
-		l->first = j->next;
-	if (l->last == j)
-		l->last = prev;
+	*(j->prev ? &j->prev->next : &l->first) = j->next;
+	*(j->next ? &j->next->prev : &l->last) = j->prev;
 	l->count--;
 }
 
@@ -83,17 +76,8 @@ static struct job *list_pop(struct job_list *l)
 	struct job *j = l->first;
 
 	if (j)
-		list_remove(l, NULL, j);
+		list_remove(l, j);
 	return j;
-}
-
-static struct job *list_before(const struct job_list *l, const struct job *j)
-{
-	struct job *prev = NULL;
-
-	for (struct job *at = l->first; at && at != j; at = at->next)
-		prev = at;
-	return prev;
 }
 
 static void forget(struct job_queue *q, struct job *j)
@@ -238,7 +222,7 @@ static int add_job(struct job_queue *q, const struct job_status *status)
 	if (q->stop || q->queued.count >= q->config.queued_max)
 		return SB_EBUSY;
 	if (j) {
-		list_remove(&q->ended, list_before(&q->ended, j), j);
+		list_remove(&q->ended, j);
 		forget(q, j);
 	}
 	j = calloc(1, sizeof(*j));
