@@ -40,7 +40,7 @@ static const struct check CHECKS[] = {
     {"compute.affinity", NULL, "host operators with shapes and call stacks"},
     {"compute.format_conversion", check_format_conversion, "kernel_details.csv with Type (profiler level 1)"},
     {"communication.slow_rank", check_slow_rank,
-     "communication.json of two ranks or more of one domain (profiler level 1)"},
+     "collectives of two ranks or more of one domain (Ascend: profiler level 1)"},
     {"communication.slow_link", check_slow_link,
      "the chip's name, to know what a link should reach, and communication.json (profiler level 1)"},
     {"communication.contention", NULL, "the chip's name, and transfers with their time on the timeline"},

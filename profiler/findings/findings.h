@@ -101,6 +101,8 @@ void check_underutilized(struct check_context *ctx, bool *out_judged);
 void check_aicpu(struct check_context *ctx, bool *out_judged);
 void check_format_conversion(struct check_context *ctx, bool *out_judged);
 void check_slow_rank(struct check_context *ctx, bool *out_judged);
+/* The part of check_slow_rank() for timelines without transmission times. */
+void check_straggler(struct check_context *ctx, bool *out_judged);
 void check_slow_link(struct check_context *ctx, bool *out_judged);
 void check_small_packets(struct check_context *ctx, bool *out_judged);
 void check_alignment(struct check_context *ctx, bool *out_judged);

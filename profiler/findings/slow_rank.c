@@ -252,4 +252,5 @@ void check_slow_rank(struct check_context *ctx, bool *out_judged)
 		if (o.by_transmission || o.by_waiting)
 			report(ctx, d, &o);
 	}
+	check_straggler(ctx, out_judged);
 }
