@@ -90,7 +90,7 @@ void check_synchronization(struct check_context *ctx, bool *out_judged)
 		finding_gain(f, v, v->host.synchronization_ns);
 		finding_evidence(ctx, f, "idle_in_synchronization_share", share, "share",
 		                 "synchronization_share");
-		finding_evidence(ctx, f, "device_idle_while_synchronizing_us",
+		finding_evidence(ctx, f, "device_idle_by_synchronization_us",
 		                 (double)v->host.synchronization_ns / 1000, "us", NULL);
 		finding_evidence(ctx, f, "synchronizing_calls", (double)v->host.synchronization_count,
 		                 "events", NULL);

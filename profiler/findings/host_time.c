@@ -244,28 +244,37 @@ static int take(struct work *w, struct interval_set *cause, int64_t *out_ns)
 	return SB_OK;
 }
 
-/* A wait drains the device's queue: a gap that opens while the host waits lasts until new work arrives, and
- * is the wait's to its end. */
+/* A wait costs the host its lead: the device then idles between launches until the host is ahead again. Idle
+ * time from one wait to the next belongs to the wait, outside it at most as much as the wait was long, for
+ * that is what the host would have gained without it. */
 static int stretch_waits(struct work *w)
 {
 	struct interval_set *waits = &w->of[HOST_SYNCHRONIZATION];
 	size_t count, k = 0;
+	int rc = SB_OK;
 
 	intervals_normalise(waits);
 	count = waits->count;
-	for (size_t i = 0; i < w->idle.count; i++) {
-		const struct interval gap = w->idle.items[i];
+	for (size_t i = 0; i < count && rc == SB_OK; i++) {
+		int64_t at = waits->items[i].end, left = at - waits->items[i].start;
+		int64_t stop = i + 1 < count ? waits->items[i + 1].start : INT64_MAX;
 
-		while (k < count && waits->items[k].end < gap.start)
+		while (k < w->idle.count && w->idle.items[k].end <= at)
 			k++;
-		if (k < count && waits->items[k].start <= gap.start) {
-			int rc = intervals_add(waits, gap.start, gap.end);
+		for (; k < w->idle.count && w->idle.items[k].start < stop && rc == SB_OK; k++) {
+			const struct interval gap = w->idle.items[k];
+			int64_t from = gap.start > at ? gap.start : at, to = gap.end < stop ? gap.end : stop;
 
-			if (rc != SB_OK)
-				return rc;
+			if (to - from > left)
+				to = from + left;
+			left -= to - from;
+			rc = intervals_add(waits, from, to);
+			/* the gap may reach into the next wait's turn */
+			if (gap.end > stop)
+				break;
 		}
 	}
-	return SB_OK;
+	return rc;
 }
 
 static int split(struct work *w)
