@@ -60,7 +60,7 @@ C_FILES  = $(sort $(shell git ls-files '*.c' 2>/dev/null))
 CH_FILES = $(sort $(shell git ls-files '*.[ch]' 2>/dev/null))
 lint: deps-lint
 	clang-format --dry-run -Werror $(CH_FILES)
-	printf '%s\n' $(C_FILES) | xargs -P $(JOBS) -n 4 sh -c 'clang-tidy --quiet "$$@" -- -std=gnu17 -D_GNU_SOURCE -I. 2>/dev/null || exit 255' clang-tidy
+	printf '%s\n' $(C_FILES) | xargs -P $(JOBS) -I{} sh -c 'clang-tidy --quiet {} -- -std=gnu17 -D_GNU_SOURCE -I. 2>/dev/null'
 	cppcheck --quiet -j $(JOBS) --error-exitcode=1 --enable=warning,portability,performance --inline-suppr \
 	  --suppress=missingIncludeSystem --std=c11 -I. -D_GNU_SOURCE $(C_FILES)
 	@$(RUN) lint

@@ -1,5 +1,6 @@
 #include "tests/generate/ascend.h"
 #include "tests/generate/out.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,23 +20,24 @@ void ascend_write_info(const struct ascend_options *o, const struct ascend_rank 
 	char name[48];
 	struct out *out;
 
-	snprintf(name, sizeof(name), "profiler_info_%lld.json", (long long)r->rank);
+	snprintf(name, sizeof(name), "profiler_info_%" PRId64 ".json", r->rank);
 	out = ascend_open(r, name, true);
 	out_fmt(
 	    out,
 	    "{\n    \"config\": {\n        \"common_config\": {\n            \"activities\": "
 	    "[\"ProfilerActivity.CPU\", \"ProfilerActivity.NPU\"],\n            \"schedule\": {\"wait\": 0, "
 	    "\"active\": "
-	    "%lld, \"warmup\": 1, \"repeat\": 1, \"skip_first\": %d},\n            \"record_shapes\": true, "
+	    "%" PRId64
+	    ", \"warmup\": 1, \"repeat\": 1, \"skip_first\": %d},\n            \"record_shapes\": true, "
 	    "\"profile_memory\": false, \"with_stack\": true, \"with_flops\": false, \"with_modules\": "
 	    "false\n        "
 	    "},\n        \"experimental_config\": {\n            \"_profiler_level\": \"Level%d\", "
 	    "\"_aic_metrics\": "
 	    "\"%s\", \"_l2_cache\": false,\n            \"_export_type\": \"text\", "
 	    "\"_gc_detect_threshold\": null\n    "
-	    "    }\n    },\n    \"rank_id\": %lld\n}",
-	    (long long)o->steps, ASCEND_FIRST_STEP, o->level,
-	    o->level > 0 ? "ACL_AICORE_PIPE_UTILIZATION" : "ACL_AICORE_NONE", (long long)r->rank);
+	    "    }\n    },\n    \"rank_id\": %" PRId64 "\n}",
+	    o->steps, ASCEND_FIRST_STEP, o->level,
+	    o->level > 0 ? "ACL_AICORE_PIPE_UTILIZATION" : "ACL_AICORE_NONE", r->rank);
 	out_close(&out);
 	out = ascend_open(r, "profiler_metadata.json", true);
 	out_fmt(out,
@@ -43,10 +45,10 @@ void ascend_write_info(const struct ascend_options *o, const struct ascend_rank 
 	        "\"HCCL_RDMA_SL\": "
 	        "\"\", \"ACLNN_CACHE_LIMIT\": \"\", \"ASCEND_LAUNCH_BLOCKING\": \"\"},\n    "
 	        "\"parallel_group_info\": "
-	        "{\"%s\": {\"group_name\": \"dp\", \"group_rank\": %lld, \"global_ranks\": [",
-	        ascend_group_name(o, r), (long long)(r->rank - ascend_group_first(o, r)));
+	        "{\"%s\": {\"group_name\": \"dp\", \"group_rank\": %" PRId64 ", \"global_ranks\": [",
+	        ascend_group_name(o, r), (r->rank - ascend_group_first(o, r)));
 	for (int64_t i = ascend_group_first(o, r); i < ascend_group_end(o, r); i++)
-		out_fmt(out, "%s%lld", i > ascend_group_first(o, r) ? ", " : "", (long long)i);
+		out_fmt(out, "%s%" PRId64, i > ascend_group_first(o, r) ? ", " : "", i);
 	out_text(out, "]}}\n}");
 	out_close(&out);
 }
@@ -70,11 +72,12 @@ static void truth_links(struct out *out, const struct ascend_rank *r)
 		for (int p = 0; p < l->packet_kinds; p++)
 			bytes += l->packets[p].bytes * l->packets[p].count;
 		out_fmt(out,
-		        "%s\n  {\"step\": %lld, \"name\": \"%s\", \"elapse_ns\": %lld, \"transit_ns\": %lld, "
+		        "%s\n  {\"step\": %" PRId64 ", \"name\": \"%s\", \"elapse_ns\": %" PRId64
+		        ", \"transit_ns\": %" PRId64 ", "
 		        "\"wait_ns\": "
-		        "%lld, \"bytes\": %lld}",
-		        i ? "," : "", (long long)(ASCEND_FIRST_STEP + l->step), l->text, (long long)l->dur,
-		        (long long)l->transit, (long long)l->wait, (long long)bytes);
+		        "%" PRId64 ", \"bytes\": %" PRId64 "}",
+		        i ? "," : "", ASCEND_FIRST_STEP + l->step, l->text, l->dur, l->transit, l->wait,
+		        bytes);
 	}
 	out_text(out, "]");
 }
@@ -87,15 +90,15 @@ static void truth(const struct ascend_options *o, const struct ascend_rank *rank
 	for (int64_t i = 0; i < o->ranks; i++) {
 		const struct ascend_rank *r = &ranks[i];
 
-		out_fmt(out, "%s\n{\"rank\": %lld, \"directory\": ", i ? "," : "", (long long)i);
+		out_fmt(out, "%s\n{\"rank\": %" PRId64 ", \"directory\": ", i ? "," : "", i);
 		out_json(out, r->directory);
-		out_fmt(out, ", \"trace_events\": %lld, \"kernels\": %lld,\n \"whole\": ",
-		        (long long)r->trace_events, (long long)(r->kernel_count + r->link_count));
+		out_fmt(out, ", \"trace_events\": %" PRId64 ", \"kernels\": %" PRId64 ",\n \"whole\": ",
+		        r->trace_events, r->kernel_count + r->link_count);
 		truth_write_row(out, &r->whole);
 		out_text(out, ",\n \"steps\": [");
 		for (int64_t step = 0; step < o->steps; step++) {
-			out_fmt(out, "%s\n  {\"step\": %lld, \"breakdown\": ", step ? "," : "",
-			        (long long)(ASCEND_FIRST_STEP + step));
+			out_fmt(out, "%s\n  {\"step\": %" PRId64 ", \"breakdown\": ", step ? "," : "",
+			        ASCEND_FIRST_STEP + step);
 			truth_write_row(out, &r->steps[step].lane);
 			out_text(out, ",\n   \"from_kernels\": ");
 			truth_write_row(out, &r->steps[step].kernels);
@@ -114,8 +117,8 @@ static void make_directory(const struct ascend_options *o, struct ascend_rank *r
 {
 	char path[4096];
 
-	if (asprintf(&r->directory, "%s/node0_%lld_20250202000000123_ascend_pt", o->path,
-	             (long long)(3100412 + r->rank)) < 0)
+	if (asprintf(&r->directory, "%s/node0_%" PRId64 "_20250202000000123_ascend_pt", o->path,
+	             3100412 + r->rank) < 0)
 		out_die("out of memory");
 	out_mkdir(r->directory);
 	if ((size_t)snprintf(path, sizeof(path), "%s/ASCEND_PROFILER_OUTPUT", r->directory) >= sizeof(path))

@@ -1,13 +1,14 @@
 #include "tests/generate/ascend.h"
 #include "tests/generate/out.h"
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Whole millionths as the shortest decimal with at least one digit behind the point: 41943040 is 41.94304. */
 static void millionths(struct out *out, int64_t value)
 {
 	char text[40];
-	int n = snprintf(text, sizeof(text), "%lld.%06lld", (long long)(value / 1000000),
-	                 (long long)(value % 1000000));
+	int n = snprintf(text, sizeof(text), "%" PRId64 ".%06" PRId64, value / 1000000, value % 1000000);
 
 	while (text[n - 1] == '0' && text[n - 2] != '.')
 		text[--n] = 0;
@@ -18,7 +19,6 @@ struct body {
 	int64_t start, elapse, transit, wait;
 	struct ascend_packets packets[2];
 	int kinds;
-	bool total; /* the row of sums has no start and no ratios of its links */
 };
 
 static double share(int64_t part, int64_t rest)
@@ -26,10 +26,11 @@ static double share(int64_t part, int64_t rest)
 	return part + rest > 0 ? (double)part / (double)(part + rest) : 0.0;
 }
 
-static void times(struct out *out, const struct body *b)
+/* total: the row of sums, which has no start and no ratios of its links. */
+static void times(struct out *out, const struct body *b, bool total)
 {
 	out_text(out, "{\"Communication Time Info\": {");
-	if (!b->total) {
+	if (!total) {
 		out_text(out, "\"Start Timestamp(us)\": ");
 		out_us(out, b->start);
 		out_text(out, ", ");
@@ -49,7 +50,7 @@ static void times(struct out *out, const struct body *b)
 	        share(b->wait, b->transit), share(b->wait, b->transit));
 }
 
-static void link(struct out *out, const char *name, const struct body *b, bool used, bool sizes)
+static void link(struct out *out, const char *name, const struct body *b, bool total, bool used, bool sizes)
 {
 	int64_t bytes = 0;
 	int64_t ns = 0;
@@ -67,31 +68,31 @@ static void link(struct out *out, const char *name, const struct body *b, bool u
 	out_text(out, ", \"Transit Time(ms)\": ");
 	millionths(out, ns);
 	out_fmt(out, ", \"Bandwidth(GB/s)\": %.4f, \"Large Packet Ratio\": %.4f, \"Size Distribution\": {",
-	        ns && !b->total ? (double)bytes / (double)ns : 0.0,
-	        count && sizes && !b->total ? (double)large / (double)count : 0.0);
+	        ns && !total ? (double)bytes / (double)ns : 0.0,
+	        count && sizes && !total ? (double)large / (double)count : 0.0);
 	for (int i = 0; used && sizes && i < b->kinds; i++) {
 		out_text(out, i ? ", \"" : "\"");
 		millionths(out, b->packets[i].bytes);
-		out_fmt(out, "\": [%lld, ", (long long)b->packets[i].count);
+		out_fmt(out, "\": [%" PRId64 ", ", b->packets[i].count);
 		millionths(out, b->packets[i].ns);
 		out_text(out, "]");
 	}
 	out_text(out, "}}");
 }
 
-static void body(struct out *out, const struct body *b)
+static void body(struct out *out, const struct body *b, bool total)
 {
-	times(out, b);
+	times(out, b, total);
 	out_text(out, "\"Communication Bandwidth Info\": {");
-	link(out, "RDMA", b, false, true);
+	link(out, "RDMA", b, total, false, true);
 	out_text(out, ", ");
-	link(out, "HCCS", b, true, true);
+	link(out, "HCCS", b, total, true, true);
 	out_text(out, ", ");
-	link(out, "PCIE", b, false, true);
+	link(out, "PCIE", b, total, false, true);
 	out_text(out, ", ");
-	link(out, "SDMA", b, true, false);
+	link(out, "SDMA", b, total, true, false);
 	out_text(out, ", ");
-	link(out, "SIO", b, false, true);
+	link(out, "SIO", b, total, false, true);
 	out_text(out, "}}");
 }
 
@@ -111,26 +112,27 @@ static void add(struct body *sum, const struct ascend_link *l)
 static void section(struct out *out, const struct ascend_options *o, const struct ascend_rank *r,
                     int64_t step, char kind)
 {
-	struct body sum = {.total = true};
+	struct body sum = {0};
 	bool any = false;
 
 	out_text(out, "{");
 	for (int64_t i = 0; i < r->link_count; i++) {
 		const struct ascend_link *l = &r->links[i];
 		struct body one = {
-		    l->start,        l->dur, l->transit, l->wait, {l->packets[0], l->packets[1]},
-		    l->packet_kinds, false};
+		    .start = l->start, .elapse = l->dur, .transit = l->transit, .wait = l->wait};
 
+		memcpy(one.packets, l->packets, sizeof(one.packets));
+		one.kinds = l->packet_kinds;
 		if (l->step != step || (l->kind[0] == 'r') != (kind == 'p'))
 			continue;
 		out_fmt(out, "%s\"%s@%s\": ", any ? ", " : "", l->text, ascend_group_name(o, r));
-		body(out, &one);
+		body(out, &one, false);
 		add(&sum, l);
 		any = true;
 	}
 	if (any) {
 		out_text(out, ", \"Total Op Info\": ");
-		body(out, &sum);
+		body(out, &sum, true);
 	}
 	out_text(out, "}");
 }
@@ -141,8 +143,7 @@ void ascend_write_communication(const struct ascend_options *o, const struct asc
 
 	out_text(out, "{");
 	for (int64_t step = 0; step < o->steps; step++) {
-		out_fmt(out, "%s\"step%lld\": {\"p2p\": ", step ? ", " : "",
-		        (long long)(ASCEND_FIRST_STEP + step));
+		out_fmt(out, "%s\"step%" PRId64 "\": {\"p2p\": ", step ? ", " : "", ASCEND_FIRST_STEP + step);
 		section(out, o, r, step, 'p');
 		out_text(out, ", \"collective\": ");
 		section(out, o, r, step, 'c');

@@ -1,5 +1,6 @@
 #include "tests/generate/ascend.h"
 #include "tests/generate/out.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ void ascend_kernel_name(const struct ascend_options *o, const struct ascend_rank
 	if (k->first && o->name)
 		snprintf(name, (size_t)size, "%s", o->name);
 	else if (k->work == ascend_trans_work)
-		snprintf(name, (size_t)size, "trans_TransData_%lld", (long long)(index % 512));
+		snprintf(name, (size_t)size, "trans_TransData_%" PRId64, index % 512);
 	else
 		snprintf(name, (size_t)size, "aclnn%s_%sAiCore_%s", type, type, type);
 }
@@ -108,8 +109,8 @@ static void pack(const struct ascend_options *o, struct ascend_link *l)
 	l->packet_kinds = 1;
 	l->transit = each * ns;
 	if (o->fault == ASCEND_ALIGNMENT) {
-		l->packets[0] = (struct ascend_packets){bytes, PLANES, PLANES * ns};
-		l->packets[1] = (struct ascend_packets){bytes - 300, PLANES, PLANES * 4 * ns};
+		l->packets[0] = (struct ascend_packets){bytes, PLANES, (int64_t)PLANES * ns};
+		l->packets[1] = (struct ascend_packets){bytes - 300, PLANES, (int64_t)PLANES * 4 * ns};
 		l->packet_kinds = 2;
 		l->transit = 5 * ns;
 	}
@@ -128,8 +129,7 @@ static struct ascend_link *new_link(struct ascend_rank *r, int64_t step, const c
 	*l = (struct ascend_link){.step = step, .kind = kind};
 	for (int64_t i = r->link_count - 1; i > 0 && r->links[i - 1].step == step; i--)
 		order++;
-	snprintf(l->text, sizeof(l->text), "hcom_%s__221_%lld_%lld", kind, (long long)order,
-	         (long long)(step + 1));
+	snprintf(l->text, sizeof(l->text), "hcom_%s__221_%" PRId64 "_%" PRId64, kind, order, step + 1);
 	return l;
 }
 

@@ -1,5 +1,6 @@
 #include "tests/generate/ascend.h"
 #include "tests/generate/out.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +52,7 @@ static void pipes(const struct ascend_options *o, struct out *out, const struct 
 		return;
 	}
 	us_cell(out, cube_ns);
-	out_fmt(out, ",%lld", (long long)(cube_ns * 18 / 10 * w->blocks));
+	out_fmt(out, ",%" PRId64, (cube_ns * 18 / 10 * w->blocks));
 	pipe_cells(out, cube_ns, cube_ns ? most : 0);
 	pipe_cells(out, cube_ns, cube_ns ? 90 : 0);
 	pipe_cells(out, cube_ns, cube_ns ? most / 2 : 0);
@@ -59,7 +60,7 @@ static void pipes(const struct ascend_options *o, struct out *out, const struct 
 	pipe_cells(out, cube_ns, cube_ns ? 60 : 0);
 	out_text(out, ",0.004");
 	us_cell(out, vector_ns);
-	out_fmt(out, ",%lld", (long long)(vector_ns * 18 / 10 * w->blocks));
+	out_fmt(out, ",%" PRId64, (vector_ns * 18 / 10 * w->blocks));
 	pipe_cells(out, vector_ns, vector_ns ? most / 3 : 0);
 	pipe_cells(out, vector_ns, vector_ns ? 80 : 0);
 	pipe_cells(out, vector_ns, vector_ns ? most : 0);
@@ -85,7 +86,7 @@ static void kernel_row(const struct ascend_options *o, struct out *out, const st
 	ascend_kernel_name(o, r, index, name, sizeof(name));
 	out_int(out, ASCEND_FIRST_STEP + k->step);
 	if (o->level > 0)
-		out_fmt(out, ",4294967295,%lld,%d", (long long)(11000 + index % 50000), ASCEND_STREAM);
+		out_fmt(out, ",4294967295,%" PRId64 ",%d", 11000 + index % 50000, ASCEND_STREAM);
 	out_text(out, ",");
 	out_cell(out, name);
 	if (o->level > 0)
@@ -197,8 +198,7 @@ static void op_statistic(const struct ascend_rank *r)
 	for (int i = 0; i <= ascend_aicpu_work; i++) {
 		if (!rows[i].count)
 			continue;
-		out_fmt(out, "%s,%s,%lld", ascend_works[i].type, ascend_works[i].core,
-		        (long long)rows[i].count);
+		out_fmt(out, "%s,%s,%" PRId64, ascend_works[i].type, ascend_works[i].core, rows[i].count);
 		us_cell(out, rows[i].total);
 		us_cell(out, rows[i].low);
 		us_cell(out, rows[i].total / rows[i].count);
@@ -213,7 +213,7 @@ static void api_row(struct out *out, const char *level, const char *name, const 
 		return;
 	out_fmt(out, "%s,%s", level, name);
 	us_cell(out, t->total);
-	out_fmt(out, ",%lld", (long long)t->count);
+	out_fmt(out, ",%" PRId64, t->count);
 	us_cell(out, t->total / t->count);
 	us_cell(out, t->low);
 	us_cell(out, t->high);

@@ -1,5 +1,6 @@
 #include "tests/generate/ascend.h"
 #include "tests/generate/out.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 /* Processes of the trace: the host's id times 1024 and a number for the kind, as the exporter builds them. */
@@ -28,7 +29,7 @@ static void span(struct writer *w, const char *name, int64_t pid, int64_t tid, i
 	row(w);
 	out_text(w->out, "\"ph\": \"X\", \"name\": ");
 	out_json(w->out, name);
-	out_fmt(w->out, ", \"pid\": %lld, \"tid\": %lld, \"ts\": \"", (long long)pid, (long long)tid);
+	out_fmt(w->out, ", \"pid\": %" PRId64 ", \"tid\": %" PRId64 ", \"ts\": \"", pid, tid);
 	out_us(w->out, start);
 	out_text(w->out, "\", \"dur\": ");
 	out_us(w->out, dur);
@@ -39,9 +40,10 @@ static void flow(struct writer *w, char ph, const char *cat, const char *name, i
 {
 	row(w);
 	out_fmt(w->out,
-	        "\"ph\": \"%c\", \"bp\": \"e\", \"name\": \"%s\", \"id\": %s%lld%s, \"pid\": %lld, \"tid\": "
-	        "%lld, ",
-	        ph, name, text ? "\"" : "", (long long)id, text ? "\"" : "", (long long)pid, (long long)tid);
+	        "\"ph\": \"%c\", \"bp\": \"e\", \"name\": \"%s\", \"id\": %s%" PRId64 "%s, \"pid\": %" PRId64
+	        ", \"tid\": "
+	        "%" PRId64 ", ",
+	        ph, name, text ? "\"" : "", id, text ? "\"" : "", pid, tid);
 	out_text(w->out, "\"ts\": \"");
 	out_us(w->out, ts);
 	out_fmt(w->out, "\", \"cat\": \"%s\"}", cat);
@@ -67,7 +69,7 @@ static void step_rows(struct writer *w)
 	for (int64_t i = 0; i < w->o->steps; i++) {
 		const struct ascend_step *s = &w->r->steps[i];
 
-		snprintf(name, sizeof(name), "ProfilerStep#%lld", (long long)(ASCEND_FIRST_STEP + i));
+		snprintf(name, sizeof(name), "ProfilerStep#%" PRId64, ASCEND_FIRST_STEP + i);
 		python_span(w, name, "cpu_op", HOST_PID, s->start, s->end - s->start);
 		python_span(w, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", "cpu_op",
 		            HOST_PID, s->start + 2000, s->load);
@@ -79,11 +81,11 @@ static void queue_rows(struct writer *w, const char *op, int64_t id, int64_t at,
 	char name[80];
 
 	span(w, "Enqueue", HOST_PID, HOST_PID, at, 1500);
-	out_fmt(w->out, ", \"cat\": \"enqueue\", \"args\": {\"correlation_id\": %lld}}", (long long)id);
+	out_fmt(w->out, ", \"cat\": \"enqueue\", \"args\": {\"correlation_id\": %" PRId64 "}}", id);
 	flow(w, 's', "async_task_queue", "enqueue_to_dequeue", id, false, HOST_PID, HOST_PID, at);
 	snprintf(name, sizeof(name), "Dequeue@%.60s", op);
 	span(w, name, HOST_PID, DEQUEUE_TID, launch - 800, 5800);
-	out_fmt(w->out, ", \"cat\": \"dequeue\", \"args\": {\"correlation_id\": %lld}}", (long long)id);
+	out_fmt(w->out, ", \"cat\": \"dequeue\", \"args\": {\"correlation_id\": %" PRId64 "}}", id);
 	flow(w, 'f', "async_task_queue", "enqueue_to_dequeue", id, false, HOST_PID, DEQUEUE_TID,
 	     launch - 800);
 }
@@ -97,7 +99,7 @@ static void cann_row(struct writer *w, const char *name, const char *level, cons
 	        "\"item_id\": ",
 	        DEQUEUE_TID, level);
 	out_json(w->out, item);
-	out_fmt(w->out, ", \"connection_id\": %lld}}", (long long)id);
+	out_fmt(w->out, ", \"connection_id\": %" PRId64 "}}", id);
 }
 
 static const char *task_type(const struct ascend_work *k)
@@ -131,8 +133,8 @@ static void kernel_rows(struct writer *w, int64_t index)
 	out_fmt(w->out,
 	        ", \"args\": {\"Model Id\": 4294967295, \"Task Type\": \"%s\", \"Physic Stream Id\": %d, "
 	        "\"Task Id\": "
-	        "%lld, \"Batch Id\": 0, \"Subtask Id\": 4294967295, \"connection_id\": %lld}}",
-	        task_type(work), ASCEND_STREAM, (long long)(11000 + index % 50000), (long long)id);
+	        "%" PRId64 ", \"Batch Id\": 0, \"Subtask Id\": 4294967295, \"connection_id\": %" PRId64 "}}",
+	        task_type(work), ASCEND_STREAM, 11000 + index % 50000, id);
 	flow(w, 'f', "async_npu", "torch_to_npu", k->start, false, device_pid, ASCEND_STREAM, k->start);
 }
 
@@ -144,11 +146,12 @@ static void plane_task(struct writer *w, const char *name, const char *hardware,
 	out_fmt(w->out,
 	        ", \"args\": {\"notify_id\": \"18446744073709551615\", \"stream id\": %d, \"task type\": "
 	        "\"%s\", \"src "
-	        "rank\": %lld, \"dst rank\": %d, \"transport type\": \"%s\", \"size(Byte)\": %lld, \"data "
+	        "rank\": %" PRId64 ", \"dst rank\": %d, \"transport type\": \"%s\", \"size(Byte)\": %" PRId64
+	        ", \"data "
 	        "type\": "
 	        "\"INVALID_TYPE\", \"link type\": \"%s\", \"bandwidth(GB/s)\": %.6f}}",
-	        ASCEND_LINK_STREAM + plane, name, (long long)w->r->rank, (int)((w->r->rank + 1 + plane) % 8),
-	        bytes ? "SDMA" : "LOCAL", (long long)bytes, bytes ? "HCCS" : "INVALID_TYPE",
+	        ASCEND_LINK_STREAM + plane, name, w->r->rank, (int)((w->r->rank + 1 + plane) % 8),
+	        bytes ? "SDMA" : "LOCAL", bytes, bytes ? "HCCS" : "INVALID_TYPE",
 	        bytes ? (double)bytes / (double)dur : 0.0);
 	span(w, hardware, device_pid, ASCEND_LINK_STREAM + plane, start, dur);
 	out_fmt(w->out,
@@ -199,9 +202,10 @@ static void link_rows(struct writer *w, int64_t index)
 	flow(w, 's', "async_npu", "torch_to_npu", l->start, false, HOST_PID, HOST_PID, l->launch);
 	span(w, l->text, link_pid, 0, l->start, l->dur);
 	out_fmt(w->out,
-	        ", \"args\": {\"connection_id\": %lld, \"model id\": 4294967295, \"data_type\": \"BFP16\", "
+	        ", \"args\": {\"connection_id\": %" PRId64
+	        ", \"model id\": 4294967295, \"data_type\": \"BFP16\", "
 	        "\"alg_type\": \"MESH-RING\", \"count\": 20971520}}",
-	        (long long)id);
+	        id);
 	flow(w, 'f', "async_npu", "torch_to_npu", l->start, false, link_pid, 0, l->start);
 	plane_rows(w, l);
 }
@@ -223,45 +227,49 @@ static void counters(struct writer *w)
 		row(w);
 		out_text(w->out, "\"name\": \"AI Core Freq\", \"ts\": \"");
 		out_us(w->out, t);
-		out_fmt(w->out, "\", \"pid\": %lld, \"tid\": 0, \"args\": {\"MHz\": 1800}, \"ph\": \"C\"}",
-		        (long long)frequency_pid);
+		out_fmt(w->out,
+		        "\", \"pid\": %" PRId64 ", \"tid\": 0, \"args\": {\"MHz\": 1800}, \"ph\": \"C\"}",
+		        frequency_pid);
 		row(w);
 		out_text(w->out, "\"name\": \"APP/HBM\", \"ts\": \"");
 		out_us(w->out, t);
-		out_fmt(w->out, "\", \"pid\": %lld, \"tid\": 0, \"args\": {\"KB\": %lld.0}, \"ph\": \"C\"}",
-		        (long long)memory_pid, (long long)(40000000 + i % 16 * 1024));
+		out_fmt(w->out,
+		        "\", \"pid\": %" PRId64 ", \"tid\": 0, \"args\": {\"KB\": %" PRId64
+		        ".0}, \"ph\": \"C\"}",
+		        memory_pid, 40000000 + i % 16 * 1024);
 	}
 }
 
 static void name_process(struct writer *w, int64_t pid, const char *name, const char *label, int sort)
 {
 	row(w);
-	out_fmt(
-	    w->out,
-	    "\"name\": \"process_name\", \"pid\": %lld, \"tid\": 0, \"args\": {\"name\": \"%s\"}, \"ph\": "
-	    "\"M\"}",
-	    (long long)pid, name);
+	out_fmt(w->out,
+	        "\"name\": \"process_name\", \"pid\": %" PRId64
+	        ", \"tid\": 0, \"args\": {\"name\": \"%s\"}, \"ph\": "
+	        "\"M\"}",
+	        pid, name);
 	row(w);
 	out_fmt(w->out,
-	        "\"name\": \"process_labels\", \"pid\": %lld, \"tid\": 0, \"args\": {\"labels\": \"%s\"}, "
+	        "\"name\": \"process_labels\", \"pid\": %" PRId64
+	        ", \"tid\": 0, \"args\": {\"labels\": \"%s\"}, "
 	        "\"ph\": \"M\"}",
-	        (long long)pid, label);
+	        pid, label);
 	row(w);
-	out_fmt(
-	    w->out,
-	    "\"name\": \"process_sort_index\", \"pid\": %lld, \"tid\": 0, \"args\": {\"sort_index\": %d}, "
-	    "\"ph\": \"M\"}",
-	    (long long)pid, sort);
+	out_fmt(w->out,
+	        "\"name\": \"process_sort_index\", \"pid\": %" PRId64
+	        ", \"tid\": 0, \"args\": {\"sort_index\": %d}, "
+	        "\"ph\": \"M\"}",
+	        pid, sort);
 }
 
 static void name_thread(struct writer *w, int64_t pid, int64_t tid, const char *name)
 {
 	row(w);
-	out_fmt(
-	    w->out,
-	    "\"name\": \"thread_name\", \"pid\": %lld, \"tid\": %lld, \"args\": {\"name\": \"%s\"}, \"ph\": "
-	    "\"M\"}",
-	    (long long)pid, (long long)tid, name);
+	out_fmt(w->out,
+	        "\"name\": \"thread_name\", \"pid\": %" PRId64 ", \"tid\": %" PRId64
+	        ", \"args\": {\"name\": \"%s\"}, \"ph\": "
+	        "\"M\"}",
+	        pid, tid, name);
 }
 
 static void names(struct writer *w)

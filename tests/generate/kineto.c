@@ -1,6 +1,7 @@
 #include "tests/generate/kineto.h"
 #include "tests/generate/out.h"
 #include "tests/generate/truth.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,19 +48,20 @@ static void truth(const struct kineto_options *o, const struct kineto_rank *rank
 		const struct kineto_rank *r = &ranks[i];
 		struct truth_row whole = measure(r, -1);
 
-		out_fmt(out, "%s\n{\"rank\": %s%lld, \"device\": %lld, \"file\": ", i ? "," : "",
-		        o->old && o->ranks == 1 ? "null, \"index\": " : "", (long long)i, (long long)(i % 8));
+		out_fmt(out,
+		        "%s\n{\"rank\": %s%" PRId64 ", \"device\": %" PRId64 ", \"file\": ", i ? "," : "",
+		        o->old && o->ranks == 1 ? "null, \"index\": " : "", i, (i % 8));
 		out_json(out, files[i]);
-		out_fmt(out, ", \"bytes\": %lld, \"events\": %lld,\n \"whole\": ", (long long)bytes[i],
-		        (long long)o->events);
+		out_fmt(out, ", \"bytes\": %" PRId64 ", \"events\": %" PRId64 ",\n \"whole\": ", bytes[i],
+		        o->events);
 		truth_write_row(out, &whole);
 		out_text(out, ",\n \"steps\": [");
 		for (int64_t step = 0; step < o->steps; step++) {
 			struct truth_row row = measure(r, step);
 
 			row.step_ns = r->steps[step].end - r->steps[step].start;
-			out_fmt(out, "%s\n  {\"step\": %lld, \"breakdown\": ", step ? "," : "",
-			        (long long)(KINETO_FIRST_STEP + step));
+			out_fmt(out, "%s\n  {\"step\": %" PRId64 ", \"breakdown\": ", step ? "," : "",
+			        KINETO_FIRST_STEP + step);
 			truth_write_row(out, &row);
 			out_text(out, "}");
 		}
@@ -82,8 +84,8 @@ int kineto_main(const struct kineto_options *o)
 	for (int64_t i = 0; i < o->ranks; i++) {
 		int n = o->ranks == 1
 		            ? asprintf(&files[i], "%s", o->path)
-		            : asprintf(&files[i], "%s/worker_rank%lld.1738454400123.pt.trace.json%s", o->path,
-		                       (long long)i, o->gzip ? ".gz" : "");
+		            : asprintf(&files[i], "%s/worker_rank%" PRId64 ".1738454400123.pt.trace.json%s",
+		                       o->path, i, o->gzip ? ".gz" : "");
 
 		if (n < 0)
 			out_die("out of memory");

@@ -1,5 +1,6 @@
 #include "tests/generate/kineto.h"
 #include "tests/generate/out.h"
+#include <inttypes.h>
 #include <stddef.h>
 
 const int64_t kineto_base_ns = 1735689600000000000;
@@ -141,8 +142,8 @@ static int64_t units_per_step(const struct kineto_options *o)
 	int64_t units = (o->events - 64 - 8 * o->steps) / o->steps / 8;
 
 	if (units < 24)
-		out_die("at least %lld events are needed for %lld steps", (long long)(64 + 208 * o->steps),
-		        (long long)o->steps);
+		out_die("at least %" PRId64 " events are needed for %" PRId64 " steps", 64 + 208 * o->steps,
+		        o->steps);
 	return units;
 }
 
@@ -216,7 +217,7 @@ void kineto_play(const struct kineto_options *o, struct kineto_rank *ranks)
 		ranks[i].shared.state = o->seed;
 		ranks[i].steps = out_alloc(NULL, o->steps, sizeof(*ranks[i].steps));
 		ranks[i].host = kineto_start_ns;
-		ranks[i].early = kineto_start_ns - 2 * KINETO_EARLY * KINETO_EARLY_NS;
+		ranks[i].early = kineto_start_ns - INT64_C(2) * KINETO_EARLY * KINETO_EARLY_NS;
 		ranks[i].compute = ranks[i].link = kineto_start_ns;
 	}
 	for (int64_t step = 0; step < o->steps; step++)

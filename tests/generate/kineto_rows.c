@@ -1,4 +1,5 @@
 #include "tests/generate/kineto_rows.h"
+#include <inttypes.h>
 
 static int64_t correlation(int64_t index)
 {
@@ -55,14 +56,12 @@ void row_begin(struct writer *w, const char *ph, const char *cat, const char *na
 static void place(struct writer *w, int64_t pid, int64_t tid)
 {
 	if (!w->o->old)
-		out_fmt(w->out, ", \"pid\": %lld, \"tid\": %lld,\n    \"ts\": ", (long long)pid,
-		        (long long)tid);
+		out_fmt(w->out, ", \"pid\": %" PRId64 ", \"tid\": %" PRId64 ",\n    \"ts\": ", pid, tid);
 	else if (pid == KINETO_PID)
-		out_fmt(w->out, ", \"pid\": %lld, \"tid\": \"%lld\",\n    \"ts\": ", (long long)pid,
-		        (long long)tid);
+		out_fmt(w->out, ", \"pid\": %" PRId64 ", \"tid\": \"%" PRId64 "\",\n    \"ts\": ", pid, tid);
 	else
-		out_fmt(w->out, ", \"pid\": %lld, \"tid\": \"stream %lld\",\n    \"ts\": ", (long long)pid,
-		        (long long)tid);
+		out_fmt(w->out, ", \"pid\": %" PRId64 ", \"tid\": \"stream %" PRId64 "\",\n    \"ts\": ", pid,
+		        tid);
 }
 
 void row_span(struct writer *w, const char *cat, const char *name, int64_t pid, int64_t tid, int64_t start,
@@ -85,12 +84,12 @@ static void flow(struct writer *w, char ph, int64_t id, int64_t pid, int64_t tid
                  const char *name)
 {
 	row_open(w);
-	out_fmt(w->out, "\"ph\": \"%c\", \"id\": %lld", ph, (long long)id);
+	out_fmt(w->out, "\"ph\": \"%c\", \"id\": %" PRId64, ph, id);
 	if (w->o->old && pid != KINETO_PID)
-		out_fmt(w->out, ", \"pid\": %lld, \"tid\": \"stream %lld\", \"ts\": ", (long long)pid,
-		        (long long)tid);
+		out_fmt(w->out, ", \"pid\": %" PRId64 ", \"tid\": \"stream %" PRId64 "\", \"ts\": ", pid,
+		        tid);
 	else
-		out_fmt(w->out, ", \"pid\": %lld, \"tid\": %lld, \"ts\": ", (long long)pid, (long long)tid);
+		out_fmt(w->out, ", \"pid\": %" PRId64 ", \"tid\": %" PRId64 ", \"ts\": ", pid, tid);
 	row_time(w, ts);
 	out_fmt(w->out, ",\n    \"cat\": \"%s\", \"name\": \"%s\"%s\n  }", cat, name,
 	        ph == 'f' ? ", \"bp\": \"e\"" : "");
@@ -111,28 +110,29 @@ void rows_operator(struct writer *w, const struct unit *u, int64_t index, bool n
 	int64_t inner = u->op + 1000;
 
 	row_span(w, cat, named ? w->o->name : k->outer, KINETO_PID, tid, u->op, u->op_dur);
-	out_fmt(w->out, "\"External id\": %lld, ", (long long)(2 * index + 1));
+	out_fmt(w->out, "\"External id\": %" PRId64 ", ", 2 * index + 1);
 	if (old)
 		out_fmt(w->out,
 		        "\"Trace name\": \"PyTorch Profiler\", \"Trace iteration\": 0, \"Input Dims\": "
-		        "[[%lld, 4096], [], "
+		        "[[%" PRId64 ", 4096], [], "
 		        "[]], \"Input type\": [\"float\", \"Scalar\", \"\"]",
-		        (long long)rows);
+		        rows);
 	else
 		out_fmt(w->out,
 		        "\"Record function id\": 0, \"Concrete Inputs\": [\"\", \"\", \"\"], \"Input type\": "
 		        "[\"c10::BFloat16\", \"c10::BFloat16\", \"Scalar\"], \"Input Strides\": [[4096, 1], "
 		        "[1, 4096], []], "
-		        "\"Input Dims\": [[%lld, 4096], [4096, 4096], []], \"Ev Idx\": %lld",
-		        (long long)rows, (long long)(2 * index));
+		        "\"Input Dims\": [[%" PRId64 ", 4096], [4096, 4096], []], \"Ev Idx\": %" PRId64,
+		        rows, 2 * index);
 	if (u->pair)
 		out_fmt(w->out, ", \"Sequence number\": %d, \"Fwd thread id\": %d", u->pair,
 		        u->phase == PHASE_BACKWARD ? 1 : 0);
 	row_close(w);
 	row_span(w, u->kind == UNIT_COLLECTIVE && !old ? "user_annotation" : cat, k->inner, KINETO_PID, tid,
 	         inner, u->op + u->op_dur - inner - (old ? 0 : 500));
-	out_fmt(w->out, "\"External id\": %lld, \"Input Dims\": [[%lld, 4096]], \"Ev Idx\": %lld",
-	        (long long)(2 * index + 2), (long long)rows, (long long)(2 * index + 1));
+	out_fmt(w->out,
+	        "\"External id\": %" PRId64 ", \"Input Dims\": [[%" PRId64 ", 4096]], \"Ev Idx\": %" PRId64,
+	        2 * index + 2, rows, 2 * index + 1);
 	row_close(w);
 	if (u->pair)
 		flow(w, u->phase == PHASE_BACKWARD ? 'f' : 's', u->pair, KINETO_PID, tid, u->op,
@@ -155,8 +155,8 @@ static void runtime_row(struct writer *w, const struct unit *u, const char *name
 	bool old = w->o->old;
 
 	row_span(w, old ? "Runtime" : "cuda_runtime", name, KINETO_PID, thread_of(u), start, dur);
-	out_fmt(w->out, "\"%s id\": %lld, \"cbid\": 211, \"correlation\": %lld",
-	        old ? "external" : "External", (long long)(2 * index + 2), (long long)id);
+	out_fmt(w->out, "\"%s id\": %" PRId64 ", \"cbid\": 211, \"correlation\": %" PRId64,
+	        old ? "external" : "External", 2 * index + 2, id);
 	row_close(w);
 }
 
@@ -171,21 +171,23 @@ static void kernel_args(struct writer *w, const struct unit *u, const struct wor
 	        "%.6f, \"warps per SM\": %.6f,\n      \"grid\": [%d, 1, 1], \"block\": [%d, 1, 1], \"est. "
 	        "achieved "
 	        "occupancy %%\": %d",
-	        blocks / 132.0, blocks * (k->threads / 32) / 132.0, blocks, k->threads,
+	        blocks / 132.0, blocks * k->threads / 32.0 / 132.0, blocks, k->threads,
 	        thin ? 1 : k->occupancy);
 	if (u->kind != UNIT_COLLECTIVE || w->o->old)
 		return;
 	out_fmt(
 	    w->out,
-	    ",\n      \"Collective name\": \"allreduce\", \"In msg nelems\": %lld, \"Out msg nelems\": %lld, "
+	    ",\n      \"Collective name\": \"allreduce\", \"In msg nelems\": %" PRId64
+	    ", \"Out msg nelems\": %" PRId64 ", "
 	    "\"Group "
-	    "size\": %lld, \"dtype\": \"BFloat16\", \"In split size\": \"[]\", \"Out split size\": \"[]\", "
+	    "size\": %" PRId64
+	    ", \"dtype\": \"BFloat16\", \"In split size\": \"[]\", \"Out split size\": \"[]\", "
 	    "\"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", \"Process Group "
 	    "Ranks\": "
 	    "\"[",
-	    (long long)(u->bytes / 2), (long long)(u->bytes / 2), (long long)kineto_world(w->o));
+	    u->bytes / 2, u->bytes / 2, kineto_world(w->o));
 	for (int64_t i = 0; i < kineto_world(w->o); i++)
-		out_fmt(w->out, "%s%lld", i ? ", " : "", (long long)i);
+		out_fmt(w->out, "%s%" PRId64, i ? ", " : "", i);
 	out_text(w->out, "]\"");
 }
 
@@ -207,14 +209,14 @@ static void device_row(struct writer *w, const struct unit *u, int64_t index)
 
 	row_span(w, device_cat(u, w->o->old), k->kernel, device, stream, u->device, u->device_dur);
 	out_fmt(w->out,
-	        "\"%s id\": %lld, \"device\": %lld, \"context\": 1, \"stream\": %lld, \"correlation\": %lld",
-	        w->o->old ? "external" : "External", (long long)(2 * index + 2), (long long)device,
-	        (long long)stream, (long long)correlation(index));
+	        "\"%s id\": %" PRId64 ", \"device\": %" PRId64 ", \"context\": 1, \"stream\": %" PRId64
+	        ", \"correlation\": %" PRId64,
+	        w->o->old ? "external" : "External", 2 * index + 2, device, stream, correlation(index));
 	if (k->threads)
 		kernel_args(w, u, k);
 	else
-		out_fmt(w->out, ",\n      \"bytes\": %lld, \"memory bandwidth (GB/s)\": %.6f",
-		        (long long)u->bytes, (double)u->bytes / (double)u->device_dur);
+		out_fmt(w->out, ",\n      \"bytes\": %" PRId64 ", \"memory bandwidth (GB/s)\": %.6f",
+		        u->bytes, (double)u->bytes / (double)u->device_dur);
 	row_close(w);
 	flow(w, 'f', correlation(index), device, stream, u->device, w->o->old ? "async" : "ac2g",
 	     w->o->old ? "launch" : "ac2g");
@@ -245,14 +247,17 @@ void row_memory(struct writer *w, const struct unit *u, int64_t index)
 	out_text(w->out, ", \"s\": \"t\"");
 	place(w, KINETO_PID, thread_of(u));
 	row_time(w, u->op + 1000);
-	out_fmt(w->out, ",\n    \"args\": {\n      \"Device Type\": 1, \"Device Id\": %lld, \"Bytes\": %lld",
-	        (long long)(kineto_device(w->r)), (long long)(index % 2 ? -2097152 : 2097152));
+	out_fmt(w->out,
+	        ",\n    \"args\": {\n      \"Device Type\": 1, \"Device Id\": %" PRId64
+	        ", \"Bytes\": %" PRId64,
+	        kineto_device(w->r), index % 2 ? -INT64_C(2097152) : INT64_C(2097152));
 	if (!w->o->old)
 		out_fmt(w->out,
-		        ", \"Addr\": %lld, \"Total Allocated\": %lld, \"Total Reserved\": 68719476736, \"Ev "
-		        "Idx\": %lld",
-		        139637976727552LL + index % 512 * 2097152,
-		        42949672960LL + (index % 2 ? 0 : 2097152LL), (long long)index);
+		        ", \"Addr\": %" PRId64 ", \"Total Allocated\": %" PRId64
+		        ", \"Total Reserved\": 68719476736, \"Ev "
+		        "Idx\": %" PRId64,
+		        INT64_C(139637976727552) + index % 512 * 2097152,
+		        INT64_C(42949672960) + (index % 2 ? 0 : INT64_C(2097152)), index);
 	row_close(w);
 }
 
@@ -272,7 +277,7 @@ void row_frame(struct writer *w, const struct unit *u, int64_t id, int64_t depth
 	if (id % 64 == 0)
 		out_text(w->out, "\"Python parent id\": null");
 	else
-		out_fmt(w->out, "\"Python parent id\": %lld", (long long)(id - 1));
-	out_fmt(w->out, ", \"Python id\": %lld, \"Ev Idx\": %lld", (long long)id, (long long)(id + 10));
+		out_fmt(w->out, "\"Python parent id\": %" PRId64, (id - 1));
+	out_fmt(w->out, ", \"Python id\": %" PRId64 ", \"Ev Idx\": %" PRId64, id, (id + 10));
 	row_close(w);
 }

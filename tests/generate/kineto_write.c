@@ -1,4 +1,5 @@
 #include "tests/generate/kineto_rows.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 static void step_rows(struct writer *w, int64_t step)
@@ -7,13 +8,13 @@ static void step_rows(struct writer *w, int64_t step)
 	const char *cat = w->o->old ? "Operator" : "user_annotation";
 	char name[40];
 
-	snprintf(name, sizeof(name), "ProfilerStep#%lld", (long long)(KINETO_FIRST_STEP + step));
+	snprintf(name, sizeof(name), "ProfilerStep#%" PRId64, KINETO_FIRST_STEP + step);
 	row_span(w, cat, name, KINETO_PID, KINETO_MAIN, s->start, s->end - s->start);
-	out_fmt(w->out, "\"External id\": %lld, \"Ev Idx\": 0", (long long)(90000000 + step));
+	out_fmt(w->out, "\"External id\": %" PRId64 ", \"Ev Idx\": 0", 90000000 + step);
 	row_close(w);
 	row_span(w, cat, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", KINETO_PID,
 	         KINETO_MAIN, s->start + 1000, s->load);
-	out_fmt(w->out, "\"External id\": %lld, \"Ev Idx\": 0", (long long)(91000000 + step));
+	out_fmt(w->out, "\"External id\": %" PRId64 ", \"Ev Idx\": 0", 91000000 + step);
 	row_close(w);
 }
 
@@ -32,10 +33,10 @@ static void step_twin(struct writer *w, int64_t step, int64_t *at)
 		first = u->device < first ? u->device : first;
 		last = u->device + u->device_dur > last ? u->device + u->device_dur : last;
 	}
-	snprintf(name, sizeof(name), "ProfilerStep#%lld", (long long)(KINETO_FIRST_STEP + step));
+	snprintf(name, sizeof(name), "ProfilerStep#%" PRId64, KINETO_FIRST_STEP + step);
 	row_span(w, "gpu_user_annotation", name, kineto_device(w->r), KINETO_STREAM, first - 1,
 	         last - first + 2);
-	out_fmt(w->out, "\"External id\": %lld", (long long)(90000000 + step));
+	out_fmt(w->out, "\"External id\": %" PRId64, 90000000 + step);
 	row_close(w);
 }
 
@@ -44,8 +45,9 @@ static void early_rows(struct writer *w)
 	for (int i = 0; i < KINETO_EARLY; i++) {
 		row_span(w, w->o->old ? "Kernel" : "kernel", kineto_optimizer[0].kernel, kineto_device(w->r),
 		         KINETO_STREAM, w->r->early + 2 * (int64_t)i * KINETO_EARLY_NS, KINETO_EARLY_NS);
-		out_fmt(w->out, "\"device\": %lld, \"context\": 1, \"stream\": %d, \"correlation\": %d",
-		        (long long)(kineto_device(w->r)), KINETO_STREAM, 4000 + i);
+		out_fmt(w->out,
+		        "\"device\": %" PRId64 ", \"context\": 1, \"stream\": %d, \"correlation\": %d",
+		        kineto_device(w->r), KINETO_STREAM, 4000 + i);
 		row_close(w);
 	}
 }
@@ -55,8 +57,9 @@ static void meta(struct writer *w, const char *what, int64_t pid, const char *ti
 	row_open(w);
 	out_fmt(w->out, "\"name\": \"%s\", \"ph\": \"M\", \"ts\": ", what);
 	row_time(w, kineto_start_ns);
-	out_fmt(w->out, ", \"pid\": %lld, \"tid\": %s,\n    \"args\": {\n      \"name\": \"%s\"\n    }\n  }",
-	        (long long)pid, tid, value);
+	out_fmt(w->out,
+	        ", \"pid\": %" PRId64 ", \"tid\": %s,\n    \"args\": {\n      \"name\": \"%s\"\n    }\n  }",
+	        pid, tid, value);
 }
 
 static void tail_rows(struct writer *w)
@@ -112,12 +115,14 @@ static void device_properties(struct writer *w)
 	    "  \"cupti_version\": 24, \"cuda_runtime_version\": 12060, \"cuda_driver_version\": 12080,\n  "
 	    "\"record_shapes\": 1, \"with_stack\": 1, \"profile_memory\": 1,\n  \"distributedInfo\": "
 	    "{\"backend\": "
-	    "\"nccl\", \"rank\": %lld, \"world_size\": %lld, \"pg_count\": 1, \"pg_config\": [{\"pg_name\": "
+	    "\"nccl\", \"rank\": %" PRId64 ", \"world_size\": %" PRId64
+	    ", \"pg_count\": 1, \"pg_config\": [{\"pg_name\": "
 	    "\"0\", "
-	    "\"pg_desc\": \"default_pg\", \"backend_config\": \"cuda:nccl\", \"pg_size\": %lld, \"ranks\": [",
-	    (long long)w->r->rank, (long long)kineto_world(w->o), (long long)kineto_world(w->o));
+	    "\"pg_desc\": \"default_pg\", \"backend_config\": \"cuda:nccl\", \"pg_size\": %" PRId64
+	    ", \"ranks\": [",
+	    w->r->rank, kineto_world(w->o), kineto_world(w->o));
 	for (int64_t i = 0; i < kineto_world(w->o); i++)
-		out_fmt(w->out, "%s%lld", i ? ", " : "", (long long)i);
+		out_fmt(w->out, "%s%" PRId64, i ? ", " : "", i);
 	out_text(w->out, "]}], \"nccl_version\": \"2.21.5\"},\n");
 }
 
@@ -151,7 +156,7 @@ static int64_t missing(const struct writer *w)
 	for (int64_t i = 0; i < w->r->count; i++)
 		rows += rows_of(&w->r->units[i], w->o->old);
 	if (rows > w->o->events)
-		out_die("these options need %lld events at least", (long long)rows);
+		out_die("these options need %" PRId64 " events at least", rows);
 	return w->o->events - rows;
 }
 
@@ -182,13 +187,14 @@ int64_t kineto_write(const struct kineto_options *o, const struct kineto_rank *r
 		step_twin(&w, step, &at);
 	tail_rows(&w);
 	if (w.left != 0)
-		out_die("the count of events is off by %lld", (long long)w.left);
+		out_die("the count of events is off by %" PRId64, w.left);
 	out_text(out, "\n  ]");
 	if (!o->old)
 		out_fmt(out,
-		        ",\n  \"traceName\": \"rank%lld.pt.trace.json\",\n  \"displayTimeUnit\": \"ms\",\n  "
-		        "\"baseTimeNanoseconds\": %lld",
-		        (long long)r->rank, (long long)kineto_base_ns);
+		        ",\n  \"traceName\": \"rank%" PRId64
+		        ".pt.trace.json\",\n  \"displayTimeUnit\": \"ms\",\n  "
+		        "\"baseTimeNanoseconds\": %" PRId64,
+		        r->rank, kineto_base_ns);
 	out_text(out, "\n}\n");
 	return out_bytes(out);
 }

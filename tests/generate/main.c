@@ -2,6 +2,7 @@
 #include "tests/generate/kineto.h"
 #include "tests/generate/out.h"
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static const char *const ascend_faults[] = {
 _Noreturn static void misuse(const char *what)
 {
 	fprintf(stderr, "generate: %s\n%s", what, usage);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
 	exit(2);
 }
 
@@ -74,87 +76,74 @@ static int fault(const char *const *names, const char *text)
 	misuse("unknown fault");
 }
 
-/* The value of an option, or NULL when argv[*at] is not that option. */
-static const char *value(int argc, char **argv, int *at, const char *option)
+static const struct option OPTIONS[] = {
+    {"events", required_argument, NULL, 'e'}, {"kernels", required_argument, NULL, 'k'},
+    {"steps", required_argument, NULL, 's'},  {"ranks", required_argument, NULL, 'r'},
+    {"seed", required_argument, NULL, 'd'},   {"level", required_argument, NULL, 'l'},
+    {"fault", required_argument, NULL, 'f'},  {"name", required_argument, NULL, 'n'},
+    {"truth", required_argument, NULL, 't'},  {"old", no_argument, NULL, 'o'},
+    {"gzip", no_argument, NULL, 'z'},         {NULL, 0, NULL, 0},
+};
+
+/* The next option's letter, or -1; of the letters in own only. */
+static int next(int argc, char **argv, const char *own)
 {
-	if (strcmp(argv[*at], option) != 0)
-		return NULL;
-	if (++*at >= argc)
-		misuse("an option lacks its value");
-	return argv[*at];
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
+	int c = getopt_long(argc, argv, "", OPTIONS, NULL);
+
+	if (c == '?' || (c != -1 && !strchr(own, c)))
+		misuse("an option is unknown here, or lacks its value");
+	return c;
 }
 
 static int kineto(int argc, char **argv)
 {
 	struct kineto_options o = {.steps = 3, .ranks = 1, .seed = 1};
-	const char *v;
 
-	for (int i = 2; i < argc; i++) {
-		if ((v = value(argc, argv, &i, "--events")))
-			o.events = number(v, 1, INT64_C(1) << 40);
-		else if ((v = value(argc, argv, &i, "--steps")))
-			o.steps = number(v, 1, 30000);
-		else if ((v = value(argc, argv, &i, "--ranks")))
-			o.ranks = number(v, 1, 4096);
-		else if ((v = value(argc, argv, &i, "--seed")))
-			o.seed = (uint64_t)number(v, 0, INT64_MAX);
-		else if ((v = value(argc, argv, &i, "--fault")))
-			o.fault = (enum kineto_fault)fault(kineto_faults, v);
-		else if ((v = value(argc, argv, &i, "--name")))
-			o.name = v;
-		else if ((v = value(argc, argv, &i, "--truth")))
-			o.truth = v;
-		else if (strcmp(argv[i], "--old") == 0)
-			o.old = true;
-		else if (strcmp(argv[i], "--gzip") == 0)
-			o.gzip = true;
-		else if (!o.path && argv[i][0] && (argv[i][0] != '-' || !argv[i][1]))
-			o.path = argv[i];
-		else
-			misuse("unknown argument");
-	}
-	if (!o.path || !o.events)
-		misuse("--events and OUT are needed");
+	for (int c = next(argc, argv, "esrdfntoz"); c != -1; c = next(argc, argv, "esrdfntoz"))
+		switch (c) {
+		case 'e': o.events = number(optarg, 1, INT64_C(1) << 40); break;
+		case 's': o.steps = number(optarg, 1, 30000); break;
+		case 'r': o.ranks = number(optarg, 1, 4096); break;
+		case 'd': o.seed = (uint64_t)number(optarg, 0, INT64_MAX); break;
+		case 'f': o.fault = (enum kineto_fault)fault(kineto_faults, optarg); break;
+		case 'n': o.name = optarg; break;
+		case 't': o.truth = optarg; break;
+		case 'o': o.old = true; break;
+		default: o.gzip = true; break;
+		}
+	if (optind + 1 != argc || !o.events)
+		misuse("--events and one OUT are needed");
+	o.path = argv[optind];
 	return kineto_main(&o);
 }
 
 static int ascend(int argc, char **argv)
 {
 	struct ascend_options o = {.steps = 3, .ranks = 2, .kernels = 160, .level = 1, .seed = 1};
-	const char *v;
 
-	for (int i = 2; i < argc; i++) {
-		if ((v = value(argc, argv, &i, "--kernels")))
-			o.kernels = number(v, 16, 10000000);
-		else if ((v = value(argc, argv, &i, "--steps")))
-			o.steps = number(v, 1, 30000);
-		else if ((v = value(argc, argv, &i, "--ranks")))
-			o.ranks = number(v, 1, 4096);
-		else if ((v = value(argc, argv, &i, "--level")))
-			o.level = (int)number(v, 0, 2);
-		else if ((v = value(argc, argv, &i, "--seed")))
-			o.seed = (uint64_t)number(v, 0, INT64_MAX);
-		else if ((v = value(argc, argv, &i, "--fault")))
-			o.fault = (enum ascend_fault)fault(ascend_faults, v);
-		else if ((v = value(argc, argv, &i, "--name")))
-			o.name = v;
-		else if ((v = value(argc, argv, &i, "--truth")))
-			o.truth = v;
-		else if (!o.path && argv[i][0] && argv[i][0] != '-')
-			o.path = argv[i];
-		else
-			misuse("unknown argument");
-	}
-	if (!o.path)
-		misuse("DIR is needed");
+	for (int c = next(argc, argv, "ksrdlfnt"); c != -1; c = next(argc, argv, "ksrdlfnt"))
+		switch (c) {
+		case 'k': o.kernels = number(optarg, 16, 10000000); break;
+		case 's': o.steps = number(optarg, 1, 30000); break;
+		case 'r': o.ranks = number(optarg, 1, 4096); break;
+		case 'd': o.seed = (uint64_t)number(optarg, 0, INT64_MAX); break;
+		case 'l': o.level = (int)number(optarg, 0, 2); break;
+		case 'f': o.fault = (enum ascend_fault)fault(ascend_faults, optarg); break;
+		case 'n': o.name = optarg; break;
+		default: o.truth = optarg; break;
+		}
+	if (optind + 1 != argc)
+		misuse("one DIR is needed");
+	o.path = argv[optind];
 	return ascend_main(&o);
 }
 
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "kineto") == 0)
-		return kineto(argc, argv);
+		return kineto(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "ascend") == 0)
-		return ascend(argc, argv);
+		return ascend(argc - 1, argv + 1);
 	misuse("a subcommand is needed");
 }

@@ -28,6 +28,7 @@ void out_die(const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	fputc('\n', stderr);
 	va_end(ap);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
 	exit(1);
 }
 

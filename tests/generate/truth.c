@@ -1,4 +1,5 @@
 #include "tests/generate/truth.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,8 +113,10 @@ void truth_write_tally(struct out *out, struct truth_tally *t)
 
 		out_fmt(out, "%s\n  {\"name\": ", i ? "," : "");
 		out_json(out, n->name);
-		out_fmt(out, ", \"count\": %lld, \"total_ns\": %lld, \"min_ns\": %lld, \"max_ns\": %lld}",
-		        (long long)n->count, (long long)n->total, (long long)n->low, (long long)n->high);
+		out_fmt(out,
+		        ", \"count\": %" PRId64 ", \"total_ns\": %" PRId64 ", \"min_ns\": %" PRId64
+		        ", \"max_ns\": %" PRId64 "}",
+		        n->count, n->total, n->low, n->high);
 	}
 	out_text(out, "]");
 }
