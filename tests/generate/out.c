@@ -45,8 +45,19 @@ void *out_alloc(void *old, int64_t count, int64_t size)
 
 void out_mkdir(const char *path)
 {
-	if (mkdir(path, 0777) != 0 && errno != EEXIST)
-		out_die("cannot make the directory %s", path);
+	char *part = strdup(path);
+
+	if (!part)
+		out_die("out of memory");
+	for (char *slash = strchr(part + (*part == '/'), '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		if (mkdir(part, 0777) != 0 && errno != EEXIST)
+			out_die("cannot make the directory %s", part);
+		*slash = '/';
+	}
+	if (mkdir(part, 0777) != 0 && errno != EEXIST)
+		out_die("cannot make the directory %s", part);
+	free(part);
 }
 
 struct out *out_open(const char *path, bool gzip)

@@ -27,7 +27,7 @@ void out_fmt(struct out *o, const char *fmt, ...) __attribute__((format(printf, 
 
 /* Prints the message and ends the program with status 1. */
 _Noreturn void out_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Makes a directory, and is content when it is there already. */
+/* Makes a directory and those above it, and is content when it is there already. */
 void out_mkdir(const char *path);
 /* calloc and realloc that never return NULL. */
 void *out_alloc(void *old, int64_t count, int64_t size);

@@ -1,0 +1,136 @@
+// Made-up jobs with known answers: the generator keeps its own books, and the program must agree to the nanosecond.
+// Each fault must be found, and a healthy job must be left alone.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { GENERATE, PROGRAM } from "../support/service.mjs";
+
+const place = mkdtempSync(join(tmpdir(), "signalbox-generated-"));
+after(() => rmSync(place, { recursive: true, force: true }));
+let made = 0;
+
+function make(format, ...options) {
+  const path = join(place, `job${made++}${options.includes("--gzip") && !options.includes("--ranks") ? ".json.gz" : ""}`);
+  execFileSync(GENERATE, [format, ...options, "--truth", `${path}.truth`, path]);
+  return { path, truth: JSON.parse(readFileSync(`${path}.truth`, "utf8")) };
+}
+
+function analyze(path) {
+  return JSON.parse(execFileSync(PROGRAM, ["analyze", "--json", path], { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] }));
+}
+
+const ns = (us) => (us === null ? null : Math.round(us * 1000));
+
+function agree(truth, rows, compare_rank = true) {
+  for (const rank of truth.ranks) {
+    const wanted = [{ step: null, breakdown: rank.whole }, ...rank.steps];
+    for (const { step, breakdown } of wanted) {
+      const row = rows.find((r) => r.step === step && (!compare_rank || r.rank === rank.rank));
+      assert.ok(row, `no row for rank ${rank.rank}, step ${step}`);
+      for (const [key, value] of Object.entries(breakdown)) {
+        // What a row of the whole capture says of steps is its own business.
+        if (step === null && ["step_ns", "preparing_ns"].includes(key)) continue;
+        const field = key.replace("_ns", "_us");
+        // A GPU has no pipeline bubble lane, and the time before its first kernel is free time to us.
+        if (value === null) {
+          if (!["preparing_us", "bubble_us"].includes(field)) assert.equal(row[field], null, `rank ${rank.rank} step ${step} ${field}`);
+          continue;
+        }
+        assert.equal(ns(row[field]), value, `rank ${rank.rank} step ${step} ${field}`);
+      }
+    }
+  }
+}
+
+const varieties = [
+  ["kineto", "--events", "20000"],
+  ["kineto", "--events", "20000", "--gzip", "--seed", "2", "--fault", "poor_overlap"],
+  ["kineto", "--events", "9000", "--old", "--seed", "3"],
+  ["kineto", "--events", "9000", "--ranks", "3", "--fault", "slow_rank"],
+  ["kineto", "--events", "9000", "--fault", "sync"],
+  ["ascend", "--level", "0"],
+  ["ascend", "--level", "1", "--ranks", "3", "--fault", "slow_rank"],
+  ["ascend", "--level", "2", "--fault", "bubble", "--seed", "9"],
+  ["ascend", "--fault", "poor_overlap"],
+];
+for (const options of varieties)
+  test(`the breakdown of ${options.join(" ")} is exact`, () => {
+    const { path, truth } = make(...options);
+    const { breakdown, profile } = analyze(path);
+    agree(truth, breakdown.rows, truth.ranks.length > 1);
+    assert.equal(profile.format.startsWith(truth.format), true);
+  });
+
+test("operators add up to the generator's books", () => {
+  const { path, truth } = make("ascend", "--ranks", "1");
+  const { operators } = analyze(path);
+  for (const { name, count, total_ns, min_ns, max_ns } of truth.ranks[0].operators) {
+    const row = operators.rows.find((r) => r.type === name || r.name === name);
+    assert.ok(row, name);
+    assert.deepEqual([row.count, ns(row.total_us), ns(row.min_us), ns(row.max_us)], [count, total_ns, min_ns, max_ns]);
+  }
+});
+
+const faults = [
+  ["ascend", "poor_overlap", "parallel.poor_overlap"],
+  ["ascend", "small_packets", "communication.small_packets"],
+  ["ascend", "alignment", "communication.alignment"],
+  ["ascend", "format_conversion", "compute.format_conversion"],
+  ["ascend", "aicpu", "compute.aicpu"],
+  ["ascend", "slow_rank", "communication.slow_rank"],
+  ["ascend", "host_bound", "cpu.host_bound"],
+  ["ascend", "loader", "io.loading"],
+  ["ascend", "sync", "cpu.synchronization"],
+  ["ascend", "underutilized", "compute.underutilized"],
+  ["ascend", "bubble", "parallel.pipeline_bubble"],
+  ["kineto", "poor_overlap", "parallel.poor_overlap"],
+  ["kineto", "host_bound", "cpu.host_bound"],
+  ["kineto", "loader", "io.loading"],
+  ["kineto", "sync", "cpu.synchronization"],
+];
+const size = (format) => (format === "kineto" ? ["--events", "20000", "--ranks", "2"] : ["--ranks", "4"]);
+for (const [format, fault, code] of faults)
+  test(`${format} with ${fault} gets ${code} and advice for it`, () => {
+    const { analysis, advice } = analyze(make(format, ...size(format), "--fault", fault).path);
+    const finding = analysis.findings.find((f) => f.code === code);
+    assert.ok(finding, `only ${analysis.findings.map((f) => `${f.code} (${f.severity})`).join(", ")}`);
+    assert.notEqual(finding.severity, "info");
+    assert.ok(finding.evidence.length > 0 && finding.evidence.every((e) => e.threshold === null || e.origin));
+    assert.ok(advice.items.some((item) => item.finding === code));
+  });
+
+// What cannot be judged from a source must not be passed over in silence.
+for (const [fault, code] of [["slow_rank", "communication.slow_rank"], ["underutilized", "compute.underutilized"]])
+  test(`kineto with ${fault} gets ${code} or is told what that would need`, () => {
+    const { analysis } = analyze(make("kineto", ...size("kineto"), "--fault", fault).path);
+    const missing = analysis.not_evaluated.find((n) => n.code === code);
+    assert.ok(analysis.findings.some((f) => f.code === code) || missing?.needs);
+  });
+
+for (const format of ["ascend", "kineto"])
+  test(`a healthy ${format} job is left alone`, () => {
+    for (const seed of ["1", "2", "3"]) {
+      const { analysis } = analyze(make(format, ...size(format), "--seed", seed).path);
+      assert.deepEqual(analysis.findings.filter((f) => f.severity !== "info").map((f) => f.code), []);
+      assert.equal(analysis.verdict.component, null);
+    }
+  });
+
+test("markup in an operator's name comes out as it went in", () => {
+  const name = '<img src=x onerror="alert(1)">, "é"\ttab';
+  const { path } = make("kineto", "--events", "3000", "--name", name);
+  assert.equal(JSON.stringify(analyze(path)).includes("\u0000"), false);
+  const ascend = make("ascend", "--ranks", "1", "--name", name);
+  const names = analyze(ascend.path);
+  assert.ok(names.operators.rows.length > 0);
+});
+
+test("the same job gives the same bytes", () => {
+  const { path } = make("ascend", "--ranks", "2", "--fault", "small_packets");
+  const once = () => execFileSync(PROGRAM, ["analyze", "--json", path], { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] })
+    .replace(/"(id|created_at)": ?"[^"]*"/g, "");
+  assert.equal(once(), once());
+});
