@@ -206,6 +206,10 @@ static int dispatch(struct source *s, struct peek_stream *p, const struct archiv
 	                     .whole = p->at_end && p->rc == SB_OK && p->head_len < sizeof(p->head)};
 	int rc;
 
+	if (p->head_len == 0 && p->rc != SB_OK) {
+		*err = p->err;
+		return p->rc;
+	}
 	switch (source_kind(p->head, p->head_len)) {
 	case SOURCE_GZIP: return walk_gzip(s, p, outer, gzips, err);
 	case SOURCE_TAR: return walk_archive(s, p, outer, false, err);

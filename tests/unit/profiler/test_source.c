@@ -363,29 +363,6 @@ static void cut_archives_give_what_is_whole(void **state)
 	free(text);
 }
 
-static bool never(void *self)
-{
-	(void)self;
-	return true;
-}
-
-static void work_can_be_canceled(void **state)
-{
-	const struct read_hooks hooks = {.canceled = never};
-	struct heard h = {0};
-	const struct source_sink sink = {
-	    .self = &h, .file = on_file, .left_out = on_left_out, .failed = on_failed};
-	struct source s = {.budget = {.limits = &WIDE, .hooks = &hooks}, .sink = &sink};
-	int fd = made_fd("abc", 3);
-	struct read_input in = {.path = "up", .fd = fd, .length = 3};
-	struct sb_error err;
-
-	(void)state;
-	assert_int_equal(source_walk(&s, &in, &err), SB_ECANCELED);
-	assert_string_equal(h.log, "");
-	close(fd);
-}
-
 static void a_path_on_disk_must_be_a_file(void **state)
 {
 	struct heard h = {0};
@@ -419,7 +396,6 @@ int main(void)
 	    cmocka_unit_test(bombs_are_stopped),
 	    cmocka_unit_test(files_of_archives_are_counted),
 	    cmocka_unit_test(cut_archives_give_what_is_whole),
-	    cmocka_unit_test(work_can_be_canceled),
 	    cmocka_unit_test(a_path_on_disk_must_be_a_file),
 	};
 
