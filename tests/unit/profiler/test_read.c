@@ -182,7 +182,7 @@ static void what_is_no_profile_is_refused_with_a_reason(void **state)
 	    {{"a", "", 0}, "empty", "empty"},
 	    {{"a.png", "\x89PNG\r\n\x1a\n", 0}, "unknown_format", "PNG"},
 	    {{"a.json", "<html>502</html>", 0}, "unknown_format", "HTML"},
-	    {{"a.json", "{\"traceEvents\": []}", 0}, "no_events", "no events"},
+	    {{"a.json", "{\"traceEvents\": []}", 0}, "no_events", "span"},
 	    {{"trace_view.json", "[]", 0}, "no_events", "no events"},
 	    {{"a.csv", "Component,Timestamp(us),Total Allocated(MB)\n", 0}, "no_profile", "not used yet"},
 	    {{"profiler_info_0.json", "{\"rank_id\": 0}", 0}, "no_events", "no events"},

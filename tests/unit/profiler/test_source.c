@@ -189,15 +189,15 @@ static void tar_and_zip_members_come_out(void **state)
 {
 	const struct made_member members[] = {{.name = "d", .type = AE_IFDIR},
 	                                      {.name = "./d/a.txt", .data = "A"},
-	                                      {.name = "d//b.txt", .data = "BB"}};
+	                                      {.name = "d//..b..", .data = "BB"}};
 
 	(void)state;
 	for (int kind = MADE_TAR; kind <= MADE_ZIP; kind++) {
 		MADE_AUTO m = made_archive((enum made_kind)kind, members, COUNT(members));
 		MADE_AUTO z = made_gzip(m.data, m.len);
 
-		expect(&m, "up/d/a.txt|A\nup/d/b.txt|BB\n");
-		expect(&z, "up/d/a.txt|A\nup/d/b.txt|BB\n");
+		expect(&m, "up/d/a.txt|A\nup/d/..b..|BB\n");
+		expect(&z, "up/d/a.txt|A\nup/d/..b..|BB\n");
 	}
 }
 
@@ -251,16 +251,6 @@ static void a_member_that_points_outside_refuses_the_archive(void **state)
 		assert_string_equal(err.file, "up");
 		assert_non_null(strstr(err.text, bad[i]));
 	}
-}
-
-static void names_with_dots_are_fine(void **state)
-{
-	const struct made_member members[] = {{.name = "..a/b..c", .data = "1"},
-	                                      {.name = "...", .data = "2"}};
-	MADE_AUTO m = made_archive(MADE_TAR, members, 2);
-
-	(void)state;
-	expect(&m, "up/..a/b..c|1\nup/...|2\n");
 }
 
 static void links_and_devices_are_left_out(void **state)
@@ -391,7 +381,6 @@ int main(void)
 	    cmocka_unit_test(gzip_inside_a_tar_is_inflated),
 	    cmocka_unit_test(archives_nest_once),
 	    cmocka_unit_test(a_member_that_points_outside_refuses_the_archive),
-	    cmocka_unit_test(names_with_dots_are_fine),
 	    cmocka_unit_test(links_and_devices_are_left_out),
 	    cmocka_unit_test(bombs_are_stopped),
 	    cmocka_unit_test(files_of_archives_are_counted),
