@@ -17,7 +17,7 @@ extern const struct format_reader ASCEND_INFO_READER;          /* profiler_info_
 extern const struct format_reader ASCEND_METADATA_READER;      /* profiler_metadata.json */
 
 /* Scores of sniff(): the content says so; the content fits and the path agrees; only the path says so. */
-enum { SNIFF_NO = 0, SNIFF_PATH = 20, SNIFF_CONTENT = 80, SNIFF_SURE = 95 };
+enum { SNIFF_NO = 0, SNIFF_PATH = 30, SNIFF_CONTENT = 80, SNIFF_SURE = 95 };
 
 /* The last part of a path. */
 const char *path_base(const char *path);

@@ -44,6 +44,9 @@ static int sniff(const struct sniff *s)
 
 	if (first != '[' && first != '{')
 		return SNIFF_NO;
+	/* only Kineto has these in front of its events */
+	if (sniff_has(s, "\"schemaVersion\"") || sniff_has(s, "\"deviceProperties\""))
+		return SNIFF_NO;
 	if (path_is(s->path, "trace_view", ".json"))
 		return events ? SNIFF_SURE : SNIFF_PATH;
 	for (size_t i = 0; events && i < sizeof(marks) / sizeof(marks[0]); i++) {
