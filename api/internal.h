@@ -11,7 +11,8 @@
 struct metrics;
 
 struct api_service {
-	struct api_config config; /* listen_host is owned */
+	struct api_config config;
+	char *listen_host; /* what config.listen_host points to */
 	struct metrics *metrics;
 	atomic_bool backlog; /* profiles were stored that the full job queue did not take */
 	pthread_mutex_t lock;

@@ -129,38 +129,44 @@ static int write_sides(struct reading *r, const struct profile_results *res, str
 
 #define DOCUMENTS 5
 
+struct documents {
+	struct store_document items[DOCUMENTS];
+	char *texts[DOCUMENTS]; /* what the items lend out */
+	size_t count;
+};
+
 /* Takes the value. */
-static bool add_document(struct store_document *d, const char *name, json_t *value)
+static bool add_document(struct documents *d, const char *name, json_t *value)
 {
 	size_t len = 0;
 	char *text = value ? json_write(value, &len) : NULL;
 
 	json_decref(value);
-	*d = (struct store_document){.name = name, .text = text, .len = len};
+	d->texts[d->count] = text;
+	d->items[d->count++] = (struct store_document){.name = name, .text = text, .len = len};
 	return text != NULL;
 }
 
 static int finish(struct reading *r, const struct store_profile *p, const struct profile_results *res,
                   struct sb_error *err)
 {
-	struct store_document docs[DOCUMENTS] = {0};
+	struct documents docs = {0};
 	JSON_AUTO facts = document_facts(&res->profile);
 	char *text = facts ? json_write(facts, NULL) : NULL;
-	bool made = text && add_document(&docs[0], "breakdown", document_breakdown(&res->breakdown)) &&
-	            add_document(&docs[1], "communication", document_communication(&res->communication)) &&
-	            add_document(&docs[2], "analysis", document_analysis(&res->analysis)) &&
-	            add_document(&docs[3], "advice", document_advice(&res->analysis)) &&
-	            add_document(&docs[4], "profile",
+	bool made = text && add_document(&docs, "breakdown", document_breakdown(&res->breakdown)) &&
+	            add_document(&docs, "communication", document_communication(&res->communication)) &&
+	            add_document(&docs, "analysis", document_analysis(&res->analysis)) &&
+	            add_document(&docs, "advice", document_advice(&res->analysis)) &&
+	            add_document(&docs, "profile",
 	                         document_profile(p->id, p->name, "ready", p->created_us, p->bytes, p->sha256,
 	                                          facts, NULL));
 	int rc = made ? SB_OK : sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
 
 	if (rc == SB_OK)
-		rc = store_profile_finish(r->s->config.store, r->id, "ready", text, docs, DOCUMENTS, err);
-	for (size_t i = 0; i < DOCUMENTS; i++) {
-		/* the texts are ours; the struct lends them out as const */
-		free((void *)(uintptr_t)docs[i].text);
-	}
+		rc = store_profile_finish(r->s->config.store, r->id, "ready", text, docs.items, docs.count,
+		                          err);
+	for (size_t i = 0; i < docs.count; i++)
+		free(docs.texts[i]);
 	free(text);
 	return rc;
 }

@@ -86,7 +86,7 @@ void process_write(struct sb_buf *b)
 	                (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6);
 	family_write(b, "process_resident_memory_bytes", "gauge", "Resident memory of the process.");
 	sb_buf_addf(b, "process_resident_memory_bytes %lld\n",
-	            (long long)(nth_number(text, 1) * sysconf(_SC_PAGESIZE)));
+	            (long long)nth_number(text, 1) * sysconf(_SC_PAGESIZE));
 	family_write(b, "process_open_fds", "gauge", "Open file descriptors.");
 	sb_buf_addf(b, "process_open_fds %lld\n", (long long)open_descriptors());
 	family_write(b, "process_start_time_seconds", "gauge", "Start of the process since the epoch.");

@@ -30,8 +30,11 @@ void api_res_header(struct api_res *res, const char *name, const char *value)
 	res->headers[res->header_count].name = name;
 	to = res->headers[res->header_count].value;
 	/* a line break would begin a header of the sender's choice */
-	for (; value[n] && n + 1 < sizeof(res->headers[0].value); n++)
-		to[n] = (unsigned char)value[n] < 0x20 || value[n] == 0x7f ? '_' : value[n];
+	for (; value[n] && n + 1 < sizeof(res->headers[0].value); n++) {
+		to[n] = value[n];
+		if ((unsigned char)value[n] < 0x20 || value[n] == 0x7f)
+			to[n] = '_';
+	}
 	to[n] = '\0';
 	res->header_count++;
 }

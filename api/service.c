@@ -20,12 +20,12 @@ int api_service_new(const struct api_config *config, struct api_service **out)
 	if (!s)
 		return SB_ENOMEM;
 	s->config = *config;
-	s->config.listen_host = NULL;
 	pthread_mutex_init(&s->lock, NULL);
 	s->metrics = metrics_new();
 	if (config->listen_host)
-		s->config.listen_host = strdup(config->listen_host);
-	if (!s->metrics || (config->listen_host && !s->config.listen_host)) {
+		s->listen_host = strdup(config->listen_host);
+	s->config.listen_host = s->listen_host;
+	if (!s->metrics || (config->listen_host && !s->listen_host)) {
 		api_service_free(&s);
 		return SB_ENOMEM;
 	}
@@ -40,8 +40,7 @@ void api_service_free(struct api_service **sp)
 	if (!s)
 		return;
 	metrics_free(&s->metrics);
-	/* this one copy is ours; the field is const for those who fill it in */
-	free((void *)(uintptr_t)s->config.listen_host);
+	free(s->listen_host);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 	*sp = NULL;

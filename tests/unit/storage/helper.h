@@ -23,6 +23,7 @@ struct place {
 
 static inline void make_dir(struct place *p)
 {
+	*p = (struct place){0};
 	snprintf(p->dir, sizeof(p->dir), "/tmp/signalbox-test-XXXXXX");
 	assert_non_null(mkdtemp(p->dir));
 	snprintf(p->data, sizeof(p->data), "%s/data", p->dir);
