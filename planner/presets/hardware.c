@@ -86,6 +86,15 @@ static const struct {
      48, 8, 384, 380e9},
 };
 
+static const char *const cluster_names[] = {
+    "dgx-v100-32g", "dgx-a100-40g", "dgx-a100-80g", "dgx-h100",       "dgx-h200", "h800-8",
+    "gb200-nvl72",  "atlas-910a",   "atlas-910b",   "cloudmatrix384", NULL};
+
+const char *const *cluster_preset_names(void)
+{
+	return cluster_names;
+}
+
 const struct device_preset *device_presets(void)
 {
 	return devices;

@@ -337,6 +337,19 @@ static const struct model_preset models[] = {
     {.name = NULL},
 };
 
+static const char *const names[] = {"megatron-1.7b", "megatron-3.6b", "megatron-7.5b",   "megatron-18b",
+                                    "megatron-39b",  "megatron-76b",  "megatron-145b",   "megatron-310b",
+                                    "megatron-530b", "megatron-1t",   "gpt3-175b",       "pangu-alpha-200b",
+                                    "codegeex-13b",  "llama2-7b",     "llama2-70b",      "llama3-8b",
+                                    "llama3-70b",    "llama3-405b",   "mixtral-8x7b",    "mixtral-8x22b",
+                                    "deepseek-v2",   "deepseek-v3",   "qwen2.5-7b",      "qwen2.5-72b",
+                                    "qwen3-32b",     "qwen3-30b-a3b", "qwen3-235b-a22b", NULL};
+
+const char *const *model_preset_names(void)
+{
+	return names;
+}
+
 const struct model_preset *model_presets(void)
 {
 	return models;

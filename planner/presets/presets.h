@@ -25,6 +25,10 @@ const struct device_preset *device_presets(void);
 /* The i-th cluster; false past the end. */
 bool cluster_preset_at(int i, struct cluster_preset *out);
 
+/* The names in the order of the tables, NULL-terminated. */
+const char *const *model_preset_names(void);
+const char *const *cluster_preset_names(void);
+
 /* NULL for an unknown name. */
 const struct model_preset *model_preset(const char *name);
 const struct device_preset *device_preset(const char *name);

@@ -160,13 +160,13 @@ static void weigh_cuts(struct search *x, struct strategy *s, const struct groups
 	struct layer_costs *l = costs_for(x, s, g, batch, &work);
 	double rows = (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp;
 
+	s->zero = 0;
 	/* The slowest stage does at least an equal share. */
 	quick = cost_outside(p, s, (double)m * work / (double)s->pp);
 	if (!x->memory_only && quick > SEARCH_SLACK * x->keep->best) {
 		int levels = s->dp * s->cp == 1 ? 1 : s->pp > 1 ? 2 : 4;
 
 		x->out->candidates += (int64_t)q->cuts * levels;
-		s->zero = 0;
 		count_rejection(x->out, REJECT_SLOWER, (int64_t)q->cuts * levels, s, quick);
 		return;
 	}
@@ -174,6 +174,7 @@ static void weigh_cuts(struct search *x, struct strategy *s, const struct groups
 	for (int i = q->first_cut; i < q->first_cut + q->cuts; i++) {
 		s->vpp = x->cuts[i].vpp;
 		s->last_fewer = x->cuts[i].last_fewer;
+		s->zero = 0;
 		if (s->vpp > 1 && m % s->pp != 0)
 			count_rejection(x->out, REJECT_INTERLEAVE, 1, s, quick);
 		else
@@ -181,6 +182,7 @@ static void weigh_cuts(struct search *x, struct strategy *s, const struct groups
 	}
 	s->vpp = 1;
 	s->last_fewer = 0;
+	s->zero = 0;
 }
 
 static void weigh_batches(struct search *x, struct strategy *s, const struct pipeline *q)
@@ -236,7 +238,7 @@ static void weigh_replicas(struct search *x, struct strategy *s, const struct pi
 		s->order[3] = DIM_PP;
 		weigh_batches(x, s, q);
 		/* The other order differs only where stages could share a node. */
-		if (s->pp > 1 && s->dp > 1 && s->ep == 1 && s->etp == 1 &&
+		if (s->pp > 1 && s->dp > 1 && s->cp == 1 && s->ep == 1 && s->etp == 1 &&
 		    s->tp * s->cp < c->devices_per_node && used > c->devices_per_node) {
 			s->order[2] = DIM_PP;
 			s->order[3] = DIM_DP;

@@ -112,6 +112,7 @@ static void test_presets_are_sound(void **state)
 	for (const struct model_preset *p = model_presets(); p->name; p++) {
 		struct model m = p->model;
 
+		assert_string_equal(model_preset_names()[p - model_presets()], p->name);
 		assert_true(strlen(p->source) > 0);
 		model_defaults(&m);
 		assert_int_equal(model_check(&m, &err), SB_OK);
@@ -119,6 +120,7 @@ static void test_presets_are_sound(void **state)
 	}
 	for (int i = 0; cluster_preset_at(i, &c); i++) {
 		assert_int_equal(cluster_check(&c.cluster, &err), SB_OK);
+		assert_string_equal(cluster_preset_names()[i], c.name);
 		assert_non_null(device_preset(c.device));
 		assert_true(strlen(c.source) > 0);
 	}

@@ -1,0 +1,58 @@
+#include "api/named.h"
+
+#include <string.h>
+
+#include "api/plans/problem.h"
+#include "planner/presets/presets.h"
+
+const char *const *preset_names(const char *family)
+{
+	if (strcmp(family, "models") == 0)
+		return model_preset_names();
+	return strcmp(family, "clusters") == 0 ? cluster_preset_names() : NULL;
+}
+
+static json_t *with_origin(json_t *o, const char *name, const char *source)
+{
+	if (!o)
+		return NULL;
+	json_object_set_new(o, "name", json_string(name));
+	json_object_set_new(o, "preset", json_true());
+	json_object_set_new(o, "source", json_string(source));
+	return o;
+}
+
+json_t *preset_document(const char *family, const char *name)
+{
+	if (strcmp(family, "models") == 0) {
+		const struct model_preset *p = model_preset(name);
+		struct model m;
+
+		if (!p)
+			return NULL;
+		m = p->model;
+		model_defaults(&m);
+		return with_origin(model_to_json(&m), p->name, p->source);
+	}
+	if (strcmp(family, "clusters") == 0) {
+		struct cluster_preset p;
+
+		if (!cluster_preset(name, &p))
+			return NULL;
+		return with_origin(cluster_to_json(&p.cluster, p.device), p.name, p.source);
+	}
+	return NULL;
+}
+
+int named_check(const char *family, const json_t *document, struct sb_error *err)
+{
+	struct place root = place_of("");
+	struct cluster cluster;
+	struct model model;
+
+	if (strcmp(family, "models") == 0)
+		return model_from_json(document, &root, &model, err);
+	if (strcmp(family, "clusters") == 0)
+		return cluster_from_json(document, &root, &cluster, err);
+	return sb_fail(err, SB_ENOENT, "unknown_family", "there are models and clusters");
+}

@@ -1,0 +1,84 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/plans/kinds.h"
+#include "api/plans/strategy_json.h"
+
+static const char *const methods[] = {"simulation", NULL};
+
+static int check_fit(const struct cost_problem *p, const struct strategy *s, struct sb_error *err)
+{
+	struct place at = place_of("/strategy");
+	enum misfit f = strategy_fit(&p->model, &p->cluster, s, p->sequences);
+
+	if (f == FIT_OK)
+		return SB_OK;
+	return parse_fail(err, SB_EIMPOSSIBLE, misfit_word(f), &at, misfit_field(f), misfit_text(f));
+}
+
+static int cost_of(const json_t *value, const struct cost_problem *p, int64_t micro, json_t **out,
+                   struct sb_error *err)
+{
+	struct place at = place_of("/strategy");
+	struct strategy s = strategy_default(&p->model, &p->cluster);
+	struct strategy_cost c;
+	int64_t *stages = NULL;
+	double start = plan_clock();
+	int rc;
+
+	if (micro > 0)
+		s.micro_batch = micro;
+	rc = strategy_from_json(value, &at, &s, &stages, err);
+	if (rc == SB_OK)
+		rc = check_fit(p, &s, err);
+	if (rc == SB_OK)
+		rc = strategy_cost(p, &s, &c, err);
+	if (rc == SB_OK)
+		*out = json_pack("{s:o,s:o,s:o,s:[],s:[],s:[],s:o}", "solution",
+		                 strategy_to_json(&p->model, &s, p->sequences), "predicted",
+		                 predicted_to_json(&c), "quality",
+		                 quality_to_json(-1, NAN, c.step_seconds, 1, plan_clock() - start,
+		                                 p->constants.model_error),
+		                 "alternatives", "frontier", "rejected", "warnings",
+		                 warnings_to_json(p, &s, &c, json_object_get(value, "attention") != NULL));
+	free(stages);
+	if (rc == SB_OK && !*out)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	return rc;
+}
+
+static int solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+{
+	static const char *const members[] = {"kind",     "method",      "model",       "cluster", "batch",
+	                                      "strategy", "calibration", "constraints", NULL};
+	static const char *const limits[] = {"memory_bytes", NULL};
+	struct place root = place_of(""), constraints = place_of("/constraints");
+	struct cost_problem p;
+	const json_t *value;
+	int64_t micro = 0;
+	int rc = parse_members(request, &root, members, err);
+
+	(void)out_extra;
+	if (rc == SB_OK)
+		rc = parse_object(request, &root, "constraints", OPTIONAL, &value, err);
+	if (rc == SB_OK && value)
+		rc = parse_members(value, &constraints, limits, err);
+	if (rc == SB_OK)
+		rc = parse_object(request, &root, "strategy", REQUIRED, &value, err);
+	if (rc == SB_OK)
+		rc = cost_problem_from_json(request, &p, &micro, err);
+	return rc == SB_OK ? cost_of(value, &p, micro, out, err) : rc;
+}
+
+static json_t *schema(void)
+{
+	return request_schema("estimate", json_pack("{s:o}", "strategy", strategy_schema()), "strategy");
+}
+
+static json_t *limits_of(void)
+{
+	return json_pack("{s:i,s:i}", "layers", 4096, "nodes", 1 << 17);
+}
+
+const struct plan_kind estimate_kind = {"estimate", methods, solve, schema, limits_of, strategy_export};

@@ -1,0 +1,24 @@
+#ifndef SB_API_PLANS_KINDS_H
+#define SB_API_PLANS_KINDS_H
+#include "api/plans/plans.h"
+
+/* One row of the table of kinds. A new planner adds its file and its row in plans.c. */
+struct plan_kind {
+	const char *name;
+	const char *const *methods; /* NULL-terminated, the first is the default */
+	/* The request with names resolved in, the answer of api.md out. Called with a known method only. */
+	int (*solve)(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
+	/* JSON Schema of the request. New reference. */
+	json_t *(*schema)(void);
+	/* What the server bounds: member -> number or text. New reference. */
+	json_t *(*limits)(void);
+	/* May be NULL. SB_ENOENT for an unknown format. */
+	int (*export)(const json_t *plan, const char *format, char **out_text, const char **out_type,
+	              struct sb_error *err);
+};
+
+extern const struct plan_kind strategy_kind, estimate_kind;
+
+/* Seconds of a clock that only goes forward, for quality.search_seconds. */
+double plan_clock(void);
+#endif

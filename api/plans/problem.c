@@ -1,0 +1,118 @@
+#include "api/plans/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/named.h"
+
+/* The document behind a name: a preset, or what the user stored. New reference. */
+static int document_of(const struct plan_lookup *lookup, const char *family, const char *member,
+                       const char *name, json_t **out, struct sb_error *err)
+{
+	struct place root = place_of("");
+	char *text = NULL;
+	json_t *found = preset_document(family, name);
+	int rc = SB_ENOENT;
+
+	if (!found && lookup && lookup->named)
+		rc = lookup->named(lookup->self, family, name, &text);
+	if (!found && rc == SB_OK)
+		found = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	free(text);
+	if (!found && (rc == SB_OK || rc == SB_ENOENT))
+		return parse_fail(err, SB_EINVAL, "unknown_name", &root, member,
+		                  "is neither a preset nor a stored name");
+	if (!found)
+		return sb_fail(err, rc, "storage", "the stored document cannot be read");
+	*out = found;
+	return SB_OK;
+}
+
+/* {preset:"dgx-h100", nodes:16}: the preset with the other members laid over it. */
+static int overlay(const struct plan_lookup *lookup, const char *family, json_t *value, json_t **out,
+                   struct sb_error *err)
+{
+	const json_t *preset = json_object_get(value, "preset");
+	JSON_AUTO base = NULL;
+	JSON_AUTO own = NULL;
+	int rc;
+
+	if (!json_is_string(preset)) {
+		*out = json_incref(value);
+		return SB_OK;
+	}
+	rc = document_of(lookup, family, "cluster/preset", json_string_value(preset), &base, err);
+	if (rc != SB_OK)
+		return rc;
+	own = json_copy(value);
+	if (!own || json_object_del(own, "preset") != 0 || json_object_update(base, own) != 0)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	*out = json_incref(base);
+	return SB_OK;
+}
+
+static int resolve_member(const struct plan_lookup *lookup, json_t *request, const char *member,
+                          const char *family, struct sb_error *err)
+{
+	json_t *value = json_object_get(request, member), *resolved = NULL;
+	int rc;
+
+	if (!value)
+		return SB_OK;
+	if (json_is_string(value))
+		rc = document_of(lookup, family, member, json_string_value(value), &resolved, err);
+	else if (json_is_object(value))
+		rc = overlay(lookup, family, value, &resolved, err);
+	else
+		return SB_OK;
+	if (rc == SB_OK && json_object_set_new(request, member, resolved) != 0)
+		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	return rc;
+}
+
+int problem_resolve(const struct plan_lookup *lookup, const json_t *request, json_t **out,
+                    struct sb_error *err)
+{
+	JSON_AUTO copy = json_deep_copy(request);
+	int rc;
+
+	if (!copy)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	rc = resolve_member(lookup, copy, "model", "models", err);
+	if (rc == SB_OK)
+		rc = resolve_member(lookup, copy, "cluster", "clusters", err);
+	if (rc == SB_OK)
+		*out = json_incref(copy);
+	return rc;
+}
+
+const char *const calibration_members[] = {
+    "gemm_share",    "gemm_half_flop", "launch_seconds",  "memory_share",   "element_passes",
+    "score_share",   "score_bytes",    "flash_share",     "node_share",     "supernode_share",
+    "network_share", "node_latency",   "network_latency", "gather_exposed", "overlap_slowdown",
+    "straggler",     "step_seconds",   "fragmentation",   "context_bytes",  NULL};
+
+int calibration_from_json(const json_t *value, const struct place *at, struct constants *io,
+                          struct sb_error *err)
+{
+	struct constants k = *io;
+	double *const slots[] = {&k.gemm_share,      &k.gemm_half_flop,  &k.launch_seconds,   &k.memory_share,
+	                         &k.element_passes,  &k.score_share,     &k.score_bytes,      &k.flash_share,
+	                         &k.node_share,      &k.supernode_share, &k.network_share,    &k.node_latency,
+	                         &k.network_latency, &k.gather_exposed,  &k.overlap_slowdown, &k.straggler,
+	                         &k.step_seconds,    &k.fragmentation,   &k.context_bytes};
+	struct sb_error why = {0};
+	int rc = parse_members(value, at, calibration_members, err);
+
+	for (size_t i = 0; rc == SB_OK && calibration_members[i]; i++)
+		rc = parse_number(value, at, calibration_members[i], OPTIONAL, -1e300, 1e300, slots[i], err);
+	if (rc != SB_OK)
+		return rc;
+	rc = constants_check(&k, &why);
+	if (rc != SB_OK)
+		return parse_fail(err, rc, why.word, at, why.field, why.text);
+	k.model_error = NAN; /* the user's own constants: nobody has measured how good they are */
+	*io = k;
+	return SB_OK;
+}

@@ -1,0 +1,29 @@
+#ifndef SB_API_PLANS_PROBLEM_H
+#define SB_API_PLANS_PROBLEM_H
+#include "api/plans/parse.h"
+#include "api/plans/plans.h"
+#include "planner/cost/constants.h"
+#include "planner/model.h"
+
+/* Models and clusters as JSON, and names turned into documents. */
+
+/* Reads and checks an inline model or cluster. Members `name`, `source` and `preset` of a document are passed
+ * over. SB_EINVAL, SB_EIMPOSSIBLE. */
+int model_from_json(const json_t *value, const struct place *at, struct model *out, struct sb_error *err);
+int cluster_from_json(const json_t *value, const struct place *at, struct cluster *out, struct sb_error *err);
+/* The inline form. New references; NULL when out of memory. */
+json_t *model_to_json(const struct model *m);
+/* device: a preset's name. */
+json_t *cluster_to_json(const struct cluster *c, const char *device);
+
+/* A deep copy of the request with `model` and `cluster` given by name replaced by their documents, and
+ * {preset, nodes, ...} clusters by the preset with those members. The caller owns it. SB_EINVAL for an
+ * unknown name. */
+int problem_resolve(const struct plan_lookup *lookup, const json_t *request, json_t **out,
+                    struct sb_error *err);
+
+/* Applies the members of a `calibration` object to the constants. */
+int calibration_from_json(const json_t *value, const struct place *at, struct constants *io,
+                          struct sb_error *err);
+extern const char *const calibration_members[];
+#endif

@@ -1,0 +1,190 @@
+#include "api/plans/problem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "planner/presets/presets.h"
+
+static const char *const scopes[] = {"node", "supernode", "cluster", NULL};
+
+static int read_device(const json_t *value, const struct place *at, struct cluster *c,
+                       const struct device_preset **out_preset, struct sb_error *err)
+{
+	static const char *const members[] = {"name", "peak_flops", "memory_bytes", "memory_bandwidth", NULL};
+	struct device *d = &c->device;
+	const char *name = "";
+	int rc;
+
+	*out_preset = NULL;
+	if (json_is_string(value)) {
+		*out_preset = device_preset(json_string_value(value));
+		if (!*out_preset)
+			return parse_fail(err, SB_EINVAL, "unknown_device", at, NULL,
+			                  "is no device preset; give peak_flops, memory_bytes and "
+			                  "memory_bandwidth instead");
+		*d = (*out_preset)->device;
+		return SB_OK;
+	}
+	rc = parse_members(value, at, members, err);
+	if (rc == SB_OK)
+		rc = parse_text(value, at, "name", OPTIONAL, &name, err);
+	if (rc == SB_OK)
+		rc = parse_number(value, at, "peak_flops", REQUIRED, 1e9, 1e19, &d->peak_flops, err);
+	if (rc == SB_OK)
+		rc = parse_integer(value, at, "memory_bytes", REQUIRED, 1, (int64_t)1 << 50, &d->memory_bytes,
+		                   err);
+	if (rc == SB_OK)
+		rc = parse_number(value, at, "memory_bandwidth", REQUIRED, 1e6, 1e17, &d->memory_bandwidth,
+		                  err);
+	d->family = device_family_of(name);
+	d->flash_attention = d->family != FAMILY_VOLTA;
+	return rc;
+}
+
+static int read_link(const json_t *o, const struct place *at, struct cluster *c, bool seen[LINK_SCOPES],
+                     struct sb_error *err)
+{
+	static const char *const members[] = {"scope", "bytes_per_second", "latency_seconds", "devices",
+	                                      NULL};
+	int scope = 0, rc = parse_members(o, at, members, err);
+	int64_t devices = 0;
+
+	if (rc == SB_OK)
+		rc = parse_word(o, at, "scope", REQUIRED, scopes, &scope, err);
+	if (rc == SB_OK && seen[scope])
+		return parse_fail(err, SB_EIMPOSSIBLE, "duplicate", at, "scope", "is given twice");
+	if (rc == SB_OK)
+		rc = parse_number(o, at, "bytes_per_second", REQUIRED, 1e3, 1e16,
+		                  &c->links[scope].bytes_per_second, err);
+	if (rc == SB_OK)
+		rc = parse_number(o, at, "latency_seconds", OPTIONAL, 0, 10, &c->links[scope].latency_seconds,
+		                  err);
+	if (rc == SB_OK)
+		rc = parse_integer(o, at, "devices", scope == LINK_SUPERNODE ? REQUIRED : OPTIONAL, 1,
+		                   1 << 27, &devices, err);
+	if (rc != SB_OK)
+		return rc;
+	if (scope == LINK_SUPERNODE)
+		c->supernode_devices = devices;
+	seen[scope] = true;
+	return SB_OK;
+}
+
+static int read_links(const json_t *o, const struct place *at, const struct device_preset *preset,
+                      struct cluster *c, struct sb_error *err)
+{
+	const json_t *links = json_object_get(o, "links");
+	struct place here = place_member(at, "links");
+	bool seen[LINK_SCOPES] = {false};
+	int rc = SB_OK;
+
+	if (links && !json_is_null(links)) {
+		if (!json_is_array(links))
+			return parse_fail(err, SB_EINVAL, "wrong_type", at, "links", "must be a list");
+		for (size_t i = 0; rc == SB_OK && i < json_array_size(links); i++) {
+			struct place p = place_index(&here, i);
+
+			rc = read_link(json_array_get(links, i), &p, c, seen, err);
+		}
+		return rc;
+	}
+	if (!preset)
+		return parse_fail(err, SB_EINVAL, "missing_member", at, "links",
+		                  "is missing (only a device preset brings its own)");
+	c->links[LINK_NODE].bytes_per_second = preset->node_link;
+	c->links[LINK_CLUSTER].bytes_per_second = preset->cluster_link;
+	return SB_OK;
+}
+
+/* A number is the share of peak_flops that matrix products reach; an object names the shares one by one. */
+static int read_efficiency(const json_t *o, const struct place *at, struct cluster *c, struct sb_error *err)
+{
+	static const char *const members[] = {"compute", "memory", "node", "supernode", "cluster", NULL};
+	const json_t *e = json_object_get(o, "efficiency");
+	struct place here = place_member(at, "efficiency");
+	int rc;
+
+	if (!e || json_is_null(e))
+		return SB_OK;
+	if (json_is_number(e))
+		return parse_number(o, at, "efficiency", OPTIONAL, 0.001, 1, &c->compute_efficiency, err);
+	rc = parse_members(e, &here, members, err);
+	if (rc == SB_OK)
+		rc = parse_number(e, &here, "compute", OPTIONAL, 0.001, 1, &c->compute_efficiency, err);
+	if (rc == SB_OK)
+		rc = parse_number(e, &here, "memory", OPTIONAL, 0.001, 1, &c->memory_efficiency, err);
+	for (int i = 0; rc == SB_OK && i < LINK_SCOPES; i++)
+		rc = parse_number(e, &here, scopes[i], OPTIONAL, 0.001, 1, &c->link_efficiency[i], err);
+	return rc;
+}
+
+static int check(const struct cluster *c, const struct place *at, struct sb_error *err)
+{
+	struct sb_error why = {0};
+	struct place p = *at;
+	int rc = cluster_check(c, &why);
+
+	if (rc == SB_OK)
+		return SB_OK;
+	snprintf(p.pointer, sizeof(p.pointer), "%.80s%s%.30s", at->pointer, why.field[0] ? "/" : "",
+	         why.field);
+	return parse_fail(err, rc, why.word, &p, NULL, why.text);
+}
+
+int cluster_from_json(const json_t *value, const struct place *at, struct cluster *out, struct sb_error *err)
+{
+	static const char *const members[] = {
+	    "nodes", "devices_per_node", "device",      "links", "efficiency", "preset",
+	    "name",  "source",           "description", NULL};
+	struct place device = place_member(at, "device");
+	const struct device_preset *preset = NULL;
+	struct cluster c = {.compute_efficiency = NAN, .memory_efficiency = NAN};
+	int rc = parse_members(value, at, members, err);
+
+	for (int i = 0; i < LINK_SCOPES; i++) {
+		c.links[i].latency_seconds = NAN;
+		c.link_efficiency[i] = NAN;
+	}
+	if (rc == SB_OK)
+		rc = parse_integer(value, at, "nodes", REQUIRED, 1, 1 << 17, &c.nodes, err);
+	if (rc == SB_OK)
+		rc =
+		    parse_integer(value, at, "devices_per_node", REQUIRED, 1, 1024, &c.devices_per_node, err);
+	if (rc == SB_OK && !json_object_get(value, "device"))
+		return parse_fail(err, SB_EINVAL, "missing_member", at, "device", "is missing");
+	if (rc == SB_OK)
+		rc = read_device(json_object_get(value, "device"), &device, &c, &preset, err);
+	if (rc == SB_OK)
+		rc = read_links(value, at, preset, &c, err);
+	if (rc == SB_OK)
+		rc = read_efficiency(value, at, &c, err);
+	if (rc == SB_OK)
+		rc = check(&c, at, err);
+	if (rc == SB_OK)
+		*out = c;
+	return rc;
+}
+
+json_t *cluster_to_json(const struct cluster *c, const char *device)
+{
+	json_t *o = json_object(), *links = json_array();
+
+	json_object_set_new(o, "nodes", json_integer(c->nodes));
+	json_object_set_new(o, "devices_per_node", json_integer(c->devices_per_node));
+	json_object_set_new(o, "device", json_string(device));
+	for (int i = 0; i < LINK_SCOPES; i++) {
+		json_t *l;
+
+		if (c->links[i].bytes_per_second <= 0)
+			continue;
+		l = json_object();
+		json_object_set_new(l, "scope", json_string(scopes[i]));
+		json_object_set_new(l, "bytes_per_second", json_real(c->links[i].bytes_per_second));
+		if (i == LINK_SUPERNODE)
+			json_object_set_new(l, "devices", json_integer(c->supernode_devices));
+		json_array_append_new(links, l);
+	}
+	json_object_set_new(o, "links", links);
+	return o;
+}

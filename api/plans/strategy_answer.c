@@ -1,0 +1,170 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/plans/problem.h"
+#include "api/plans/strategy_json.h"
+#include "planner/export/megatron.h"
+
+#define EXPORT_MAX ((size_t)1 << 20)
+
+static json_t *stages_to_json(const struct model *m, const struct strategy *s)
+{
+	static const char *const dimension_words[] = {"tp", "cp", "dp", "pp"};
+	json_t *o = json_object(), *stages = json_array(), *order = json_array();
+	int64_t next = 0;
+
+	for (int i = 0; i < DIMS; i++)
+		json_array_append_new(order, json_string(dimension_words[s->order[i]]));
+	for (int64_t i = 0; i < s->pp; i++) {
+		int64_t n = strategy_stage_layers(s, m->layers, i);
+
+		json_array_append_new(stages,
+		                      json_pack("{s:I,s:I,s:s}", "first_layer", (json_int_t)next, "layers",
+		                                (json_int_t)n, "recompute", recompute_words[s->recompute]));
+		next += n;
+	}
+	json_object_set_new(o, "order", order);
+	json_object_set_new(o, "stages", stages);
+	return o;
+}
+
+json_t *strategy_to_json(const struct model *m, const struct strategy *s, int64_t sequences)
+{
+	json_t *o = json_object();
+	JSON_AUTO lists = stages_to_json(m, s);
+	const struct {
+		const char *member;
+		int64_t value;
+	} rows[] = {{"devices_used", strategy_devices(s)},
+	            {"dp", s->dp},
+	            {"tp", s->tp},
+	            {"cp", s->cp},
+	            {"pp", s->pp},
+	            {"vpp", s->vpp},
+	            {"ep", s->ep},
+	            {"etp", s->etp},
+	            {"zero", s->zero},
+	            {"micro_batch", s->micro_batch},
+	            {"micro_batches", strategy_micro_batches(s, sequences)}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		json_object_set_new(o, rows[i].member, json_integer(rows[i].value));
+	json_object_set_new(o, "sequence_parallel", json_boolean(s->sequence_parallel));
+	json_object_set_new(o, "recompute", json_string(recompute_words[s->recompute]));
+	json_object_set_new(o, "attention", json_string(attention_words[s->attention]));
+	json_object_set_new(o, "overlap_gradients", json_boolean(s->overlap_gradients));
+	json_object_set_new(o, "gradient_dtype", json_string(dtype_words[s->gradient_bytes == 4 ? 1 : 0]));
+	json_object_set_new(o, "offload", json_string("none"));
+	json_object_update(o, lists);
+	return o;
+}
+
+json_t *predicted_to_json(const struct strategy_cost *c)
+{
+	const struct breakdown_seconds *b = &c->breakdown;
+	const struct memory_parts *m = &c->memory;
+	json_t *breakdown = json_pack(
+	    "{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "compute_seconds", b->compute, "recompute_seconds",
+	    b->recompute, "tensor_parallel_seconds", b->tensor_parallel, "context_parallel_seconds",
+	    b->context_parallel, "expert_parallel_seconds", b->expert_parallel, "pipeline_send_seconds",
+	    b->pipeline_send, "bubble_seconds", b->bubble, "gradient_exchange_seconds", b->gradient_exchange,
+	    "optimizer_seconds", b->optimizer, "other_seconds", b->other);
+	json_t *memory = json_pack(
+	    "{s:I,s:I,s:I,s:I,s:I}", "weights", (json_int_t)llround(m->weights), "gradients",
+	    (json_int_t)llround(m->gradients), "optimizer", (json_int_t)llround(m->optimizer), "activations",
+	    (json_int_t)llround(m->activations), "workspace", (json_int_t)llround(m->workspace));
+	json_int_t total = (json_int_t)llround(m->weights) + llround(m->gradients) + llround(m->optimizer) +
+	                   llround(m->activations) + llround(m->workspace);
+
+	return json_pack("{s:f,s:f,s:f,s:f,s:I,s:b,s:I,s:o,s:o}", "step_seconds", c->step_seconds,
+	                 "tokens_per_second", c->tokens_per_second, "mfu", c->mfu, "hfu", c->hfu,
+	                 "memory_bytes", total, "fits", c->fits, "fullest_stage",
+	                 (json_int_t)c->fullest_stage, "breakdown", breakdown, "memory", memory);
+}
+
+json_t *quality_to_json(int optimal, double bound, double value, int64_t candidates, double seconds,
+                        double model_error)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "optimal", optimal < 0 ? json_null() : json_boolean(optimal));
+	json_object_set_new(o, "lower_bound", json_finite(bound));
+	json_object_set_new(o, "gap", json_finite((value - bound) / value));
+	json_object_set_new(o, "candidates", json_integer(candidates));
+	json_object_set_new(o, "search_seconds", json_finite(seconds));
+	json_object_set_new(o, "model_error", json_finite(model_error));
+	return o;
+}
+
+static void warn(json_t *list, const char *code, const char *detail)
+{
+	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
+}
+
+json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
+                         const struct strategy_cost *c, bool attention_given)
+{
+	json_t *list = json_array();
+
+	if (!c->fits)
+		warn(list, "does_not_fit", "the fullest stage needs more memory than a device may use");
+	if (!attention_given)
+		warn(list, "attention_assumed",
+		     s->attention == ATTENTION_FLASH
+		         ? "a fused attention kernel is assumed; say attention: \"unfused\" otherwise"
+		         : "unfused attention is assumed, as usual for this model and device; say "
+		           "attention: \"flash\" otherwise");
+	if (isnan(p->constants.model_error))
+		warn(list, "uncalibrated",
+		     "no measured run of this device stands behind the constants: expect larger errors, or "
+		     "give calibration");
+	if (!c->simulated)
+		warn(list, "extrapolated",
+		     "the schedule is too long to simulate whole: its steady state was extrapolated");
+	return list;
+}
+
+int plan_strategy(const json_t *plan, struct model *out_model, struct strategy *out_strategy,
+                  int64_t **out_stages, int64_t *out_sequences, struct sb_error *err)
+{
+	struct place root = place_of(""), solution = place_of("/solution");
+	const json_t *problem, *value;
+	struct cost_problem p;
+	int64_t micro;
+	int rc = parse_object(plan, &root, "problem", REQUIRED, &problem, err);
+
+	if (rc == SB_OK)
+		rc = parse_object(plan, &root, "solution", REQUIRED, &value, err);
+	if (rc == SB_OK)
+		rc = cost_problem_from_json(problem, &p, &micro, err);
+	if (rc != SB_OK)
+		return rc;
+	*out_strategy = strategy_default(&p.model, &p.cluster);
+	*out_model = p.model;
+	*out_sequences = p.sequences;
+	return strategy_from_json(value, &solution, out_strategy, out_stages, err);
+}
+
+int strategy_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
+                    struct sb_error *err)
+{
+	SB_BUF_AUTO text;
+	struct model model;
+	struct strategy strategy;
+	int64_t *stages = NULL, sequences = 0;
+	int rc;
+
+	sb_buf_init(&text, EXPORT_MAX);
+	if (strcmp(format, "megatron") != 0)
+		return sb_fail(err, SB_ENOENT, "unknown_format", "this plan can be exported as: megatron");
+	rc = plan_strategy(plan, &model, &strategy, &stages, &sequences, err);
+	if (rc == SB_OK)
+		rc = megatron_arguments(&model, &strategy, sequences, &text, err);
+	free(stages);
+	if (rc != SB_OK)
+		return rc;
+	*out_text = sb_buf_take(&text);
+	*out_type = "text/plain; charset=utf-8";
+	return SB_OK;
+}

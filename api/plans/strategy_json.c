@@ -1,0 +1,252 @@
+#include "api/plans/strategy_json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/plans/problem.h"
+
+#define MOST_SEQUENCES ((int64_t)1 << 32)
+#define USABLE_SHARE 0.95 /* the rest of the memory is left to the allocator and to what no model sees */
+
+const char *const recompute_words[] = {"none", "selective", "full", NULL};
+const char *const attention_words[] = {"unfused", "flash", NULL};
+const char *const dtype_words[] = {"bf16", "fp32", NULL};
+static const char *const dimension_words[] = {"tp", "cp", "dp", "pp", NULL};
+
+static int read_batch(const json_t *request, struct cost_problem *p, int64_t *out_micro, struct sb_error *err)
+{
+	static const char *const members[] = {"global_sequences", "micro", NULL};
+	struct place root = place_of(""), here = place_of("/batch");
+	const json_t *batch;
+	int rc = parse_object(request, &root, "batch", REQUIRED, &batch, err);
+
+	*out_micro = 0;
+	if (rc == SB_OK)
+		rc = parse_members(batch, &here, members, err);
+	if (rc == SB_OK)
+		rc = parse_integer(batch, &here, "global_sequences", REQUIRED, 1, MOST_SEQUENCES,
+		                   &p->sequences, err);
+	return rc == SB_OK ? parse_integer(batch, &here, "micro", OPTIONAL, 1, MOST_SEQUENCES, out_micro, err)
+	                   : rc;
+}
+
+int cost_problem_from_json(const json_t *request, struct cost_problem *out, int64_t *out_micro,
+                           struct sb_error *err)
+{
+	struct place root = place_of(""), model = place_of("/model"), cluster = place_of("/cluster");
+	struct place calibration = place_of("/calibration"), constraints = place_of("/constraints");
+	const json_t *value;
+	struct cost_problem p = {0};
+	int rc = parse_object(request, &root, "model", REQUIRED, &value, err);
+
+	if (rc == SB_OK)
+		rc = model_from_json(value, &model, &p.model, err);
+	if (rc == SB_OK)
+		rc = parse_object(request, &root, "cluster", REQUIRED, &value, err);
+	if (rc == SB_OK)
+		rc = cluster_from_json(value, &cluster, &p.cluster, err);
+	if (rc == SB_OK)
+		rc = read_batch(request, &p, out_micro, err);
+	if (rc != SB_OK)
+		return rc;
+	p.constants = constants_for(&p.cluster);
+	rc = parse_object(request, &root, "calibration", OPTIONAL, &value, err);
+	if (rc == SB_OK && value)
+		rc = calibration_from_json(value, &calibration, &p.constants, err);
+	p.memory_bytes = (int64_t)(USABLE_SHARE * (double)p.cluster.device.memory_bytes);
+	if (rc == SB_OK)
+		rc = parse_object(request, &root, "constraints", OPTIONAL, &value, err);
+	if (rc == SB_OK && value)
+		rc = parse_integer(value, &constraints, "memory_bytes", OPTIONAL, 1,
+		                   p.cluster.device.memory_bytes, &p.memory_bytes, err);
+	if (rc != SB_OK)
+		return rc;
+	p.network = network_of(&p.cluster, &p.constants);
+	*out = p;
+	return SB_OK;
+}
+
+static int read_order(const json_t *value, const struct place *at, struct strategy *s, struct sb_error *err)
+{
+	const json_t *order = json_object_get(value, "order");
+	struct place here = place_member(at, "order");
+	bool seen[DIMS] = {false};
+	size_t n = 0;
+
+	if (!order || json_is_null(order))
+		return SB_OK;
+	if (!json_is_array(order))
+		return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a list");
+	for (size_t i = 0; i < json_array_size(order); i++) {
+		const char *word = json_string_value(json_array_get(order, i));
+		int d = 0;
+
+		if (!word)
+			return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must hold texts");
+		if (strcmp(word, "ep") == 0) /* folds into cp and dp: its place follows from theirs */
+			continue;
+		while (dimension_words[d] && strcmp(dimension_words[d], word) != 0)
+			d++;
+		if (d == DIMS || seen[d])
+			return parse_fail(err, SB_EIMPOSSIBLE, "unknown_value", &here, NULL,
+			                  "must name tp, cp, dp and pp once each");
+		seen[d] = true;
+		s->order[n++] = (enum dimension)d;
+	}
+	if (n != DIMS)
+		return parse_fail(err, SB_EIMPOSSIBLE, "unknown_value", &here, NULL,
+		                  "must name tp, cp, dp and pp once each");
+	return SB_OK;
+}
+
+static int read_stage(const json_t *stage, const struct place *at, int64_t next, enum recompute recompute,
+                      int64_t *out_layers, struct sb_error *err)
+{
+	static const char *const members[] = {"first_layer", "layers", "recompute", NULL};
+	int64_t first = next;
+	int own = (int)recompute, rc = parse_members(stage, at, members, err);
+
+	if (rc == SB_OK)
+		rc = parse_integer(stage, at, "layers", REQUIRED, 0, 1 << 20, out_layers, err);
+	if (rc == SB_OK)
+		rc = parse_integer(stage, at, "first_layer", OPTIONAL, 0, 1 << 20, &first, err);
+	if (rc == SB_OK)
+		rc = parse_word(stage, at, "recompute", OPTIONAL, recompute_words, &own, err);
+	if (rc == SB_OK && first != next)
+		return parse_fail(err, SB_EIMPOSSIBLE, "stages", at, "first_layer",
+		                  "does not follow the stage before it");
+	if (rc == SB_OK && own != (int)recompute)
+		return parse_fail(err, SB_EIMPOSSIBLE, "recompute", at, "recompute",
+		                  "stages of different recomputation belong to the kind pipeline");
+	return rc;
+}
+
+static int read_stages(const json_t *value, const struct place *at, struct strategy *s, int64_t **out_stages,
+                       struct sb_error *err)
+{
+	const json_t *stages = json_object_get(value, "stages");
+	struct place here = place_member(at, "stages");
+	int64_t next = 0;
+
+	if (!stages || json_is_null(stages))
+		return SB_OK;
+	if (!json_is_array(stages))
+		return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a list");
+	if ((int64_t)json_array_size(stages) != s->pp)
+		return parse_fail(err, SB_EIMPOSSIBLE, "stages", &here, NULL, "must have pp entries");
+	if (s->vpp > 1) /* an interleaved pipeline is cut evenly: its list only says so */
+		return SB_OK;
+	*out_stages = calloc((size_t)s->pp, sizeof(**out_stages));
+	if (!*out_stages)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	for (int64_t i = 0; i < s->pp; i++) {
+		struct place p = place_index(&here, (size_t)i);
+		int rc = read_stage(json_array_get(stages, (size_t)i), &p, next, s->recompute,
+		                    &(*out_stages)[i], err);
+
+		if (rc != SB_OK)
+			return rc;
+		next += (*out_stages)[i];
+	}
+	s->stage_layers = *out_stages;
+	return SB_OK;
+}
+
+static int read_degrees(const json_t *value, const struct place *at, struct strategy *s, struct sb_error *err)
+{
+	const struct {
+		const char *member;
+		int64_t *out;
+	} rows[] = {{"dp", &s->dp}, {"tp", &s->tp},   {"cp", &s->cp},   {"pp", &s->pp},
+	            {"ep", &s->ep}, {"vpp", &s->vpp}, {"etp", &s->etp}, {"micro_batch", &s->micro_batch}};
+	int64_t zero = s->zero;
+	int rc = SB_OK;
+
+	for (size_t i = 0; rc == SB_OK && i < sizeof(rows) / sizeof(rows[0]); i++)
+		rc = parse_integer(value, at, rows[i].member, OPTIONAL, 1, STRATEGY_MAX_DEGREE, rows[i].out,
+		                   err);
+	if (rc == SB_OK)
+		rc = parse_integer(value, at, "zero", OPTIONAL, 0, 3, &zero, err);
+	s->zero = (int)zero;
+	return rc;
+}
+
+static int read_options(const json_t *value, const struct place *at, struct strategy *s, struct sb_error *err)
+{
+	static const char *const no_offload[] = {"none", NULL};
+	int recompute = (int)s->recompute, attention = (int)s->attention, offload = 0;
+	int dtype = s->gradient_bytes == 4 ? 1 : 0;
+	int rc = parse_boolean(value, at, "sequence_parallel", &s->sequence_parallel, err);
+
+	/* Stacks that shard the optimizer also hide its traffic; plain data parallelism waits for it. */
+	s->overlap_gradients = s->zero > 0;
+	if (rc == SB_OK)
+		rc = parse_boolean(value, at, "overlap_gradients", &s->overlap_gradients, err);
+	if (rc == SB_OK)
+		rc = parse_word(value, at, "recompute", OPTIONAL, recompute_words, &recompute, err);
+	if (rc == SB_OK)
+		rc = parse_word(value, at, "attention", OPTIONAL, attention_words, &attention, err);
+	if (rc == SB_OK)
+		rc = parse_word(value, at, "gradient_dtype", OPTIONAL, dtype_words, &dtype, err);
+	if (rc == SB_OK)
+		rc = parse_word(value, at, "offload", OPTIONAL, no_offload, &offload, err);
+	s->recompute = (enum recompute)recompute;
+	s->attention = (enum attention)attention;
+	s->gradient_bytes = dtype == 1 ? 4 : 2;
+	return rc;
+}
+
+int strategy_from_json(const json_t *value, const struct place *at, struct strategy *io, int64_t **out_stages,
+                       struct sb_error *err)
+{
+	static const char *const members[] = {"devices_used",
+	                                      "dp",
+	                                      "tp",
+	                                      "cp",
+	                                      "pp",
+	                                      "vpp",
+	                                      "ep",
+	                                      "etp",
+	                                      "zero",
+	                                      "sequence_parallel",
+	                                      "micro_batch",
+	                                      "micro_batches",
+	                                      "recompute",
+	                                      "offload",
+	                                      "order",
+	                                      "stages",
+	                                      "attention",
+	                                      "overlap_gradients",
+	                                      "gradient_dtype",
+	                                      NULL};
+	struct strategy s = *io;
+	int64_t used = 0;
+	int rc = parse_members(value, at, members, err);
+
+	*out_stages = NULL;
+	if (rc == SB_OK)
+		rc = read_degrees(value, at, &s, err);
+	if (rc == SB_OK)
+		rc = read_options(value, at, &s, err);
+	if (rc == SB_OK)
+		rc = read_order(value, at, &s, err);
+	if (rc == SB_OK)
+		rc = parse_integer(value, at, "devices_used", OPTIONAL, 1, INT64_MAX, &used, err);
+	if (rc == SB_OK && used > 0 &&
+	    (double)used != (double)s.dp * (double)s.tp * (double)s.cp * (double)s.pp)
+		return parse_fail(err, SB_EIMPOSSIBLE, "devices", at, "devices_used",
+		                  "is not dp x tp x cp x pp");
+	used = 0;
+	if (rc == SB_OK)
+		rc = parse_integer(value, at, "micro_batches", OPTIONAL, 1, INT64_MAX, &used, err);
+	if (rc == SB_OK)
+		rc = read_stages(value, at, &s, out_stages, err);
+	if (rc != SB_OK) {
+		free(*out_stages);
+		*out_stages = NULL;
+		return rc;
+	}
+	*io = s;
+	return SB_OK;
+}

@@ -1,0 +1,43 @@
+#ifndef SB_API_PLANS_STRATEGY_JSON_H
+#define SB_API_PLANS_STRATEGY_JSON_H
+#include "api/plans/parse.h"
+#include "planner/strategy/cost.h"
+
+/* Strategies, their costs and the problems around them as JSON: what the kinds `strategy` and `estimate`
+ * share. */
+
+/* model, cluster, batch, calibration and constraints/memory_bytes of a request. *out_micro is batch.micro, 0
+ * when not given. */
+int cost_problem_from_json(const json_t *request, struct cost_problem *out, int64_t *out_micro,
+                           struct sb_error *err);
+
+/* A strategy in the shape of a solution; what is left out keeps the value in *io. *out_stages: the cut, NULL
+ * when even; io->stage_layers points to it; the caller frees it. */
+int strategy_from_json(const json_t *value, const struct place *at, struct strategy *io, int64_t **out_stages,
+                       struct sb_error *err);
+json_t *strategy_to_json(const struct model *m, const struct strategy *s, int64_t sequences);
+json_t *predicted_to_json(const struct strategy_cost *c);
+/* {optimal, lower_bound, gap, candidates, search_seconds, model_error}; optimal < 0 = null, bound NaN = null.
+ */
+json_t *quality_to_json(int optimal, double bound, double value, int64_t candidates, double seconds,
+                        double model_error);
+/* What the reader must know about the numbers: [{code, detail}]. attention_given: the kernel was not assumed.
+ */
+json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
+                         const struct strategy_cost *c, bool attention_given);
+
+extern const char *const recompute_words[], *const attention_words[], *const dtype_words[];
+
+/* The plan's model and strategy again, for export. */
+int plan_strategy(const json_t *plan, struct model *out_model, struct strategy *out_strategy,
+                  int64_t **out_stages, int64_t *out_sequences, struct sb_error *err);
+/* The export of both kinds. */
+int strategy_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
+                    struct sb_error *err);
+/* JSON Schemas of the parts. New references. */
+json_t *model_schema(void);
+json_t *cluster_schema(void);
+json_t *strategy_schema(void);
+/* The schema of a whole request: `own` (stolen) holds the members that only this kind has. */
+json_t *request_schema(const char *kind, json_t *own, const char *required);
+#endif

@@ -1,0 +1,180 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "planner/cost/memory.h"
+#include "planner/presets/presets.h"
+
+#define GIB 1073741824.0
+
+static struct model gpt(int64_t layers, int64_t hidden, int64_t heads)
+{
+	struct model m = {.layers = layers,
+	                  .hidden = hidden,
+	                  .heads = heads,
+	                  .ffn_hidden = 4 * hidden,
+	                  .vocab = 51200,
+	                  .seq_len = 2048,
+	                  .dropout = true};
+
+	model_defaults(&m);
+	return m;
+}
+
+static double layer_gib(const struct model *m, int64_t tp, int64_t batch, bool sp, enum recompute r)
+{
+	struct strategy s = {
+	    .tp = tp, .cp = 1, .micro_batch = batch, .sequence_parallel = sp, .recompute = r};
+
+	return layer_activation_bytes(m, &s, LAYER_DENSE) / GIB;
+}
+
+/* First stage: none, SP, selective, SP + selective, full, full sharded. Korthikanti et al. 2022, figure 1;
+ * cost-model section 14.3. `layers` counts what the first stage keeps, 1 + (p - 1)/(p v) times the model. */
+static void figure(const struct model *m, int64_t batch, double layers, const double want[6])
+{
+	const struct {
+		bool sp;
+		enum recompute recompute;
+	} rows[] = {{false, RECOMPUTE_NONE},     {true, RECOMPUTE_NONE},  {false, RECOMPUTE_SELECTIVE},
+	            {true, RECOMPUTE_SELECTIVE}, {false, RECOMPUTE_FULL}, {true, RECOMPUTE_FULL}};
+
+	for (int i = 0; i < 6; i++) {
+		double got = layers * layer_gib(m, 8, batch, rows[i].sp, rows[i].recompute);
+
+		if (fabs(got - want[i]) > 5.1e-5)
+			fail_msg("row %d: %.5f, want %.5f", i, got, want[i]);
+	}
+}
+
+static void test_published_activations(void **state)
+{
+	struct model m22 = gpt(48, 6144, 64), m175 = gpt(96, 12288, 96), m530 = gpt(105, 20480, 128),
+	             m1t = gpt(128, 25600, 160);
+
+	(void)state;
+	figure(&m22, 4, 48, (const double[]){59.25, 39.5625, 29.25, 9.5625, 4.5, 0.5625});
+	figure(&m175, 1, 96 * (1 + 7 / 24.0),
+	       (const double[]){66.8438, 41.4141, 37.7812, 12.3516, 5.8125, 0.7266});
+	figure(&m530, 1, 105 * (1 + 34 / 105.0),
+	       (const double[]){114.0234, 66.5137, 70.5859, 23.0762, 10.8594, 1.3574});
+	figure(&m1t, 1, 128, (const double[]){131.25, 76.5625, 81.25, 26.5625, 12.5, 1.5625});
+}
+
+/* Section 6.1's checked bytes of one Llama layer. */
+static void test_llama_layer(void **state)
+{
+	struct strategy s = {.tp = 1, .cp = 1, .micro_batch = 1, .attention = ATTENTION_FLASH};
+	struct strategy t = s;
+
+	(void)state;
+	t.tp = 8;
+	t.sequence_parallel = true;
+	assert_int_equal((int64_t)layer_activation_bytes(&model_preset("llama3-8b")->model, &s, LAYER_DENSE),
+	                 1141899264);
+	assert_int_equal(
+	    (int64_t)layer_activation_bytes(&model_preset("llama3-405b")->model, &t, LAYER_DENSE), 533200896);
+}
+
+static void test_in_flight(void **state)
+{
+	(void)state;
+	for (int64_t i = 0; i < 8; i++) {
+		assert_int_equal(chunks_in_flight(8, 1, 100, i), 8 - i);
+		assert_int_equal(chunks_in_flight(8, 3, 32, i), 31 - 2 * i);
+	}
+	assert_int_equal(chunks_in_flight(8, 1, 3, 0), 3);
+}
+
+static struct cost_problem problem_of(const struct model *m)
+{
+	struct cluster_preset c;
+	struct cost_problem p = {.model = *m, .sequences = 64, .memory_bytes = 80000000000};
+
+	assert_true(cluster_preset("dgx-a100-80g", &c));
+	p.cluster = c.cluster;
+	p.cluster.nodes = 64;
+	p.constants = constants_for(&p.cluster);
+	p.network = network_of(&p.cluster, &p.constants);
+	return p;
+}
+
+/* 18 bytes a layer parameter without ZeRO: 45.5625 GiB for 22B over tp 8 counts 12 h^2 only (section 5). */
+static void test_static_bytes(void **state)
+{
+	struct model m = gpt(48, 6144, 64);
+	struct cost_problem p = problem_of(&m);
+	struct strategy s = {
+	    .dp = 1, .tp = 8, .cp = 1, .pp = 1, .vpp = 1, .ep = 1, .etp = 1, .micro_batch = 4};
+	struct memory_model mm = memory_model_of(&p, &s);
+	struct stage_run run = {0, 1, {48, 0}};
+	struct memory_parts part;
+	double vectors;
+
+	(void)state;
+	mm.embedding_parameters = mm.head_parameters = 0;
+	part = stage_memory(&p, &mm, &s, &run, 1);
+	vectors = 18.0 * 48 * 2 * 6144; /* norms, replicated */
+	assert_true(fabs((part.weights + part.gradients + part.optimizer - vectors) / GIB - 45.5625) < 1e-9);
+}
+
+/* Summed over all ranks, ZeRO-3 keeps every sharded byte exactly once. */
+static void test_zero_conserves_bytes(void **state)
+{
+	struct model m = gpt(4, 1024, 16);
+	struct cost_problem p = problem_of(&m);
+	struct strategy s = {
+	    .dp = 8, .tp = 2, .cp = 2, .pp = 1, .vpp = 1, .ep = 1, .etp = 1, .micro_batch = 1};
+	struct stage_run run = {0, 1, {4, 0}};
+	struct memory_model mm;
+	struct memory_parts whole, part;
+
+	(void)state;
+	mm = memory_model_of(&p, &s);
+	whole = stage_memory(&p, &mm, &s, &run, 4);
+	for (s.zero = 1; s.zero <= 3; s.zero++) {
+		part = stage_memory(&p, &mm, &s, &run, 4);
+		assert_true(fabs(part.optimizer * 16 - whole.optimizer) < 1);
+		assert_true(fabs(part.gradients * (s.zero >= 2 ? 16 : 1) - whole.gradients) < 1);
+		assert_true(fabs(part.weights * (s.zero >= 3 ? 16 : 1) - whole.weights) < 1);
+	}
+}
+
+static void test_sequence_parallel_never_stores_more(void **state)
+{
+	(void)state;
+	for (const struct model_preset *q = model_presets(); q->name; q++) {
+		struct model m = q->model;
+
+		model_defaults(&m);
+		for (int r = 0; r < RECOMPUTES; r++) {
+			for (int k = 0; k < (m.has_moe ? 2 : 1); k++) {
+				struct strategy s = {.tp = 4, .cp = 1, .micro_batch = 2, .ep = 1, .etp = 1};
+				double off, on;
+
+				s.recompute = (enum recompute)r;
+				off = layer_activation_bytes(&m, &s, (enum layer_kind)k);
+				s.sequence_parallel = true;
+				on = layer_activation_bytes(&m, &s, (enum layer_kind)k);
+				assert_true(on > 0 && on < off);
+			}
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_published_activations),
+	    cmocka_unit_test(test_llama_layer),
+	    cmocka_unit_test(test_in_flight),
+	    cmocka_unit_test(test_static_bytes),
+	    cmocka_unit_test(test_zero_conserves_bytes),
+	    cmocka_unit_test(test_sequence_parallel_never_stores_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
