@@ -25,6 +25,7 @@ static int document_of(const struct plan_lookup *lookup, const char *family, con
 		                  "is neither a preset nor a stored name");
 	if (!found)
 		return sb_fail(err, rc, "storage", "the stored document cannot be read");
+	json_object_del(found, "preset"); /* the name says it; a changed copy is no preset any more */
 	*out = found;
 	return SB_OK;
 }
