@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include "api/internal.h"
 #include "tests/unit/api/fake_planner.h"
 
 static void the_page_is_served(void **state)
@@ -62,6 +63,63 @@ static void health_and_version(void **state)
 		assert_string_equal(text_at(o, "openapi"), "3.1.0");
 		json_decref(o);
 	}
+	tear_down(&f);
+}
+
+static json_t *contract(struct fixture *f)
+{
+	json_t *o;
+
+	assert_int_equal(ask(f, "GET", "/openapi.json", NULL), 200);
+	o = json_loadb(f->res.static_body, f->res.body_len, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(o);
+	return o;
+}
+
+/* Does the operation list this query parameter, itself or by reference? */
+static bool has_query(const json_t *o, const json_t *operation, const char *name)
+{
+	const json_t *shared = json_object_get(json_object_get(o, "components"), "parameters");
+	const json_t *list = json_object_get(operation, "parameters");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *p = json_array_get(list, i);
+		const char *ref = json_string_value(json_object_get(p, "$ref"));
+
+		if (ref)
+			p = json_object_get(shared, strrchr(ref, '/') + 1);
+		if (strcmp(text_at(p, "in"), "query") == 0 && strcmp(text_at(p, "name"), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void the_contract_and_the_table_agree(void **state)
+{
+	struct fixture f;
+	json_t *o, *paths, *path;
+	const char *key;
+	size_t operations = 0;
+
+	(void)state;
+	set_up(&f);
+	o = contract(&f);
+	paths = json_object_get(o, "paths");
+	for (size_t i = 0; i < ROUTE_COUNT; i++) {
+		const struct route *r = &ROUTES[i];
+		const char *method = strcmp(r->method, "GET") == 0    ? "get"
+		                     : strcmp(r->method, "POST") == 0 ? "post"
+		                     : strcmp(r->method, "PUT") == 0  ? "put"
+		                                                      : "delete";
+		const json_t *operation = json_object_get(json_object_get(paths, r->path), method);
+
+		assert_non_null(operation);
+		for (const char *const *q = r->query; q && *q; q++)
+			assert_true(has_query(o, operation, *q));
+	}
+	json_object_foreach(paths, key, path) operations += json_object_size(path);
+	assert_int_equal(operations, ROUTE_COUNT);
+	json_decref(o);
 	tear_down(&f);
 }
 
@@ -169,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_page_is_served),
 	    cmocka_unit_test(health_and_version),
+	    cmocka_unit_test(the_contract_and_the_table_agree),
 	    cmocka_unit_test(metrics_keep_the_rules),
 	    cmocka_unit_test(jobs_are_told_and_canceled),
 	};
