@@ -3,12 +3,12 @@ export const MARKUP = '<img src=x onerror=alert(1)>';
 
 const ALL_REDUCE = 'ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)';
 
-// Per step of 100 ms, from its start in ms: a matrix product 10..40, a collective 30..70, a copy 75..80.
-// So span 70, compute 30, communication 40 of which 10 overlap and 30 are exposed, copy 5 exposed, free 5.
+// Per step of 100 ms, from its start in ms: a matrix product 10..40, a collective 39..70, a copy 75..80.
+// So span 70, compute 30, communication 31 of which 1 overlaps and 30 are exposed, copy 5 exposed, free 5.
 const WORK = [
   { name: MARKUP, cat: 'kernel', stream: 7, start: 10, end: 30 },
   { name: 'ampere_sgemm_128x64_tn', cat: 'kernel', stream: 7, start: 30, end: 40 },
-  { name: ALL_REDUCE, cat: 'kernel', stream: 20, start: 30, end: 70 },
+  { name: ALL_REDUCE, cat: 'kernel', stream: 20, start: 39, end: 70 },
   { name: 'Memcpy HtoD (Pinned -> Device)', cat: 'gpu_memcpy', stream: 7, start: 75, end: 80 },
 ];
 

@@ -18,6 +18,8 @@ test('a value gets the unit that suits it', () => {
   assert.equal(text(0.7465, 'share'), '74.7 %');
   assert.equal(text(0.0314, 'seconds'), '31.4 ms');
   assert.equal(text(57, 'calls'), '57 calls');
+  assert.equal(text(1, 'ranks'), '1 rank');
+  assert.equal(text(1, 'seconds'), '1 s');
 });
 
 test('nothing, zero and very little are three things', () => {
@@ -53,6 +55,7 @@ test('a verdict is healthy only without component and cause', () => {
   assert.equal(verdictCode({ component: null, cause: null }), null);
   assert.equal(verdictCode({ component: 'parallel', cause: 'poor_overlap' }), 'parallel.poor_overlap');
   assert.equal(verdictCode({ component: null, cause: 'unexplained' }), 'unexplained');
+  assert.equal(verdictCode({ component: 'unexplained', cause: null }), 'unexplained');
   assert.equal(checkName('compute.frequency'), 'Compute: frequency');
 });
 

@@ -1,7 +1,7 @@
 // The verdict, the findings with their evidence and advice, and what could not be judged.
 import { html, useState } from './dom.js';
 import { isNumber, many, plain, quantity, ranges, sentence, words } from './format.js';
-import { COMPONENTS, ORIGINS, causeOf, checkName, verdictCode } from './labels.js';
+import { COMPONENTS, ORIGINS, causeOf, checkName, knownCause, verdictCode } from './labels.js';
 import { Empty, Loaded, Meter, ProblemBox, Quantity, Section } from './parts.js';
 
 const FEW = 4; // ranks shown of a finding before the rest is asked for
@@ -14,7 +14,7 @@ export function VerdictPanel({ state }) {
     return html`<section class=${`panel verdict ${code ? worst : sure ? 'ok' : 'info'}`} aria-label="Verdict">
       <p class="verdict-text">${code ? causeOf(code) : sure ? 'No bottleneck found' : 'No bottleneck found in what could be judged'}${code && isNumber(verdict.share_of_step)
         && html`: <strong>${quantity(verdict.share_of_step, 'share')}</strong> of the step`}.</p>
-      <p class="quiet">${code && html`${COMPONENTS[verdict.component] ?? verdict.component ?? 'Unexplained'} · `}${verdict.confidence
+      <p class="quiet">${code && COMPONENTS[verdict.component] && html`${COMPONENTS[verdict.component]} · `}${verdict.confidence
         && `${sentence(verdict.confidence)} confidence`}${!code && '. Nothing passed its threshold; what is below is for information.'}</p>
       ${tree?.children?.length > 0 && html`<${Tree} root=${tree} />`}
     </section>`;
@@ -22,7 +22,7 @@ export function VerdictPanel({ state }) {
 }
 
 function TreeRow({ node, depth }) {
-  return html`<li><span class="tree-label" style=${{ paddingInlineStart: `${depth * 1.1}rem` }}>${node.label}</span>
+  return html`<li><span class="tree-label" style=${{ paddingInlineStart: `${depth * 1.1}rem` }}>${knownCause(node.id) ? causeOf(node.id) : node.label}</span>
     <${Meter} share=${node.share} /><span class="right"><${Quantity} value=${node.share} unit="share" /></span>
     <span class="right quiet"><${Quantity} value=${node.time_us} unit="us" /></span></li>
     ${(node.children ?? []).map((child) => html`<${TreeRow} key=${child.id} node=${child} depth=${depth + 1} />`)}`;

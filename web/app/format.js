@@ -46,9 +46,9 @@ function percent(share) {
 // One value with its unit; null is a dash.
 export function quantity(value, unit) {
   if (!isNumber(value)) return DASH;
-  const { factor, label } = scaleOf(unit, value);
+  const { factor, label, fixed } = scaleOf(unit, value);
   const number = unit === 'share' ? percent(value) : plain(value / factor);
-  return label ? `${number}\u00a0${label}` : number;
+  return label ? `${number}\u00a0${value === 1 && !fixed ? label.replace(/s$/, '') : label}` : number;
 }
 
 // What a cell of a table shows when its column has one scale.

@@ -36,6 +36,7 @@ const CAUSES = {
   'moe.all_to_all': 'The all-to-all of the experts dominates',
   unexplained: 'Time is lost and no check explains it',
 };
+export const knownCause = (code) => code in CAUSES;
 export const causeOf = (code) => CAUSES[code] ?? String(code ?? '').replace(/[._]+/g, ' ');
 
 export const ORIGINS = {
@@ -51,9 +52,7 @@ export const STATES = { queued: 'Queued', reading: 'Analysing', ready: 'Ready', 
 
 // The code of a verdict, or null for a healthy one.
 export function verdictCode(verdict) {
-  if (!verdict || (!verdict.component && !verdict.cause)) return null;
-  if (!verdict.component) return verdict.cause;
-  return String(verdict.cause ?? '').includes('.') ? verdict.cause : `${verdict.component}.${verdict.cause}`;
+  return [verdict?.component, verdict?.cause].filter(Boolean).join('.') || null;
 }
 
 // The parts of a breakdown, in the order of the bar. Together they make the span (and the bubble, where there is one).

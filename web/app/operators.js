@@ -18,6 +18,7 @@ const REST = [
     cell: (r) => html`<span class="share-cell"><${Meter} share=${r.share} /><${Quantity} value=${r.share} unit="share" /></span>` },
   { id: 'count', label: 'Count', unit: '', value: (r) => r.count },
   us('mean_us', 'Mean'), us('min_us', 'Min'), us('max_us', 'Max'),
+  { id: 'class', label: 'Class', value: (r) => r.class, title: 'what its share is of' },
   { id: 'unit', label: 'Unit', value: (r) => r.unit, title: 'the core it ran on' },
 ];
 const columnsOf = (by) => (by === 'type' ? [{ ...NAME, label: 'Type' }, ...REST] : [NAME, TYPE, ...REST]);
@@ -28,7 +29,7 @@ function Tools({ by, setBy, rank, setRank, ranks, filter, setFilter }) {
       name="operators-by" value=${x} checked=${by === x} onChange=${() => setBy(x)} /><span>By ${x}</span></label>`)}</fieldset>
     ${ranks.length > 1 && html`<label>Rank <select value=${rank} onChange=${(e) => setRank(e.target.value)}>
       <option value="">all</option>${ranks.map((r) => html`<option value=${String(r)}>${r}</option>`)}</select></label>`}
-    <label>Find <input type="search" value=${filter} onInput=${(e) => setFilter(e.target.value)} placeholder="name, type or unit" /></label></div>`;
+    <label>Find <input type="search" value=${filter} onInput=${(e) => setFilter(e.target.value)} placeholder="name, class or unit" /></label></div>`;
 }
 
 export function OperatorsSection({ profile }) {
@@ -42,7 +43,7 @@ export function OperatorsSection({ profile }) {
   const found = useMemo(() => {
     const text = filter.trim().toLowerCase();
     if (!text) return rows;
-    return rows.filter((r) => [r.name, r.type, r.unit].some((s) => s?.toLowerCase().includes(text)));
+    return rows.filter((r) => [r.name, r.type, r.class, r.unit].some((s) => s?.toLowerCase().includes(text)));
   }, [rows, filter]);
   const resort = (next) => rows.length >= LIMIT && SORTS[next.id] && setSort(SORTS[next.id]);
   return html`<${Section} id="operators" title="Operators" note="Times are summed over ranks and steps.">
