@@ -30,6 +30,11 @@ function TreeRow({ node, depth }) {
 const Tree = ({ root }) => html`<details class="tree"><summary>Where the step goes, by component and cause</summary>
   <ul><${TreeRow} node=${root} depth=${0} /></ul></details>`;
 
+// How many ranks a finding holds for stands above its table.
+const AFFECTED = 'ranks_affected';
+const affected = (f) => f.evidence.find((e) => e.metric === AFFECTED)?.value;
+const shownOf = (f) => ({ ...f, evidence: f.evidence.filter((e) => e.metric !== AFFECTED) });
+
 const scope = (f) => [isNumber(f.rank) && `rank ${f.rank}`, isNumber(f.step) && `step ${f.step}`].filter(Boolean).join(', ');
 
 const metricName = (e) => sentence(words(e.metric.replace(/_(us|bytes)$/, '')));
@@ -81,7 +86,9 @@ function Gain({ finding: f }) {
     && html` (<span class="number">${plain(gain.speedup, gain.speedup < 1.1 ? 3 : 2)}×</span> faster)`}.${gain.method && html` <span class="quiet">Method: ${gain.method}.</span>`}</p>`;
 }
 
-function Advice({ advice: a }) {
+// What is only for information keeps its remedies folded away.
+function Advice({ advice: a, folded }) {
+  if (folded) return html`<details><summary>What could be done</summary><${Advice} advice=${a} /></details>`;
   return html`<div class="advice"><h4>${a.title}</h4><ol>${a.actions.map((x) => html`<li>${x.summary}${x.how
     && html`<code class="how">${x.how}</code>`}</li>`)}</ol><p class="quiet">Source: ${a.source}</p></div>`;
 }
@@ -92,19 +99,20 @@ const Severity = ({ of }) => html`<span class=${`severity ${of}`}>${of}</span>`;
 function Finding({ group, advice }) {
   const [all, setAll] = useState(false);
   const first = group[0];
-  const shown = all ? group : group.slice(0, FEW);
+  const shown = (all ? group : group.slice(0, FEW)).map(shownOf);
   const ranks = [...new Set(group.map((f) => f.rank).filter(isNumber))].sort((a, b) => a - b);
   return html`<article class=${`finding ${first.severity}`} aria-label=${causeOf(first.code)}>
     <header><h3>${causeOf(first.code)}</h3><${Severity} of=${first.severity} />
       ${isNumber(first.share_of_step) && html`<span class="share"><${Meter} share=${first.share_of_step} /><${Quantity}
         value=${first.share_of_step} unit="share" /> <span class="quiet">of the step</span></span>`}</header>
-    <p class="about quiet">${[group.length === 1 ? scope(first) : ranks.length > 0 && `ranks ${ranges(ranks)}`, `${first.confidence} confidence`]
+    <p class="about quiet">${[group.length === 1 ? scope(first) : ranks.length > 0 && `ranks ${ranges(ranks)}`,
+      affected(first) > ranks.length && `${many(affected(first), 'rank')} affected`, `${first.confidence} confidence`]
       .filter(Boolean).join(' · ')} · <code>${first.code}</code></p>
     <${EvidenceTable} findings=${shown} title=${causeOf(first.code)} />
     ${group.length > shown.length && html`<p class="more"><button type="button" onClick=${() => setAll(true)}>Show all ${group.length} places</button></p>`}
     <${Operators} findings=${shown} />
     <${Gain} finding=${first} />
-    ${advice && html`<${Advice} advice=${advice} />`}
+    ${advice && html`<${Advice} advice=${advice} folded=${first.severity === 'info'} />`}
   </article>`;
 }
 

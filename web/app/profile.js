@@ -36,7 +36,7 @@ function Warnings({ profile: p }) {
   if (warnings.length + left.length === 0) return null;
   const title = [warnings.length > 0 && many(warnings.length, 'warning'),
     left.length > 0 && `${many(left.length, 'file')} not used`].filter(Boolean).join(', ');
-  return html`<details class="warnings"><summary>${title}</summary><ul>
+  return html`<details class=${warnings.length > 0 ? 'notes warnings' : 'notes'}><summary>${title}</summary><ul>
     ${warnings.map((w) => html`<li><code>${w.code}</code> ${w.detail} <${Place} of=${w} />${w.count > 1
       && html` <span class="quiet">${many(w.count, 'time')}, first here</span>`}</li>`)}
     ${left.map((l) => html`<li><code class="place">${l.file}</code> ${l.reason}</li>`)}
