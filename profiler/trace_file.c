@@ -49,15 +49,8 @@ static int texts_collect(const struct trace *t, struct texts *out)
 	return SB_OK;
 }
 
-int trace_write(const struct trace *t, int fd, struct sb_error *err)
+static int write_blocks(const struct trace *t, const struct texts *x, int fd, struct sb_error *err)
 {
-	__attribute__((cleanup(texts_free))) struct texts texts = {0};
-	struct blockfile_writer w;
-	int rc = texts_collect(t, &texts);
-
-	if (rc != SB_OK)
-		return sb_fail(err, rc, "side_file", "The texts of a trace could not be collected: %s.",
-		               sb_strerror(rc));
 	const struct {
 		const char *id;
 		size_t element, count;
@@ -71,16 +64,34 @@ int trace_write(const struct trace *t, int fd, struct sb_error *err)
 	    {"KIND", sizeof(*t->kind), t->count, t->kind},
 	    {"LNES", sizeof(*t->lanes), t->lane_count, t->lanes},
 	    {"DTLS", sizeof(*t->details), t->detail_count, t->details},
-	    {"TSTA", sizeof(*texts.start), texts.count + 1, texts.start},
-	    {"TEXT", 1, texts.len, texts.bytes},
+	    {"TSTA", sizeof(*x->start), x->count + 1, x->start},
+	    {"TEXT", 1, x->len, x->bytes},
 	};
+	struct blockfile_writer w;
+
 	blockfile_begin(&w, fd, MAGIC, VERSION);
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
-		rc = blockfile_add(&w, blocks[i].id, blocks[i].element, blocks[i].count, blocks[i].data, err);
+		int rc =
+		    blockfile_add(&w, blocks[i].id, blocks[i].element, blocks[i].count, blocks[i].data, err);
+
 		if (rc != SB_OK)
 			return rc;
 	}
 	return blockfile_end(&w, err);
+}
+
+int trace_write(const struct trace *t, int fd, struct sb_error *err)
+{
+	struct texts texts = {0};
+	int rc = texts_collect(t, &texts);
+
+	if (rc == SB_OK)
+		rc = write_blocks(t, &texts, fd, err);
+	else
+		rc = sb_fail(err, rc, "side_file", "The texts of a trace could not be collected: %s.",
+		             sb_strerror(rc));
+	texts_free(&texts);
+	return rc;
 }
 
 static int bad(struct sb_error *err, const char *what)

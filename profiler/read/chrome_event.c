@@ -12,6 +12,9 @@ void chrome_index_args(struct chrome *c)
 {
 	const char *const *args = c->options.args;
 
+	for (size_t i = 0; i < CHROME_ARGS_MAX; i++)
+		c->event.args[i] = (struct chrome_text){.text = "", .token = JPULL_END};
+
 	for (size_t i = 0; args && args[i] && i < CHROME_ARGS_MAX; i++) {
 		unsigned b;
 
@@ -61,18 +64,6 @@ static void keep_text(struct chrome *c, const struct jpull_value *v, struct chro
 	c->used += n < room ? n + 1 : n;
 }
 
-/* Next value: kept when it is a scalar, skipped when it is a container. */
-static int read_text(struct chrome *c, struct chrome_text *out)
-{
-	struct jpull_value v;
-	int rc = jpull_next(c->j, &v, &c->err);
-
-	if (rc != SB_OK)
-		return rc;
-	keep_text(c, &v, out);
-	return jpull_skip(c->j, &v, &c->err);
-}
-
 #define WHOLE_US_MAX ((INT64_MAX - 999) / 1000)
 
 /* Digits and at most three decimals, as in all real files; false: leave it to sb_parse_us(). */
@@ -102,50 +93,66 @@ static bool plain_us(const char *p, size_t len, int64_t *out_ns)
 	return p == end;
 }
 
-static int read_time(struct chrome *c, enum chrome_time *out_state, int64_t *out_ns)
+static void take_time(const struct jpull_value *v, enum chrome_time *out_state, int64_t *out_ns)
 {
-	struct jpull_value v;
-	int rc = jpull_next(c->j, &v, &c->err);
+	int64_t ns = 0;
 
-	if (rc != SB_OK)
-		return rc;
 	*out_state = CHROME_TIME_BAD;
 	*out_ns = 0;
-	if (v.token == JPULL_NUMBER || v.token == JPULL_STRING) {
-		int64_t ns = 0;
-
-		if (plain_us(v.text, v.len, &ns) || sb_parse_us(v.text, v.len, &ns) == SB_OK) {
-			*out_state = CHROME_TIME_OK;
-			*out_ns = ns;
-		}
+	if ((v->token == JPULL_NUMBER || v->token == JPULL_STRING) &&
+	    (plain_us(v->text, v->len, &ns) || sb_parse_us(v->text, v->len, &ns) == SB_OK)) {
+		*out_state = CHROME_TIME_OK;
+		*out_ns = ns;
 	}
-	return jpull_skip(c->j, &v, &c->err);
+}
+
+static void take_arg(struct chrome *c, int at, const struct jpull_value *v, int64_t offset)
+{
+	uint32_t bit = (uint32_t)1 << at;
+
+	if (c->args_seen & bit)
+		chrome_note(&c->duplicate, offset);
+	c->args_seen |= bit;
+	keep_text(c, v, &c->event.args[at]);
 }
 
 static int read_args_members(struct chrome *c)
 {
-	uint32_t seen = 0;
-	struct jpull_value v;
+	struct jpull_value key, v;
+	int at, rc;
 
 	for (;;) {
-		int at, rc = jpull_next(c->j, &v, &c->err);
-
-		if (rc != SB_OK)
+		if (jpull_pair(c->j, &key, &v)) {
+			at = wanted(c, key.text, key.len);
+			if (at >= 0)
+				take_arg(c, at, &v, key.offset);
+			continue;
+		}
+		rc = jpull_next(c->j, &key, &c->err);
+		if (rc != SB_OK || key.token == JPULL_OBJECT_END)
 			return rc;
-		if (v.token == JPULL_OBJECT_END)
-			return SB_OK;
-		at = wanted(c, v.text, v.len);
+		at = wanted(c, key.text, key.len);
 		if (at < 0) {
 			rc = jpull_drop(c->j, &c->err);
 		} else {
-			if (seen >> at & 1)
-				chrome_note(&c->duplicate, v.offset);
-			seen |= (uint32_t)1 << at;
-			rc = read_text(c, &c->event.args[at]);
+			int64_t offset = key.offset;
+
+			rc = jpull_next(c->j, &v, &c->err);
+			if (rc == SB_OK) {
+				take_arg(c, at, &v, offset);
+				rc = jpull_skip(c->j, &v, &c->err);
+			}
 		}
 		if (rc != SB_OK)
 			return rc;
 	}
+}
+
+static void no_args(struct chrome *c)
+{
+	for (uint32_t seen = c->args_seen; seen; seen &= seen - 1)
+		c->event.args[__builtin_ctz(seen)] = (struct chrome_text){.text = "", .token = JPULL_END};
+	c->args_seen = 0;
 }
 
 static int read_args(struct chrome *c)
@@ -153,6 +160,7 @@ static int read_args(struct chrome *c)
 	struct jpull_value v;
 	int rc;
 
+	no_args(c);
 	if (c->arg_count == 0 || (c->options.skip_args && c->options.skip_args(c->options.self, &c->event)))
 		return jpull_drop(c->j, &c->err);
 	rc = jpull_next(c->j, &v, &c->err);
@@ -161,12 +169,6 @@ static int read_args(struct chrome *c)
 	if (v.token != JPULL_OBJECT)
 		return jpull_skip(c->j, &v, &c->err);
 	return read_args_members(c);
-}
-
-static void no_args(struct chrome *c)
-{
-	for (size_t i = 0; i < c->arg_count; i++)
-		c->event.args[i] = (struct chrome_text){.text = "", .token = JPULL_END};
 }
 
 enum member {
@@ -182,60 +184,67 @@ enum member {
 	MEMBER_OTHER
 };
 
-static enum member member_of(const char *key, size_t len)
+static enum member member_of(const char *k, size_t len)
 {
-	static const struct {
-		char key[5];
-		uint8_t len, member;
-	} MEMBERS[] = {{"ph", 2, MEMBER_PH},   {"ts", 2, MEMBER_TS},     {"id", 2, MEMBER_ID},
-	               {"cat", 3, MEMBER_CAT}, {"pid", 3, MEMBER_PID},   {"tid", 3, MEMBER_TID},
-	               {"dur", 3, MEMBER_DUR}, {"name", 4, MEMBER_NAME}, {"args", 4, MEMBER_ARGS}};
-
-	if (len < 2 || len > 4)
-		return MEMBER_OTHER;
-	for (size_t i = 0; i < sizeof(MEMBERS) / sizeof(MEMBERS[0]); i++) {
-		if (MEMBERS[i].len == len && memcmp(MEMBERS[i].key, key, len) == 0)
-			return (enum member)MEMBERS[i].member;
+	switch (len) {
+	case 2:
+		return memcmp(k, "ph", 2) == 0   ? MEMBER_PH
+		       : memcmp(k, "ts", 2) == 0 ? MEMBER_TS
+		       : memcmp(k, "id", 2) == 0 ? MEMBER_ID
+		                                 : MEMBER_OTHER;
+	case 3:
+		return memcmp(k, "pid", 3) == 0   ? MEMBER_PID
+		       : memcmp(k, "tid", 3) == 0 ? MEMBER_TID
+		       : memcmp(k, "cat", 3) == 0 ? MEMBER_CAT
+		       : memcmp(k, "dur", 3) == 0 ? MEMBER_DUR
+		                                  : MEMBER_OTHER;
+	case 4:
+		return memcmp(k, "name", 4) == 0   ? MEMBER_NAME
+		       : memcmp(k, "args", 4) == 0 ? MEMBER_ARGS
+		                                   : MEMBER_OTHER;
+	default: return MEMBER_OTHER;
 	}
-	return MEMBER_OTHER;
 }
 
-static int read_ph(struct chrome *c)
-{
-	struct chrome_text t;
-	int rc = read_text(c, &t);
-
-	c->event.ph = '\0';
-	if (rc == SB_OK && t.len == 1)
-		c->event.ph = t.text[0];
-	return rc;
-}
-
-static int read_member(struct chrome *c, enum member m)
+/* A scalar, or the first token of a container, which stands for no usable value. */
+static void take_member(struct chrome *c, enum member m, const struct jpull_value *v)
 {
 	struct chrome_event *e = &c->event;
 
 	switch (m) {
-	case MEMBER_PH: return read_ph(c);
-	case MEMBER_TS: return read_time(c, &e->ts, &e->ts_ns);
-	case MEMBER_DUR: return read_time(c, &e->dur, &e->dur_ns);
-	case MEMBER_ID: return read_text(c, &e->id);
-	case MEMBER_CAT: return read_text(c, &e->cat);
-	case MEMBER_PID: return read_text(c, &e->pid);
-	case MEMBER_TID: return read_text(c, &e->tid);
-	case MEMBER_NAME: return read_text(c, &e->name);
-	case MEMBER_ARGS: no_args(c); return read_args(c);
+	case MEMBER_PH: e->ph = v->token == JPULL_STRING && v->len == 1 ? v->text[0] : '\0'; break;
+	case MEMBER_TS: take_time(v, &e->ts, &e->ts_ns); break;
+	case MEMBER_DUR: take_time(v, &e->dur, &e->dur_ns); break;
+	case MEMBER_ID: keep_text(c, v, &e->id); break;
+	case MEMBER_CAT: keep_text(c, v, &e->cat); break;
+	case MEMBER_PID: keep_text(c, v, &e->pid); break;
+	case MEMBER_TID: keep_text(c, v, &e->tid); break;
+	case MEMBER_NAME: keep_text(c, v, &e->name); break;
+	case MEMBER_ARGS: no_args(c); break;
 	case MEMBER_OTHER: break;
 	}
-	return jpull_drop(c->j, &c->err);
 }
 
-int chrome_read_event(struct chrome *c, int64_t offset, bool *out_any)
+static int read_member(struct chrome *c, enum member m)
+{
+	struct jpull_value v;
+	int rc;
+
+	if (m == MEMBER_ARGS)
+		return read_args(c);
+	if (m == MEMBER_OTHER)
+		return jpull_drop(c->j, &c->err);
+	rc = jpull_next(c->j, &v, &c->err);
+	if (rc != SB_OK)
+		return rc;
+	take_member(c, m, &v);
+	return jpull_skip(c->j, &v, &c->err);
+}
+
+static void begin_event(struct chrome *c, int64_t offset)
 {
 	static const struct chrome_text NONE = {.text = "", .token = JPULL_END};
 	struct chrome_event *e = &c->event;
-	unsigned seen = 0;
-	struct jpull_value v;
 
 	e->ph = '\0';
 	e->name = e->cat = e->pid = e->tid = e->id = NONE;
@@ -244,24 +253,41 @@ int chrome_read_event(struct chrome *c, int64_t offset, bool *out_any)
 	e->offset = offset;
 	no_args(c);
 	c->used = 0;
-	*out_any = false;
-	for (;;) {
-		enum member m;
-		int rc = jpull_next(c->j, &v, &c->err);
+}
 
+static void see_member(struct chrome *c, enum member m, unsigned *seen, int64_t offset)
+{
+	if (m != MEMBER_OTHER && (*seen >> m & 1))
+		chrome_note(&c->duplicate, offset);
+	*seen |= 1u << m;
+}
+
+int chrome_read_event(struct chrome *c, int64_t offset, bool *out_any)
+{
+	struct jpull_value key, v;
+	unsigned seen = 0;
+	enum member m;
+	int rc;
+
+	begin_event(c, offset);
+	for (;;) {
+		if (jpull_pair(c->j, &key, &v)) {
+			m = member_of(key.text, key.len);
+			see_member(c, m, &seen, key.offset);
+			take_member(c, m, &v);
+			continue;
+		}
+		rc = jpull_next(c->j, &key, &c->err);
 		if (rc != SB_OK)
 			return rc;
-		if (v.token == JPULL_OBJECT_END)
-			return SB_OK;
-		*out_any = true;
-		m = member_of(v.text, v.len);
-		if (m != MEMBER_OTHER) {
-			if (seen >> m & 1)
-				chrome_note(&c->duplicate, v.offset);
-			seen |= 1u << m;
-		}
+		if (key.token == JPULL_OBJECT_END)
+			break;
+		m = member_of(key.text, key.len);
+		see_member(c, m, &seen, key.offset);
 		rc = read_member(c, m);
 		if (rc != SB_OK)
 			return rc;
 	}
+	*out_any = seen != 0;
+	return SB_OK;
 }

@@ -13,7 +13,7 @@ enum chrome_phase {
 };
 
 /* Texts of one event, all members together. */
-#define CHROME_TEXT_MAX ((size_t)4 * JPULL_TOKEN_MAX)
+#define CHROME_TEXT_MAX ((size_t)1048576)
 #define CHROME_BUCKETS 64
 
 struct chrome {
@@ -35,6 +35,7 @@ struct chrome {
 	uint8_t bucket[CHROME_BUCKETS], next[CHROME_ARGS_MAX];
 	size_t len[CHROME_ARGS_MAX];
 	size_t arg_count;
+	uint32_t args_seen; /* bit i: args[i] was set by the present event */
 };
 
 /* Reads the event whose brace was read last, into c->event. *out_any: has it any member? */

@@ -122,9 +122,27 @@ static int at_end(struct jpull *j, struct jpull_value *out, struct sb_error *err
 	return jpull_cut(j, err);
 }
 
+/* A comma or colon that follows at once is taken along: one turn less in the loop below. */
 static inline void after_value(struct jpull *j)
 {
-	j->state = j->depth > 0 ? WANT_AFTER : WANT_END;
+	if (j->depth == 0) {
+		j->state = WANT_END;
+	} else if (j->p < j->end && *j->p == ',') {
+		j->p++;
+		j->state = jpull_in_object(j) ? WANT_KEY : WANT_ELEMENT;
+	} else {
+		j->state = WANT_AFTER;
+	}
+}
+
+static inline void after_key(struct jpull *j)
+{
+	if (j->p < j->end && *j->p == ':') {
+		j->p++;
+		j->state = WANT_MEMBER;
+	} else {
+		j->state = WANT_COLON;
+	}
 }
 
 static int open_container(struct jpull *j, char c, struct jpull_value *out, struct sb_error *err)
@@ -160,55 +178,27 @@ static inline int close_container(struct jpull *j, char c, struct jpull_value *o
 static inline int read_string(struct jpull *j, enum jpull_token token, bool keep, struct jpull_value *out,
                               struct sb_error *err)
 {
-	bool non_ascii = false;
 	int64_t offset = jpull_at(j, j->p);
-	const char *q = json_scan_string(++j->p, j->end, &non_ascii);
+	const char *q = json_plain_string(j->p, j->end, JPULL_TOKEN_MAX);
 	int rc;
 
 	out->token = token;
 	out->offset = offset;
-	if (q < j->end && *q == '"' && !non_ascii && q - j->p <= JPULL_TOKEN_MAX) {
-		out->text = j->p;
-		out->len = (size_t)(q - j->p);
-		j->p = q + 1;
+	if (q) {
+		out->text = j->p + 1;
+		out->len = (size_t)(q - j->p) - 2;
+		j->p = q;
 	} else {
+		j->p++;
 		rc = jpull_string(j, offset, keep, out, err);
 		if (rc != SB_OK)
 			return rc;
 	}
 	if (token == JPULL_KEY)
-		j->state = WANT_COLON;
+		after_key(j);
 	else
 		after_value(j);
 	return SB_OK;
-}
-
-/* A whole number in one block: nearly all of them. False: let jpull_word() look. */
-static inline bool plain_number(struct jpull *j, struct jpull_value *out)
-{
-	const char *p = j->p, *digits;
-
-	if (p < j->end && *p == '-')
-		p++;
-	digits = p;
-	p = json_scan_digits(p, j->end);
-	if (p == digits || p - digits > 18 || (*digits == '0' && p - digits > 1))
-		return false;
-	if (p < j->end && *p == '.') {
-		digits = ++p;
-		p = json_scan_digits(p, j->end);
-		if (p == digits)
-			return false;
-	}
-	if (p == j->end || json_is(*p, JSON_WORD) || p - j->p > JPULL_TOKEN_MAX)
-		return false;
-	out->token = JPULL_NUMBER;
-	out->text = j->p;
-	out->len = (size_t)(p - j->p);
-	out->offset = jpull_at(j, j->p);
-	j->p = p;
-	after_value(j);
-	return true;
 }
 
 /* The byte order mark is taken byte by byte: it may be split over blocks. */
@@ -235,14 +225,23 @@ static int skip_mark(struct jpull *j, struct sb_error *err)
 static inline int read_value(struct jpull *j, bool keep, struct jpull_value *out, struct sb_error *err)
 {
 	char c = *j->p;
+	const char *q;
 	int rc;
 
 	if (c == '"')
 		return read_string(j, JPULL_STRING, keep, out, err);
 	if (c == '{' || c == '[')
 		return open_container(j, c, out, err);
-	if (plain_number(j, out))
+	q = json_plain_number(j->p, j->end, JPULL_TOKEN_MAX);
+	if (q) {
+		out->token = JPULL_NUMBER;
+		out->text = j->p;
+		out->len = (size_t)(q - j->p);
+		out->offset = jpull_at(j, j->p);
+		j->p = q;
+		after_value(j);
 		return SB_OK;
+	}
 	if (!json_is(c, JSON_WORD))
 		return jpull_bad(j, jpull_at(j, j->p), "a value is missing", err);
 	rc = jpull_word(j, out, err);
@@ -343,6 +342,9 @@ static int drop_to(struct jpull *j, int depth, struct sb_error *err)
 	struct jpull_value v = {0};
 
 	while (j->depth > depth) {
+		jpull_drop_plain(j, depth);
+		if (j->depth == depth)
+			break;
 		int rc = token(j, false, &v, err);
 
 		if (rc != SB_OK)

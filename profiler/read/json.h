@@ -25,8 +25,8 @@ enum jpull_token {
 	JPULL_UNKNOWN /* NaN, Infinity, N/A, an empty value: a value that is not known; text as it stands */
 };
 
-#define JPULL_TOKEN_MAX (256 * 1024) /* longer strings are cut there (flaw long_string) */
-#define JPULL_DEPTH_MAX 512          /* deeper nesting fails: SB_EFORMAT "too_deep" */
+#define JPULL_TOKEN_MAX 262144 /* longer strings are cut there (flaw long_string) */
+#define JPULL_DEPTH_MAX 512    /* deeper nesting fails: SB_EFORMAT "too_deep" */
 
 struct jpull_value {
 	enum jpull_token token;
@@ -73,6 +73,10 @@ int jpull_recover_member(struct jpull *j, const char *key, struct sb_error *err)
 /* Reads the value after a key, or the next element, and drops it: as jpull_next() and jpull_skip(), but its
  * texts are not kept. */
 int jpull_drop(struct jpull *j, struct sb_error *err);
+/* A short cut for the members of an object: takes the next key and its value at once when both are plain, the
+ * value a number or a string. False: nothing was taken, and jpull_next() must go on (a container, a literal,
+ * a flaw, the end of a block, the end of the object). Both texts are valid until the next call. */
+bool jpull_pair(struct jpull *j, struct jpull_value *out_key, struct jpull_value *out_value);
 /* How deep the parser stands: 0 at the top level. */
 int jpull_depth(const struct jpull *j);
 int64_t jpull_offset(const struct jpull *j);

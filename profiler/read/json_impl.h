@@ -65,6 +65,9 @@ int jpull_refill(struct jpull *j, struct sb_error *err);
 int jpull_bad(struct jpull *j, int64_t offset, const char *what, struct sb_error *err);
 int jpull_cut(struct jpull *j, struct sb_error *err);
 
+/* Drops plain tokens until the nesting is down at `depth`, or as far as it gets: the next token then needs
+ * jpull_next()'s care (a block end, an escape, a flaw, an error). */
+void jpull_drop_plain(struct jpull *j, int depth);
 /* The rest of a string; p stands after the opening quote, which stood at `offset`. Handles everything:
  * escapes, flaws, block ends. keep: is the text wanted? */
 int jpull_string(struct jpull *j, int64_t offset, bool keep, struct jpull_value *out, struct sb_error *err);

@@ -176,9 +176,9 @@ int jpull_recover_member(struct jpull *j, const char *key, struct sb_error *err)
 			continue;
 		if (at == len + 2 && c == ':')
 			break;
-		if (at > 0 && at <= len && c == key[at - 1])
-			at++;
-		else if (at == len + 1 && c == '"')
+		bool fits = (at > 0 && at <= len && c == key[at - 1]) || (at == len + 1 && c == '"');
+
+		if (fits)
 			at++;
 		else
 			at = c == '"' ? 1 : 0;

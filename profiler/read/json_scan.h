@@ -1,6 +1,7 @@
 #ifndef SB_PROFILER_READ_JSON_SCAN_H
 #define SB_PROFILER_READ_JSON_SCAN_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -24,10 +25,11 @@ static inline bool json_is(char c, int classes)
 /* The first byte in [p, end) that is no JSON blank. */
 static inline const char *json_scan_blanks(const char *p, const char *end)
 {
+	/* mostly there is none or one */
 	if (p < end && (uint8_t)*p > ' ')
 		return p;
-	if (p < end && json_is(*p, JSON_BLANK))
-		p++;
+	if (p < end && json_is(*p, JSON_BLANK) && ++p < end && (uint8_t)*p > ' ')
+		return p;
 #ifdef __SSE2__
 	while (end - p >= 16) {
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -93,8 +95,52 @@ static inline const char *json_scan_word(const char *p, const char *end)
 
 static inline const char *json_scan_digits(const char *p, const char *end)
 {
+#ifdef __SSE2__
+	while (end - p >= 16) {
+		__m128i v =
+		    _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)p), _mm_set1_epi8('0'));
+		__m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(9)), v);
+		unsigned other = ~(unsigned)_mm_movemask_epi8(digit) & 0xFFFFu;
+
+		if (other)
+			return p + __builtin_ctz(other);
+		p += 16;
+	}
+#endif
 	while (p < end && *p >= '0' && *p <= '9')
 		p++;
 	return p;
+}
+
+/* What follows is for the many tokens that need no second look; NULL for the others, which the slow path
+ * takes. */
+
+/* Past a string of plain ASCII that lies in one block; p stands on the opening quote. */
+static inline const char *json_plain_string(const char *p, const char *end, long max)
+{
+	bool non_ascii = false;
+	const char *q = json_scan_string(p + 1, end, &non_ascii);
+
+	return q < end && *q == '"' && !non_ascii && q - p - 1 <= max ? q + 1 : NULL;
+}
+
+/* Past a number without an exponent, of up to 18 digits before the point, that ends in this block. */
+static inline const char *json_plain_number(const char *p, const char *end, long max)
+{
+	const char *start = p, *digits;
+
+	if (p < end && *p == '-')
+		p++;
+	digits = p;
+	p = json_scan_digits(p, end);
+	if (p == digits || p - digits > 18 || (*digits == '0' && p - digits > 1))
+		return NULL;
+	if (p < end && *p == '.') {
+		digits = ++p;
+		p = json_scan_digits(p, end);
+		if (p == digits)
+			return NULL;
+	}
+	return p < end && !json_is(*p, JSON_WORD) && p - start <= max ? p : NULL;
 }
 #endif

@@ -15,37 +15,43 @@ static bool ends_with(const char *text, size_t len, const char *tail)
 
 enum event_kind kineto_category(const char *cat, size_t len)
 {
+#define CATEGORY(text, kind)                                                                                 \
+	{                                                                                                    \
+		text, sizeof(text) - 1, kind                                                                 \
+	}
 	static const struct {
 		const char *name;
+		size_t len;
 		enum event_kind kind;
 	} CATEGORIES[] = {
-	    {"cpu_op", EVENT_HOST_OP},
-	    {"operator", EVENT_HOST_OP},
-	    {"python_function", EVENT_HOST_PYTHON},
-	    {"cuda_runtime", EVENT_HOST_RUNTIME},
-	    {"kernel", EVENT_KERNEL},
-	    {"gpu_memcpy", EVENT_MEMCPY},
-	    {"gpu_memset", EVENT_MEMSET},
-	    {"cuda_driver", EVENT_HOST_RUNTIME},
-	    {"user_annotation", EVENT_HOST_ANNOTATION},
-	    {"gpu_user_annotation", EVENT_DEVICE_ANNOTATION},
-	    {"runtime", EVENT_HOST_RUNTIME},
-	    {"driver", EVENT_HOST_RUNTIME},
-	    {"memcpy", EVENT_MEMCPY},
-	    {"memset", EVENT_MEMSET},
-	    {"mtia_ccp_events", EVENT_KERNEL},
-	    {"cuda_event", EVENT_DEVICE_OTHER},
+	    CATEGORY("cpu_op", EVENT_HOST_OP),
+	    CATEGORY("python_function", EVENT_HOST_PYTHON),
+	    CATEGORY("cuda_runtime", EVENT_HOST_RUNTIME),
+	    CATEGORY("kernel", EVENT_KERNEL),
+	    CATEGORY("operator", EVENT_HOST_OP),
+	    CATEGORY("gpu_memcpy", EVENT_MEMCPY),
+	    CATEGORY("gpu_memset", EVENT_MEMSET),
+	    CATEGORY("cuda_driver", EVENT_HOST_RUNTIME),
+	    CATEGORY("user_annotation", EVENT_HOST_ANNOTATION),
+	    CATEGORY("gpu_user_annotation", EVENT_DEVICE_ANNOTATION),
+	    CATEGORY("runtime", EVENT_HOST_RUNTIME),
+	    CATEGORY("driver", EVENT_HOST_RUNTIME),
+	    CATEGORY("memcpy", EVENT_MEMCPY),
+	    CATEGORY("memset", EVENT_MEMSET),
+	    CATEGORY("mtia_ccp_events", EVENT_KERNEL),
+	    CATEGORY("cuda_event", EVENT_DEVICE_OTHER),
 	};
+#undef CATEGORY
 	char lower[CATEGORY_MAX];
 
 	if (len == 0 || len > CATEGORY_MAX)
 		return EVENT_OTHER;
-	for (size_t i = 0; i < len; i++)
-		lower[i] = (char)(cat[i] >= 'A' && cat[i] <= 'Z' ? cat[i] | 0x20 : cat[i]);
 	for (size_t i = 0; i < sizeof(CATEGORIES) / sizeof(CATEGORIES[0]); i++) {
-		if (strlen(CATEGORIES[i].name) == len && memcmp(CATEGORIES[i].name, lower, len) == 0)
+		if (CATEGORIES[i].len == len && strncasecmp(CATEGORIES[i].name, cat, len) == 0)
 			return CATEGORIES[i].kind;
 	}
+	for (size_t i = 0; i < len; i++)
+		lower[i] = (char)(cat[i] >= 'A' && cat[i] <= 'Z' ? cat[i] | 0x20 : cat[i]);
 	/* every accelerator has its own: hip_runtime, xpu_driver, mtia_runtime, privateuse1_runtime … */
 	if (ends_with(lower, len, "_runtime") || ends_with(lower, len, "_driver"))
 		return EVENT_HOST_RUNTIME;

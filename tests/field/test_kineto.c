@@ -303,13 +303,13 @@ static void test_collectives(void **state)
 
 		if (x->kind[d->event] != EVENT_COMMUNICATION)
 			continue;
-		if (d->bytes == 8816192 * 2 && strcmp(trace_text(x, d->type, NULL), "allreduce") == 0) {
+		if (d->bytes == INT64_C(8816192) * 2 && strcmp(trace_text(x, d->type, NULL), "allreduce") == 0) {
 			large += x->dur_ns[d->event];
 			n++;
 			assert_string_equal(trace_text(x, d->group, NULL), "0");
 			assert_string_equal(trace_text(x, d->ranks, NULL), "[0, 1, 2, 3, 4, 5, 6, 7]");
 		}
-		if (d->bytes == 20 * 8 && strcmp(trace_text(x, d->type, NULL), "broadcast") == 0)
+		if (d->bytes == INT64_C(20) * 8 && strcmp(trace_text(x, d->type, NULL), "broadcast") == 0)
 			small++;
 	}
 	assert_int_equal(n, 3);
@@ -390,7 +390,7 @@ static void check_broken(const struct broken *b)
 	                                        truth(&expected, "collectives/reduce_scatter/count") +
 	                                        b->extra_collectives);
 	/* the flawed event lasts 1 us */
-	assert_int_equal(collectives.dur, truth(&expected, "comm_ns") + 1000 * b->extra_collectives);
+	assert_int_equal(collectives.dur, truth(&expected, "comm_ns") + INT64_C(1000) * b->extra_collectives);
 	assert_int_equal(copies.count, truth(&expected, "counts/gpu_memcpy"));
 	assert_int_equal(sets.count, truth(&expected, "counts/gpu_memset"));
 	assert_int_equal(sum(x, EVENT_HOST_RUNTIME).count, truth(&expected, "counts/cuda_runtime"));

@@ -255,7 +255,7 @@ static void test_too_deep(void **state)
 
 	(void)state;
 	assert_non_null(text);
-	memcpy(text, "[{\"a\":", 6);
+	memcpy(text, (const char[]){'[', '{', '"', 'a', '"', ':'}, 6);
 	memset(text + 6, '[', 10000);
 	memset(text + 10006, ']', 10000);
 	memcpy(text + 20006, "}]", 3);
