@@ -14,6 +14,7 @@
 #include "profiler/read/chrome.h"
 #include "profiler/read/json.h"
 #include "profiler/read/reader.h"
+#include "tests/shared.h"
 
 extern const struct format_reader KINETO_READER;
 
@@ -58,16 +59,17 @@ struct text {
 /* A file of the shared folder, inflated when it is gzip. */
 static struct text load(const char *folder, const char *name)
 {
-	char path[1024];
+	char relative[1024], *path;
 	struct text t = {0};
 	size_t cap = 1 << 20;
 	gzFile f;
 	int n;
 
-	snprintf(path, sizeof(path), "%s/%s/%s", getenv("SIGNALBOX_SHARED"), folder, name);
+	snprintf(relative, sizeof(relative), "%s/%s", folder, name);
+	path = shared_path(relative);
 	f = gzopen(path, "rb");
-	if (!f)
-		fail_msg("%s is missing", path);
+	free(path);
+	assert_non_null(f);
 	t.data = malloc(cap);
 	assert_non_null(t.data);
 	while ((n = gzread(f, t.data + t.len, (unsigned)(cap - t.len))) > 0) {
@@ -303,7 +305,8 @@ static void test_collectives(void **state)
 
 		if (x->kind[d->event] != EVENT_COMMUNICATION)
 			continue;
-		if (d->bytes == INT64_C(8816192) * 2 && strcmp(trace_text(x, d->type, NULL), "allreduce") == 0) {
+		if (d->bytes == INT64_C(8816192) * 2 &&
+		    strcmp(trace_text(x, d->type, NULL), "allreduce") == 0) {
 			large += x->dur_ns[d->event];
 			n++;
 			assert_string_equal(trace_text(x, d->group, NULL), "0");
@@ -455,10 +458,5 @@ int main(void)
 	    cmocka_unit_test(test_no_traces),
 	};
 
-	if (!getenv("SIGNALBOX_SHARED")) {
-		printf("kineto field: %zu tests skipped, SIGNALBOX_SHARED is not set\n",
-		       sizeof(tests) / sizeof(tests[0]));
-		return 0;
-	}
 	return cmocka_run_group_tests_name("kineto field", tests, NULL, NULL);
 }

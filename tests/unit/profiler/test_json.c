@@ -90,6 +90,8 @@ static const char *tail_of(const char *all)
 {
 	const char *p = strstr(all, " !");
 
+	if (strncmp(all, "!!", 2) == 0)
+		return all;
 	if (!p)
 		return "";
 	return p[2] == '!' ? p + 1 : p;
