@@ -35,19 +35,21 @@ void health_ready(struct call *c)
 	bool draining = config->draining && config->draining(config->draining_self);
 	json_t *checks, *o;
 
+	o = writes && !draining ? status_object("ok") : json_object();
 	if (query_text(c, "verbose")) {
 		checks = json_array();
 		json_array_append_new(checks, check("storage", writes, err.text));
 		json_array_append_new(checks, check("accepting", !draining, "the service is stopping"));
-		o = status_object(writes && !draining ? "ok" : "failed");
 		json_object_set_new(o, "checks", checks);
-		reply_json(c, writes && !draining ? 200 : 503, o);
-	} else if (!writes) {
-		api_problem(c->res, 503, err.word, err.text);
-	} else if (draining) {
-		api_problem(c->res, 503, "stopping", "The service is stopping.");
+	}
+	if (writes && !draining) {
+		reply_json(c, 200, o);
 	} else {
-		reply_json(c, 200, status_object("ok"));
+		if (writes)
+			sb_fail(&err, SB_EBUSY, "stopping", "The service is stopping.");
+		/* whatever it is: not now */
+		err.code = SB_EBUSY;
+		problem_with(c->res, &err, o);
 	}
 	api_res_header(c->res, "Cache-Control", "no-store");
 }

@@ -50,6 +50,8 @@ static void health_and_version(void **state)
 	assert_int_equal(ask(&f, "GET", "/readyz", NULL), 503);
 	assert_problem(&f, 503, "stopping");
 	assert_int_equal(ask(&f, "GET", "/readyz?verbose", NULL), 503);
+	assert_problem(&f, 503, "stopping");
+	assert_int_equal(json_array_size(json_object_get(f.json, "checks")), 2);
 	assert_int_equal(ask(&f, "GET", "/livez", NULL), 200);
 	assert_int_equal(ask(&f, "GET", "/v1/version", NULL), 200);
 	limits = json_object_get(f.json, "limits");
