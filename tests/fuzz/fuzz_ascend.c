@@ -1,0 +1,67 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/read/ascend.h"
+#include "profiler/read/collect.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct format_reader *const READERS[] = {
+    &ASCEND_TRACE_READER,        &ASCEND_KERNELS_READER,       &ASCEND_STEPS_READER,
+    &ASCEND_OP_STATISTIC_READER, &ASCEND_API_STATISTIC_READER, &ASCEND_COMMUNICATION_READER,
+    &ASCEND_INFO_READER,         &ASCEND_METADATA_READER,
+};
+#define READER_COUNT (sizeof(READERS) / sizeof(READERS[0]))
+
+static void must(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void check_capture(const struct capture *c)
+{
+	const struct trace *t = &c->trace;
+	size_t texts = sb_strings_count(t->strings);
+
+	for (size_t i = 0; i < t->count; i++)
+		must(t->dur_ns[i] >= 0 && t->lane[i] < t->lane_count && t->name[i] < texts &&
+		     t->kind[i] < EVENT_KIND_COUNT && t->link[i] >= -1);
+	for (size_t i = 0; i < t->detail_count; i++)
+		must(t->details[i].event < t->count && t->details[i].type < texts &&
+		     t->details[i].group < texts);
+	for (size_t i = 0; i < c->kernel_count; i++)
+		must(c->kernels[i].dur_ns >= 0 && c->kernels[i].name < texts && c->kernels[i].pipe < texts);
+	for (size_t i = 0; i < c->communication_count; i++) {
+		must(c->communications[i].link_count <= LINKS_MAX && c->communications[i].name < texts);
+		for (size_t k = 0; k < c->communications[i].link_count; k++)
+			must(c->communications[i].links[k].bytes >= 0);
+	}
+}
+
+/* The first byte chooses the reader; a 0xFF byte begins another file, with a byte of its own. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct collection all = {0};
+
+	must(collection_init(&all, NULL) == SB_OK);
+	while (size > 0) {
+		const uint8_t *end = memchr(data + 1, 0xFF, size - 1);
+		size_t n = end ? (size_t)(end - data) : size;
+		struct memory_stream m;
+		struct sb_error err = {0};
+
+		memory_stream_init(&m, "fuzz_ascend_pt/ASCEND_PROFILER_OUTPUT/file", (const char *)data + 1,
+		                   n - 1, data[0] & 0x80 ? 1 : 0);
+		if (READERS[data[0] % READER_COUNT]->read(&all.context, &m.base, &err) != SB_OK)
+			must(err.word[0] != '\0');
+		n += end != NULL;
+		data += n;
+		size -= n;
+	}
+	must(collection_finish(&all, NULL) == SB_OK);
+	for (size_t i = 0; i < all.profile.count; i++)
+		check_capture(&all.profile.captures[i]);
+	collection_free(&all);
+	return 0;
+}
