@@ -100,11 +100,6 @@ static la_int64_t feed_seek(struct archive *a, void *self, la_int64_t offset, in
 	return to;
 }
 
-static void feed_free(struct feed *f)
-{
-	free(f->block);
-}
-
 /* One member as a stream. */
 struct member {
 	struct stream base;
@@ -354,32 +349,39 @@ static int all_entries(struct walk *w, struct sb_error *err)
 	return rc;
 }
 
-static void free_archive(struct archive **a)
+static int walk_members(struct walk *w, struct sb_error *err)
 {
-	if (*a)
-		archive_read_free(*a);
-}
+	int rc;
 
-static void free_walk(struct walk **w)
-{
-	free(*w);
+	w->a = archive_read_new();
+	if (!w->a)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	rc = all_entries(w, err);
+	archive_read_free(w->a);
+	return rc;
 }
 
 int archive_walk(struct source *s, const struct archive_place *place, struct sb_error *err)
 {
-	__attribute__((cleanup(feed_free))) struct feed feed = {.place = place, .budget = &s->budget};
-	__attribute__((cleanup(free_walk))) struct walk *w = calloc(1, sizeof(*w));
-	__attribute__((cleanup(free_archive))) struct archive *a = archive_read_new();
+	struct feed feed = {.place = place, .budget = &s->budget};
+	struct walk *w = calloc(1, sizeof(*w));
+	int rc;
 
+	if (!w)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	w->s = s;
+	w->place = place;
+	w->feed = &feed;
 	if (place->fd >= 0) {
 		/* what the look into the file has read is counted already */
 		feed.counted = s->budget.stored < place->length ? s->budget.stored : place->length;
 		feed.block = malloc(SOURCE_BLOCK);
-		if (!feed.block)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	}
-	if (!w || !a)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	*w = (struct walk){.s = s, .place = place, .a = a, .feed = &feed};
-	return all_entries(w, err);
+	if (place->fd >= 0 && !feed.block)
+		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	else
+		rc = walk_members(w, err);
+	free(feed.block);
+	free(w);
+	return rc;
 }

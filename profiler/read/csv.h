@@ -9,7 +9,7 @@
 /* An incremental CSV reader: quoted fields may hold commas, quotes ("") and line breaks; CR LF, LF or CR end
  * a record, found per file; a byte order mark is skipped; blanks and TABs around an unquoted or quoted number
  * are trimmed by the number getters, not here. Memory is bounded by CSV_RECORD_MAX. One owner. */
-#define CSV_RECORD_MAX (4 * 1024 * 1024)
+#define CSV_RECORD_MAX 4194304 /* 4 MiB */
 #define CSV_FIELDS_MAX 512
 
 struct csv;

@@ -1,3 +1,5 @@
+/* makes zlib take constant input */
+#define ZLIB_CONST
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -33,8 +35,7 @@ static int fill(struct gzip_stream *g)
 	g->rc = g->in->next(g->in, &data, &len, &g->err);
 	if (g->rc != SB_OK)
 		return g->rc;
-	/* zlib takes a pointer to plain bytes, and does not write through it */
-	g->z.next_in = (Bytef *)(uintptr_t)data;
+	g->z.next_in = (const Bytef *)data;
 	g->z.avail_in = (uInt)len;
 	return SB_OK;
 }

@@ -133,27 +133,31 @@ static int by_path(const void *a, const void *b)
 	return c != 0 ? c : (x > y) - (x < y);
 }
 
-static void free_order(const struct read_input ***order)
+static int walk_in_order(struct source *s, const struct read_input *inputs, size_t count,
+                         const struct read_input **order, struct sb_error *err)
 {
-	free(*order);
-}
-
-static int walk_all(struct source *s, const struct read_input *inputs, size_t count, struct sb_error *err)
-{
-	__attribute__((cleanup(free_order))) const struct read_input **order =
-	    calloc(count + 1, sizeof(*order));
 	int rc = SB_OK;
 
-	if (!order)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	for (size_t i = 0; i < count; i++) {
 		order[i] = &inputs[i];
 		s->budget.total = sb_add_sat(s->budget.total, inputs[i].length > 0 ? inputs[i].length : 0);
 	}
 	if (count > 1)
-		qsort(order, count, sizeof(*order), by_path);
+		qsort(order, count, sizeof(struct read_input *), by_path);
 	for (size_t i = 0; rc == SB_OK && i < count; i++)
 		rc = source_walk(s, order[i], err);
+	return rc;
+}
+
+static int walk_all(struct source *s, const struct read_input *inputs, size_t count, struct sb_error *err)
+{
+	const struct read_input **order = calloc(count + 1, sizeof(struct read_input *));
+	int rc;
+
+	if (!order)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	rc = walk_in_order(s, inputs, count, order, err);
+	free(order);
 	return rc;
 }
 

@@ -166,6 +166,7 @@ enum source_kind source_kind(const char *head, size_t len)
 	return is_tar((const unsigned char *)head, len) ? SOURCE_TAR : SOURCE_FILE;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): at most SOURCE_GZIP_DEPTH and SOURCE_ARCHIVE_DEPTH deep */
 static int walk_gzip(struct source *s, struct peek_stream *p, const struct archive_place *outer, int gzips,
                      struct sb_error *err)
 {
@@ -181,6 +182,7 @@ static int walk_gzip(struct source *s, struct peek_stream *p, const struct archi
 	return source_stream(s, gzip_stream_base(g), &place, gzips + 1, err);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): at most SOURCE_GZIP_DEPTH and SOURCE_ARCHIVE_DEPTH deep */
 static int walk_archive(struct source *s, struct peek_stream *p, const struct archive_place *outer, bool zip,
                         struct sb_error *err)
 {
@@ -197,6 +199,7 @@ static int walk_archive(struct source *s, struct peek_stream *p, const struct ar
 	return archive_walk(s, &place, err);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): at most SOURCE_GZIP_DEPTH and SOURCE_ARCHIVE_DEPTH deep */
 static int dispatch(struct source *s, struct peek_stream *p, const struct archive_place *outer, int gzips,
                     struct sb_error *err)
 {
@@ -221,6 +224,7 @@ static int dispatch(struct source *s, struct peek_stream *p, const struct archiv
 	return rc;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): at most SOURCE_GZIP_DEPTH and SOURCE_ARCHIVE_DEPTH deep */
 int source_stream(struct source *s, struct stream *in, const struct archive_place *outer, int gzips,
                   struct sb_error *err)
 {
@@ -276,33 +280,35 @@ static void close_fd(int *fd)
 		close(*fd);
 }
 
-static void free_block(char **block)
-{
-	free(*block);
-}
-
-int source_walk(struct source *s, const struct read_input *input, struct sb_error *err)
+static int walk_input(struct source *s, const struct read_input *input, char *block, struct sb_error *err)
 {
 	__attribute__((cleanup(close_fd))) int own = -1;
-	__attribute__((cleanup(free_block))) char *block = malloc(SOURCE_BLOCK);
-	struct file_stream f = {.base = {.next = file_next, .path = input->path}, .budget = &s->budget};
+	struct file_stream f = {
+	    .base = {.next = file_next, .path = input->path}, .budget = &s->budget, .block = block};
 	struct archive_place place = {.depth = 0};
-	int64_t done = sb_add_sat(s->budget.done, input->length);
-	int rc;
+	int rc = open_input(input, &own, &f.end, err);
 
-	if (!block)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	s->budget.stored = s->budget.inflated = 0;
-	rc = open_input(input, &own, &f.end, err);
 	if (rc != SB_OK)
 		return rc;
-	f.block = block;
 	f.fd = own >= 0 ? own : input->fd;
 	f.at = input->offset;
 	place.fd = f.fd;
 	place.offset = f.at;
 	place.length = f.end - f.at;
-	rc = source_stream(s, &f.base, &place, 0, err);
+	return source_stream(s, &f.base, &place, 0, err);
+}
+
+int source_walk(struct source *s, const struct read_input *input, struct sb_error *err)
+{
+	int64_t done = sb_add_sat(s->budget.done, input->length);
+	char *block = malloc(SOURCE_BLOCK);
+	int rc;
+
+	if (!block)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	s->budget.stored = s->budget.inflated = 0;
+	rc = walk_input(s, input, block, err);
+	free(block);
 	if (rc != SB_OK)
 		return rc;
 	s->budget.done = done;

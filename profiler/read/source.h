@@ -11,7 +11,7 @@
 /* The walk over what was uploaded: opens the inputs one after the other, takes compression and archives
  * apart, and hands out the files inside. Memory is bounded by a few blocks, whatever the size. */
 
-#define SOURCE_BLOCK (256 * 1024)
+#define SOURCE_BLOCK 262144    /* 256 KiB */
 #define SOURCE_GZIP_DEPTH 2    /* gzip inside gzip */
 #define SOURCE_ARCHIVE_DEPTH 2 /* an archive inside an archive */
 #define SOURCE_PATH_MAX 1024   /* longer paths in an archive are refused */
