@@ -27,6 +27,21 @@ static struct warning *find(struct warnings *w, const char *code, const char *fi
 	return NULL;
 }
 
+static bool make_room(struct warnings *w)
+{
+	size_t n = w->capacity ? w->capacity * 2 : 4;
+	struct warning *p;
+
+	if (w->count < w->capacity)
+		return true;
+	p = realloc(w->items, n * sizeof(*p));
+	if (!p)
+		return false;
+	w->items = p;
+	w->capacity = n;
+	return true;
+}
+
 void warnings_add(struct warnings *w, const char *code, const char *file, int64_t line, int64_t offset,
                   const char *fmt, ...)
 {
@@ -40,14 +55,12 @@ void warnings_add(struct warnings *w, const char *code, const char *file, int64_
 		x->count++;
 		return;
 	}
-	/* the bound is small, so the whole array is taken at once: no growing that could fail half-way */
-	if (!w->items)
-		w->items = calloc(WARNINGS_MAX, sizeof(*w->items));
-	if (!w->items || w->count == WARNINGS_MAX) {
+	if (w->count == WARNINGS_MAX || !make_room(w)) {
 		w->dropped++;
 		return;
 	}
 	x = &w->items[w->count++];
+	memset(x, 0, sizeof(*x));
 	snprintf(x->code, sizeof(x->code), "%s", code);
 	snprintf(x->file, sizeof(x->file), "%s", file);
 	x->line = line;

@@ -212,7 +212,11 @@ static void take_member(struct chrome *c, enum member m, const struct jpull_valu
 	struct chrome_event *e = &c->event;
 
 	switch (m) {
-	case MEMBER_PH: e->ph = v->token == JPULL_STRING && v->len == 1 ? v->text[0] : '\0'; break;
+	case MEMBER_PH:
+		e->ph = '\0';
+		if (v->token == JPULL_STRING && v->len == 1)
+			e->ph = v->text[0];
+		break;
 	case MEMBER_TS: take_time(v, &e->ts, &e->ts_ns); break;
 	case MEMBER_DUR: take_time(v, &e->dur, &e->dur_ns); break;
 	case MEMBER_ID: keep_text(c, v, &e->id); break;

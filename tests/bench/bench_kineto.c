@@ -133,8 +133,8 @@ static void run_ours(const struct file *f, struct result *r)
 static void run_memchr(const struct file *f, struct result *r)
 {
 	struct file_stream s;
-	const char *p;
-	size_t len;
+	const char *p = NULL;
+	size_t len = 0;
 	double lines = 0, start = now();
 
 	file_stream_init(&s, f);
