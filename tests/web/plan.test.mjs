@@ -129,3 +129,22 @@ test('presets can be used as they are, and as a start; the list remembers', asyn
   await page.locator('#strategy').waitFor();
   await close();
 });
+
+test('a preset cluster takes a number of nodes, and a constraint narrows the search', async () => {
+  const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new', expect: [422] });
+  await page.getByLabel('Model', { exact: true }).selectOption('llama3-8b');
+  await page.getByLabel('Cluster', { exact: true }).selectOption('dgx-h100');
+  await page.getByLabel('Nodes').fill('4');
+  await page.getByText('= 32 devices').waitFor();
+  await page.getByText('Constraints', { exact: true }).click();
+  await page.getByLabel('TP', { exact: true }).fill('4');
+  await page.getByLabel('Recompute').fill('full');
+  await page.getByRole('button', { name: 'Find the best plan' }).click();
+  await planned(page);
+  await page.getByRole('heading', { level: 1, name: /llama3-8b on dgx-h100 × 4/ }).waitFor();
+  const plan = await stored(page);
+  assert.equal(plan.solution.tp, 4);
+  assert.equal(plan.solution.recompute, 'full');
+  assert.ok(plan.solution.devices_used <= 32);
+  await close();
+});

@@ -63,9 +63,13 @@ test('fields come from the schema, through references and choices', () => {
   const schema = { $defs: { degree: { type: 'integer', minimum: 1 } }, properties: {
     objective: { enum: ['time', 'memory'] },
     constraints: { properties: { tp: { $ref: '#/$defs/degree' }, zero: { oneOf: [{ type: 'integer' }, { type: 'array' }] },
-      sequence_parallel: { type: 'boolean' }, recompute: { enum: ['none', 'full'] }, order: { type: 'array' } } } } };
+      sequence_parallel: { type: 'boolean' }, recompute: { enum: ['none', 'full'] }, order: { type: 'array' }, pp: { description: 'one value, or a list' } } } } };
   const fields = Object.fromEntries(constraintFields(schema).map((f) => [f.name, f]));
-  assert.deepEqual(Object.keys(fields), ['tp', 'zero', 'sequence_parallel', 'recompute']);
+  assert.deepEqual(Object.keys(fields), ['tp', 'zero', 'sequence_parallel', 'recompute', 'pp']);
+  assert.equal(fields.pp.read('8'), 8);
+  assert.deepEqual(fields.pp.read('4, 8'), [4, 8]);
+  assert.equal(fields.pp.read('full'), 'full');
+  assert.equal(fields.pp.title, 'one value, or a list');
   assert.equal(fields.tp.label, 'TP');
   assert.equal(fields.tp.read('8'), 8);
   assert.equal(fields.sequence_parallel.read('false'), false);

@@ -19,5 +19,5 @@ export function ExportSection({ id }) {
   const choose = html`<label>Format <select value=${format} onChange=${(e) => setFormat(e.target.value)}>${FORMATS.map(([value, label]) => html`<option
     value=${value}>${label}</option>`)}</select></label>`;
   return html`<${Section} id="export" title="Launch it" note="Flags for the launcher in use." tools=${choose}>
-    <${Loaded} state=${state} what="the flags">${(text) => html`<pre tabindex="0" class="flags" aria-label="Flags">${text}</pre><p><${Copy} text=${text} /></p>`}<//><//>`;
+    <${Loaded} state=${state} what="the flags" problem="This plan cannot be written for this launcher">${(text) => html`<pre tabindex="0" class="flags" aria-label="Flags">${text}</pre><p><${Copy} text=${text} /></p>`}<//><//>`;
 }

@@ -1,6 +1,7 @@
 // Small pieces that every view uses: values, states, problems, sections.
 import { html, useEffect, useState } from './dom.js';
-import { DASH, MISSING, exact, isNumber, memberName, quantity } from './format.js';
+import { DASH, MISSING, exact, isNumber, many, memberName, quantity } from './format.js';
+import { degreesText } from './strategy.js';
 
 // A number with its unit; what is not there is a dash that says so.
 export function Quantity({ value, unit, missing = MISSING }) {
@@ -71,17 +72,29 @@ export function Facts({ of, skip = [] }) {
 }
 
 const KNOWN = ['type', 'title', 'status', 'detail', 'instance', 'code', 'errors', 'request_id', 'file', 'line',
-  'offset', 'field', 'least_memory_bytes', 'nearest'];
+  'offset', 'field', 'least_memory_bytes', 'nearest', 'leanest', 'rejected', 'candidates'];
+
+// {nodes, devices, memory_bytes}: more devices, or larger ones.
+function changesOf(near) {
+  const { nodes, devices, memory_bytes: memory, ...rest } = near;
+  const parts = [];
+  if (isNumber(nodes) || isNumber(devices))
+    parts.push([isNumber(nodes) && many(nodes, 'node'), isNumber(devices) && many(devices, 'device')].filter(Boolean).join(', '));
+  if (isNumber(memory)) parts.push(`${quantity(memory, 'bytes')} a device`);
+  return html`${parts.join(', or ')}<${Facts} of=${rest} />`;
+}
 
 // An infeasible problem: how much would do, and the smallest change that makes it fit.
 function Nearest({ document: d }) {
   const near = d.nearest;
   if (!isNumber(d.least_memory_bytes) && !near) return null;
   return html`<dl class="facts">
+    ${isNumber(d.candidates) && html`<div><dt>Candidates</dt><dd><${Quantity} value=${d.candidates} unit="" /></dd></div>`}
     ${isNumber(d.least_memory_bytes) && html`<div><dt>Least memory found</dt>
       <dd><${Quantity} value=${d.least_memory_bytes} unit="bytes" /> a device</dd></div>`}
+    ${d.leanest && html`<div><dt>By the leanest plan</dt><dd><code>${degreesText(d.leanest)}</code></dd></div>`}
     ${near && typeof near === 'object' && !Array.isArray(near)
-      ? html`<div class="wide"><dt>Nearest change that fits</dt><dd><${Facts} of=${near} /></dd></div>`
+      ? html`<div><dt>Nearest change that fits</dt><dd>${changesOf(near)}</dd></div>`
       : near && html`<div><dt>Nearest change that fits</dt><dd><${Value} value=${near} /></dd></div>`}
   </dl>`;
 }
@@ -99,13 +112,13 @@ export function ProblemBox({ error, again, title }) {
       ${e.pointer && html`<code>${e.pointer}</code>${' '}`}${e.detail} <${Place} of=${e} /></li>`)}</ul>`}
     <${Nearest} document=${d} />
     <${Facts} of=${more} />
-    ${again && html`<button type="button" onClick=${again}>Try again</button>`}
+    ${again && !(error.status >= 400 && error.status < 500) && html`<button type="button" onClick=${again}>Try again</button>`}
   </div>`;
 }
 
 // A part of a view that loads by itself.
-export function Loaded({ state, what, children }) {
-  if (state.error) return html`<${ProblemBox} error=${state.error} again=${state.again} />`;
+export function Loaded({ state, what, problem, children }) {
+  if (state.error) return html`<${ProblemBox} error=${state.error} again=${state.again} title=${state.error.status === 422 ? problem : undefined} />`;
   if (state.data === undefined) return html`<${Loading} what=${what} />`;
   return children(state.data);
 }

@@ -2,7 +2,7 @@
 import { call, get, planPath } from './api.js';
 import { html, useState } from './dom.js';
 import { ExportSection } from './export.js';
-import { isNumber, memberName, plain, quantity, when } from './format.js';
+import { isNumber, memberName, plain, quantity, sentence, when, words } from './format.js';
 import { FrontierSection } from './frontier.js';
 import { Confirm, Facts, Loading, ProblemBox, Quantity, Section, useLoaded } from './parts.js';
 import { problemText } from './plans.js';
@@ -33,8 +33,9 @@ const unitOf = (key, fallback) => (key.endsWith('_bytes') ? 'bytes' : key.endsWi
 
 // A total split into its parts: a bar, and the same as a list.
 function Split({ title, parts, unit, id }) {
-  const entries = Object.entries(parts ?? {}).filter(([, v]) => isNumber(v) && v > 0);
-  const whole = entries.reduce((sum, [, v]) => sum + v, 0);
+  const all = Object.entries(parts ?? {}).filter(([, v]) => isNumber(v) && v > 0);
+  const whole = all.reduce((sum, [, v]) => sum + v, 0);
+  const entries = all.filter(([, v]) => v > whole * 1e-6); // the rest is rounding
   if (whole <= 0) return null;
   return html`<div class="split"><h3>${title}</h3><div class="bar" aria-hidden="true">${entries.map(([key, v], i) => html`<span key=${key}
       class=${`segment tone-${i % 8}`} data-part=${key} style=${{ width: `${(v / whole) * 100}%` }}></span>`)}</div>
@@ -64,9 +65,16 @@ const ALTERNATIVES = [
   { id: 'reason', label: 'Why', className: 'reason', value: (a) => a.reason },
 ];
 
+const REASONS = {
+  memory: 'Does not fit in memory', slower: 'Its lower bound is too far behind the best', heads_division: 'Tensor degree does not divide the heads',
+  width_division: 'Tensor degree does not divide the widths', interleaving: 'Micro-batches do not fill the interleaved pipeline',
+  zero_with_pipeline: 'ZeRO 2 and 3 do not go with a pipeline, which keeps whole gradients',
+};
+const reasonOf = (r) => REASONS[r.reason] ?? sentence(words(r.reason));
+
 const example = (e) => (typeof e === 'string' ? e : e && typeof e === 'object' ? degreesText(e) || JSON.stringify(e) : null);
 const REJECTED = [
-  { id: 'reason', label: 'Reason', className: 'reason', value: (r) => r.reason },
+  { id: 'reason', label: 'Reason', className: 'reason', value: reasonOf },
   { id: 'count', label: 'Candidates', unit: '', value: (r) => r.count },
   { id: 'example', label: 'For example', className: 'reason', value: (r) => example(r.example) },
 ];
@@ -96,7 +104,7 @@ function Other({ plan }) {
 function Content({ plan }) {
   const whole = plan.kind === 'strategy' && plan.solution && plan.predicted;
   return html`<p class="quiet">${plan.method && `Method: ${plan.method}. `}Made ${when(plan.created_at)}. Times and sizes are predictions.</p>
-    ${plan.warnings?.length > 0 && html`<ul class="warnings-list">${plan.warnings.map((w) => html`<li>${typeof w === 'string' ? w : w.detail ?? JSON.stringify(w)}</li>`)}</ul>`}
+    ${plan.warnings?.length > 0 && html`<ul class="warnings-list">${plan.warnings.map((w) => html`<li>${sentence(typeof w === 'string' ? w : w.detail ?? JSON.stringify(w))}</li>`)}</ul>`}
     ${whole ? html`<${Headline} plan=${plan} /><${Solution} plan=${plan} /><${FrontierSection} plan=${plan} /><${Losers} plan=${plan} />
       <${ExportSection} id=${plan.id} />` : html`<${Other} plan=${plan} />`}
     <details class="panel"><summary>The problem as it was asked</summary><pre tabindex="0">${JSON.stringify(plan.problem, null, 2)}</pre></details>`;

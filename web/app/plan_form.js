@@ -83,6 +83,7 @@ function Constraint({ field, value, set }) {
   return html`<div class="field"><label for=${id} title=${field.title}>${field.label}</label>
     ${field.options
       ? html`<select id=${id} value=${value} onChange=${(e) => set(e.target.value)}><option value="">any</option>${field.options.map((o) => html`<option value=${String(o)}>${String(o)}</option>`)}</select>`
+      : field.text ? html`<input id=${id} value=${value} placeholder="any" autocomplete="off" onInput=${(e) => set(e.target.value)} />`
       : html`<input id=${id} type="number" min=${field.minimum} step=${field.whole ? 1 : 'any'} value=${value} placeholder="any" onInput=${(e) => set(e.target.value)} />`}</div>`;
 }
 

@@ -22,6 +22,14 @@ const labelOf = (name) => {
   return memberName(name) + (unit ? ` (${unit[1]})` : '');
 };
 
+const scalar = (text) => (/^(true|false|-?\d+(\.\d+)?)$/.test(text) ? JSON.parse(text) : text);
+
+// A member of any type: one value, or several with commas between.
+const readAny = (text) => {
+  const values = text.split(',').map((part) => part.trim()).filter(Boolean).map(scalar);
+  return values.length === 1 ? values[0] : values;
+};
+
 function fieldOf(name, node) {
   // one value or a list of them: the form offers the one value
   const variants = node.oneOf ?? node.anyOf;
@@ -38,6 +46,7 @@ function fieldOf(name, node) {
   if (type === 'boolean') return { ...field, options: [true, false], read: (text) => text === 'true' };
   if (type === 'integer' || type === 'number')
     return { ...field, whole: type === 'integer', minimum: node.minimum, read: Number };
+  if (!type) return { ...field, text: true, read: readAny };
   return null; // lists and objects go through the JSON field
 }
 
