@@ -143,17 +143,44 @@ static int run(struct simulation *s, struct sb_error *err)
 
 static double *unknown_times(int64_t n)
 {
-	double *t = malloc((size_t)n * sizeof(*t));
+	double *t = calloc((size_t)n, sizeof(*t));
 
 	for (int64_t i = 0; t && i < n; i++)
 		t[i] = NAN;
 	return t;
 }
 
+static int simulate(struct simulation *s, struct schedule_result *out, struct sb_error *err)
+{
+	const struct schedule_problem *p = s->p;
+	int64_t cells = p->stages * p->chunks * p->micro_batches;
+	int rc;
+
+	s->forward_end = unknown_times(cells);
+	s->backward_end = unknown_times(cells);
+	s->clock = calloc((size_t)p->stages, sizeof(*s->clock));
+	s->done = calloc((size_t)p->stages, sizeof(*s->done));
+	s->alive = calloc((size_t)p->stages, sizeof(*s->alive));
+	s->peak = calloc((size_t)p->stages, sizeof(*s->peak));
+	if (!s->forward_end || !s->backward_end || !s->clock || !s->done || !s->alive || !s->peak)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	rc = run(s, err);
+	if (rc != SB_OK)
+		return rc;
+	out->makespan = 0;
+	for (int64_t i = 0; i < p->stages; i++) {
+		out->makespan = fmax(out->makespan, s->clock[i]);
+		if (out->stage_end)
+			out->stage_end[i] = s->clock[i];
+		if (out->peak_units)
+			out->peak_units[i] = s->peak[i];
+	}
+	return SB_OK;
+}
+
 int schedule_simulate(const struct schedule_problem *p, struct schedule_result *out, struct sb_error *err)
 {
-	__attribute__((cleanup(free_simulation))) struct simulation s = {.p = p};
-	int64_t cells;
+	struct simulation s = {.p = p};
 	int rc;
 
 	if (p->stages < 1 || p->micro_batches < 1 || p->chunks < 1 ||
@@ -161,25 +188,7 @@ int schedule_simulate(const struct schedule_problem *p, struct schedule_result *
 		return sb_fail(err, SB_EINVAL, "out_of_range", "the schedule's sizes do not fit its kind");
 	if (schedule_operations(p) > MAX_OPERATIONS)
 		return sb_fail(err, SB_ELIMIT, "too_large", "the schedule has more than 2^26 operations");
-	cells = p->stages * p->chunks * p->micro_batches;
-	s.forward_end = unknown_times(cells);
-	s.backward_end = unknown_times(cells);
-	s.clock = calloc((size_t)p->stages, sizeof(*s.clock));
-	s.done = calloc((size_t)p->stages, sizeof(*s.done));
-	s.alive = calloc((size_t)p->stages, sizeof(*s.alive));
-	s.peak = calloc((size_t)p->stages, sizeof(*s.peak));
-	if (!s.forward_end || !s.backward_end || !s.clock || !s.done || !s.alive || !s.peak)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	rc = run(&s, err);
-	if (rc != SB_OK)
-		return rc;
-	out->makespan = 0;
-	for (int64_t i = 0; i < p->stages; i++) {
-		out->makespan = fmax(out->makespan, s.clock[i]);
-		if (out->stage_end)
-			out->stage_end[i] = s.clock[i];
-		if (out->peak_units)
-			out->peak_units[i] = s.peak[i];
-	}
-	return SB_OK;
+	rc = simulate(&s, out, err);
+	free_simulation(&s);
+	return rc;
 }

@@ -11,6 +11,16 @@ void json_release(json_t **value)
 	json_decref(*value);
 }
 
+json_t *json_readable(const json_t *value)
+{
+	union {
+		const json_t *only_read;
+		json_t *plain;
+	} same = {.only_read = value};
+
+	return same.plain;
+}
+
 json_t *json_finite(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
@@ -34,7 +44,7 @@ struct place place_member(const struct place *at, const char *member)
 	for (; *member && n + 3 < sizeof(p.pointer); member++) {
 		if (*member == '~' || *member == '/')
 			p.pointer[n++] = '~';
-		p.pointer[n++] = *member == '~' ? '0' : *member == '/' ? '1' : *member;
+		p.pointer[n++] = (char)(*member == '~' ? '0' : *member == '/' ? '1' : *member);
 	}
 	p.pointer[n] = '\0';
 	return p;
@@ -70,9 +80,8 @@ int parse_members(const json_t *object, const struct place *at, const char *cons
 {
 	if (!json_is_object(object))
 		return parse_fail(err, SB_EINVAL, "wrong_type", at, NULL, "must be an object");
-	/* Jansson's iterators take a plain pointer even to read. */
-	for (void *i = json_object_iter((json_t *)(uintptr_t)object); i;
-	     i = json_object_iter_next((json_t *)(uintptr_t)object, i)) {
+	for (void *i = json_object_iter(json_readable(object)); i;
+	     i = json_object_iter_next(json_readable(object), i)) {
 		if (!listed(allowed, json_object_iter_key(i)))
 			return parse_fail(err, SB_EINVAL, "unknown_member", at, json_object_iter_key(i),
 			                  "is not a known member");

@@ -47,6 +47,8 @@ int parse_object(const json_t *object, const struct place *at, const char *membe
 
 #define JSON_AUTO __attribute__((cleanup(json_release))) json_t *
 void json_release(json_t **value);
+/* The same value without const, for Jansson's iterators, which ask for a plain pointer even to read. */
+json_t *json_readable(const json_t *value);
 /* A finite number, or null. */
 json_t *json_finite(double value);
 #endif

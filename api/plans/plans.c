@@ -20,25 +20,26 @@ double plan_clock(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int find_kind(const json_t *document, const struct plan_kind **out, struct sb_error *err)
+/* The kind that a request or a stored plan names; NULL with the reason in *out_rc. */
+static const struct plan_kind *find_kind(const json_t *document, int *out_rc, struct sb_error *err)
 {
 	struct place root = place_of("");
-	const char *name;
-	int rc;
+	const char *name = "";
 
 	if (!json_is_object(document))
-		return parse_fail(err, SB_EINVAL, "wrong_type", &root, NULL, "the request must be an object");
-	rc = parse_text(document, &root, "kind", REQUIRED, &name, err);
-	if (rc != SB_OK)
-		return rc;
+		*out_rc =
+		    parse_fail(err, SB_EINVAL, "wrong_type", &root, NULL, "the request must be an object");
+	else
+		*out_rc = parse_text(document, &root, "kind", REQUIRED, &name, err);
+	if (*out_rc != SB_OK)
+		return NULL;
 	for (size_t i = 0; i < KINDS; i++) {
-		if (strcmp(kinds[i]->name, name) == 0) {
-			*out = kinds[i];
-			return SB_OK;
-		}
+		if (strcmp(kinds[i]->name, name) == 0)
+			return kinds[i];
 	}
-	return parse_fail(err, SB_EINVAL, "unknown_kind", &root, "kind",
-	                  "is no kind of plan (GET /v1/plan-kinds lists them)");
+	*out_rc = parse_fail(err, SB_EINVAL, "unknown_kind", &root, "kind",
+	                     "is no kind of plan (GET /v1/plan-kinds lists them)");
+	return NULL;
 }
 
 static int check_method(const struct plan_kind *kind, const json_t *request, const char **out,
@@ -75,15 +76,16 @@ static int add_frame(json_t *answer, const struct plan_kind *kind, const char *m
 int plan_solve(const struct plan_lookup *lookup, const json_t *request, json_t **out, json_t **out_extra,
                struct sb_error *err)
 {
-	const struct plan_kind *kind;
 	const char *method = NULL;
 	JSON_AUTO resolved = NULL;
 	JSON_AUTO answer = NULL;
 	json_t *extra = NULL;
-	int rc = find_kind(request, &kind, err);
+	int rc = SB_OK;
+	const struct plan_kind *kind = find_kind(request, &rc, err);
 
-	if (rc == SB_OK)
-		rc = check_method(kind, request, &method, err);
+	if (!kind)
+		return rc;
+	rc = check_method(kind, request, &method, err);
 	if (rc == SB_OK)
 		rc = problem_resolve(lookup, request, &resolved, err);
 	if (rc != SB_OK)
@@ -106,12 +108,10 @@ int plan_canonical(const struct plan_lookup *lookup, const json_t *request, char
 {
 	SB_BUF_AUTO text;
 	JSON_AUTO resolved = NULL;
-	const struct plan_kind *kind;
-	int rc;
+	int rc = SB_OK;
 
 	sb_buf_init(&text, CANONICAL_MAX);
-	rc = find_kind(request, &kind, err);
-	if (rc == SB_OK)
+	if (find_kind(request, &rc, err))
 		rc = problem_resolve(lookup, request, &resolved, err);
 	if (rc != SB_OK)
 		return rc;
@@ -145,10 +145,10 @@ json_t *plan_kinds(void)
 int plan_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
                 struct sb_error *err)
 {
-	const struct plan_kind *kind;
-	int rc = find_kind(plan, &kind, err);
+	int rc = SB_OK;
+	const struct plan_kind *kind = find_kind(plan, &rc, err);
 
-	if (rc != SB_OK)
+	if (!kind)
 		return rc;
 	if (!kind->export)
 		return sb_fail(err, SB_ENOENT, "unknown_format", "this kind of plan has no export");

@@ -295,6 +295,28 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	return rc;
 }
 
+/* One value, or a list of those that are allowed. */
+static json_t *value_or_list(size_t row)
+{
+	json_t *one, *list;
+
+	if (only[row].words == boolean_words) {
+		one = json_pack("{s:s}", "type", "boolean");
+	} else if (only[row].words) {
+		json_t *values = json_array();
+
+		for (int i = 0; only[row].words[i]; i++)
+			json_array_append_new(values, json_string(only[row].words[i]));
+		one = json_pack("{s:o}", "enum", values);
+	} else {
+		one = json_pack("{s:s,s:I,s:I}", "type", "integer", "minimum", (json_int_t)only[row].low,
+		                "maximum", (json_int_t)only[row].high);
+	}
+	list = json_pack("{s:s,s:i,s:i,s:O}", "type", "array", "minItems", 1, "maxItems", ALLOWED_MAX,
+	                 "items", one);
+	return json_pack("{s:[o,o]}", "anyOf", one, list);
+}
+
 static json_t *schema(void)
 {
 	json_t *own = json_object(), *constraints = json_object();

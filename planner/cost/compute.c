@@ -106,7 +106,7 @@ static double routed_tokens(const struct model *m, const struct strategy *s)
 static double expert_gemms(const struct cost_problem *p, const struct strategy *s, double rows)
 {
 	const struct model *m = &p->model;
-	double h = (double)m->hidden, experts = (double)(m->moe.experts / s->ep);
+	double h = (double)m->hidden, experts = (double)m->moe.experts / (double)s->ep;
 	double tokens = routed_tokens(m, s) * (double)s->etp / experts;
 	double width = (double)m->moe.ffn_hidden / (double)s->etp;
 	/* One launch serves all local experts. */

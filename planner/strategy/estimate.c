@@ -124,9 +124,9 @@ static void add_parts(double parts[LAYER_PARTS], const struct layer_time *t, dou
 }
 
 /* The busiest stage's time by what it was spent on; the rest of the step is the pipeline's bubble. */
-static struct breakdown_seconds split(const struct cost_problem *p, const struct layer_costs *l,
-                                      const struct strategy *s, const struct expansion *x,
-                                      int64_t micro_batches, double passes, double optimizer)
+static struct breakdown_seconds split(const struct layer_costs *l, const struct strategy *s,
+                                      const struct expansion *x, int64_t micro_batches, double passes,
+                                      double optimizer)
 {
 	double parts[LAYER_PARTS] = {0}, m = (double)micro_batches, inside = 0, work;
 	struct breakdown_seconds b = {.optimizer = optimizer};
@@ -156,7 +156,6 @@ static struct breakdown_seconds split(const struct cost_problem *p, const struct
 	if (s->zero >= 3)
 		b.gradient_exchange += fmax(0, m * (work - inside) - b.pipeline_send);
 	b.bubble = fmax(0, passes - m * work - x->times[r].exchange);
-	(void)p;
 	return b;
 }
 
@@ -186,34 +185,43 @@ static void rates(const struct cost_problem *p, const struct strategy *s, struct
 	c->hfu = (model + recomputed_flops(p, s)) / peak;
 }
 
-int strategy_cost(const struct cost_problem *p, const struct strategy *s, struct strategy_cost *out,
-                  struct sb_error *err)
+static int cost_expanded(const struct cost_problem *p, const struct strategy *s, struct expansion *x,
+                         struct strategy_cost *out, struct sb_error *err)
 {
-	__attribute__((cleanup(free_expansion))) struct expansion x = {0};
 	struct groups g = groups_of(&p->network, s);
 	struct layer_costs l = layer_costs_of(p, s, &g);
 	int64_t m = strategy_micro_batches(s, p->sequences);
 	double passes = 0, optimizer = 0, inner;
 	struct strategy_cost c = {0};
-	int rc = expand(p, &l, s, &g, &x, err);
+	int rc = expand(p, &l, s, &g, x, err);
 
 	if (rc == SB_OK)
-		rc = stage_ends(s, &x, m, &c.simulated, err);
+		rc = stage_ends(s, x, m, &c.simulated, err);
 	if (rc != SB_OK)
 		return rc;
-	for (int64_t r = 0; r < x.count; r++) {
-		for (int64_t i = x.runs[r].first; i < x.runs[r].first + x.runs[r].count; i++)
-			passes = fmax(passes, x.end[i] + x.times[r].exchange);
-		optimizer = fmax(optimizer, x.times[r].optimizer);
+	for (int64_t r = 0; r < x->count; r++) {
+		for (int64_t i = x->runs[r].first; i < x->runs[r].first + x->runs[r].count; i++)
+			passes = fmax(passes, x->end[i] + x->times[r].exchange);
+		optimizer = fmax(optimizer, x->times[r].optimizer);
 	}
-	c.bound_seconds = bound_seconds(p, &l, s, &g, x.runs, x.count, m);
-	c.breakdown = split(p, &l, s, &x, m, passes, optimizer);
+	c.bound_seconds = bound_seconds(p, &l, s, &g, x->runs, x->count, m);
+	c.breakdown = split(&l, s, x, m, passes, optimizer);
 	inner = passes + optimizer;
 	c.step_seconds = fmax(cost_outside(p, s, inner), c.bound_seconds);
 	c.breakdown.other = fmax(0, c.step_seconds - inner);
-	c.memory = peak_memory(p, &l, s, x.runs, x.count, m, &c.fullest_stage);
+	c.memory = peak_memory(p, &l, s, x->runs, x->count, m, &c.fullest_stage);
 	c.fits = memory_total(&c.memory) <= (double)p->memory_bytes;
 	rates(p, s, &c);
 	*out = c;
 	return SB_OK;
+}
+
+int strategy_cost(const struct cost_problem *p, const struct strategy *s, struct strategy_cost *out,
+                  struct sb_error *err)
+{
+	struct expansion x = {0};
+	int rc = cost_expanded(p, s, &x, out, err);
+
+	free_expansion(&x);
+	return rc;
 }

@@ -3,8 +3,9 @@
 #include <math.h>
 
 #define MOST_FEWER 8
-#define LEAST_TOKENS 256 /* a context rank works on two slices of 128 tokens, one tile of a matrix product   \
-	                  */
+#define LEAST_TOKENS                                                                                         \
+	256 /* a context rank works on two slices of 128 tokens, one tile of a matrix product                \
+	     */
 
 bool allowed_value(const struct search_request *r, enum constraint c, int64_t value)
 {

@@ -114,7 +114,7 @@ static int by_value(const void *a, const void *b)
 /* Mean and worst absolute relative error. */
 static void summary(const char *set, const struct errors *e, double *out_mean, double *out_worst)
 {
-	double sorted[ROWS_MAX], mean = 0, bias = 0;
+	double sorted[ROWS_MAX] = {0}, mean = 0, bias = 0;
 
 	assert_true(e->count > 0);
 	for (int i = 0; i < e->count; i++) {
@@ -302,12 +302,25 @@ static void test_search_310b(void **state)
 	assert_true(integer(extra, "least_memory_bytes", 0) > 80000000000);
 }
 
+/* A list of lists, flattened. */
+static void read_times(const json_t *list, double *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *row = json_array_get(list, i);
+
+		for (size_t k = 0; k < json_array_size(row); k++)
+			out[n++] = json_number_value(json_array_get(row, k));
+	}
+}
+
 /* Exact makespans and peaks, from an independent simulation. */
 static void test_schedule_vectors(void **state)
 {
 	JSON_AUTO file = load("oracles/strategy/vectors.json");
-	size_t i, a, b;
-	json_t *c, *stage, *chunk;
+	size_t i;
+	json_t *c;
 
 	(void)state;
 	json_array_foreach(json_object_get(json_object_get(file, "pipeline_schedules"), "cases"), i, c)
@@ -324,15 +337,14 @@ static void test_schedule_vectors(void **state)
 		double want = json_number_value(json_object_get(c, "makespan"));
 
 		p.kind = p.chunks > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
-		json_array_foreach(json_object_get(c, "F"), a, stage) json_array_foreach(stage, b, chunk)
-		    forward[(int64_t)a * p.chunks + (int64_t)b] = json_number_value(chunk);
-		json_array_foreach(json_object_get(c, "B"), a, stage) json_array_foreach(stage, b, chunk)
-		    backward[(int64_t)a * p.chunks + (int64_t)b] = json_number_value(chunk);
+		read_times(json_object_get(c, "F"), forward);
+		read_times(json_object_get(c, "B"), backward);
 		assert_int_equal(schedule_simulate(&p, &r, NULL), SB_OK);
 		if (fabs(r.makespan - want) > 2e-3)
 			fail_msg("case %zu: %.4f, want %.4f", i, r.makespan, want);
-		json_array_foreach(json_object_get(c, "peak_live_chunks"), a, chunk)
-		    assert_int_equal(peak[a], json_integer_value(chunk));
+		for (int64_t k = 0; k < p.stages; k++)
+			assert_int_equal(peak[k], json_integer_value(json_array_get(
+			                              json_object_get(c, "peak_live_chunks"), (size_t)k)));
 	}
 	assert_true(i >= 60);
 }
@@ -409,7 +421,7 @@ static void test_calculon_weights(void **state)
 		                      .head_dim = integer(m, "attn_size", 1),
 		                      .ffn_hidden = integer(m, "feedforward", 1),
 		                      .layer_norm = true};
-		int64_t tp = integer(x, "tensor_par", 1);
+		int64_t tp = integer(x, "tensor_par", 1), bytes;
 		struct parameters p;
 		double want =
 		    json_number_value(json_object_get(json_object_get(c, "predicted"), "block_weight_space"));
@@ -418,9 +430,10 @@ static void test_calculon_weights(void **state)
 		p = model_layer_parameters(&model, LAYER_DENSE);
 		if (p.tensor % tp != 0 || json_is_true(json_object_get(x, "weight_offload")))
 			continue;
-		if ((double)(2 * (p.tensor / tp + p.replicated)) != want)
+		bytes = 2 * (p.tensor / tp + p.replicated);
+		if ((double)bytes != want)
 			fail_msg("%s: %lld, want %.0f", json_string_value(json_object_get(c, "id")),
-			         (long long)(2 * (p.tensor / tp + p.replicated)), want);
+			         (long long)bytes, want);
 		checked++;
 	}
 	assert_true(checked > 20);

@@ -48,7 +48,7 @@ static void test_gpt_layer(void **state)
 	struct parameters p = model_layer_parameters(m, LAYER_DENSE);
 
 	(void)state;
-	assert_int_equal(p.tensor + p.replicated, 12 * 12288LL * 12288 + 13 * 12288);
+	assert_int_equal(p.tensor + p.replicated, 12 * 12288LL * 12288 + 13 * 12288LL);
 	assert_int_equal(p.expert, 0);
 }
 

@@ -55,7 +55,7 @@ static void test_in_flight(void **state)
  * runs its last backward. */
 static void test_uneven(void **state)
 {
-	double f[] = {1, 2}, b[] = {2, 4}, end[2];
+	double f[] = {1, 2}, b[] = {2, 4}, end[2] = {0};
 	struct schedule_problem p = {SCHEDULE_1F1B, 2, 3, 1, f, b, 0};
 	struct schedule_result r = {.stage_end = end};
 

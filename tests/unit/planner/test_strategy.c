@@ -181,7 +181,7 @@ static void test_long_schedules_extrapolate(void **state)
 	s.pp = 8;
 	one = cost(&p, &s);
 	assert_false(one.simulated);
-	p.sequences = 2 * 8192;
+	p.sequences = 16384;
 	two = cost(&p, &s);
 	p.sequences = 2048;
 	exact = cost(&p, &s);
