@@ -322,9 +322,7 @@ static json_t *schema(void)
 	json_t *own = json_object(), *constraints = json_object();
 
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
-		json_object_set_new(
-		    constraints, only[i].member,
-		    json_pack("{s:s}", "description", "one value, or a list of those allowed"));
+		json_object_set_new(constraints, only[i].member, value_or_list(i));
 	json_object_set_new(constraints, "attention", json_pack("{s:[s,s]}", "enum", "unfused", "flash"));
 	json_object_set_new(constraints, "gradient_dtype", json_pack("{s:[s,s]}", "enum", "fp32", "bf16"));
 	json_object_set_new(constraints, "memory_bytes",
