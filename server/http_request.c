@@ -74,8 +74,8 @@ static struct refusal host_check(const struct api_pair *headers, size_t count, c
 
 	if (hosts > 1)
 		return bad("repeated_host", "Host is given more than once.");
-	if (hosts == 0 && strcmp(version, "HTTP/1.0") != 0)
-		return bad("missing_host", "The Host header is missing.");
+	if (hosts == 0 ? strcmp(version, "HTTP/1.0") != 0 : *host == '\0')
+		return bad("missing_host", "The Host header is missing or empty.");
 	f->host_seen = hosts == 1;
 	return FINE;
 }

@@ -23,8 +23,8 @@ function send(service, bytes, pause) {
 }
 
 // Every acknowledged profile whole, every visible one whole, and no file without a row.
-async function examine(dir, acknowledged, sums) {
-  const s = await Service.start({ dir });
+async function examine(t, dir, acknowledged, sums) {
+  const s = await Service.start({ dir, t });
   const all = await s.profiles();
   const visible = new Map(all.map((p) => [p.id, p]));
   for (const id of acknowledged) assert.ok(visible.has(id), `the acknowledged profile ${id} is gone`);
@@ -49,7 +49,7 @@ test("kill -9 during 20 uploads at random moments", async (t) => {
   let kills = 0, visible = 0;
   try {
     for (let next = 0; next < traces.length; ) {
-      const s = await Service.start({ dir });
+      const s = await Service.start({ dir, t });
       const batch = traces.slice(next, next + 1 + Math.floor(rand() * 4));
       next += batch.length;
       const sent = batch.map((trace) => send(s, trace, Math.floor(rand() * 6)).then(
@@ -59,7 +59,7 @@ test("kill -9 during 20 uploads at random moments", async (t) => {
       await Promise.all(sent);
       s.agent.destroy();
       kills++;
-      visible = await examine(dir, acknowledged, sums);
+      visible = await examine(t, dir, acknowledged, sums);
     }
     t.diagnostic(`${kills} kills, ${acknowledged.length} acknowledged, ${visible} visible`);
   } finally {
@@ -70,7 +70,7 @@ test("kill -9 during 20 uploads at random moments", async (t) => {
 test("a graceful stop under load loses no accepted upload", async (t) => {
   const dir = temporary(), sums = new Set(), acknowledged = [];
   try {
-    const s = await Service.start({ dir });
+    const s = await Service.start({ dir, t });
     let refused = 0, cut = 0;
     const load = Array.from({ length: 8 }, async (_, i) => {
       for (let n = 0; ; n++) {
@@ -87,17 +87,17 @@ test("a graceful stop under load loses no accepted upload", async (t) => {
     await Promise.all(load);
     assert.deepEqual(end, { code: 0, signal: null }, s.stderr.slice(-2000));
     assert.ok(acknowledged.length > 0);
-    const visible = await examine(dir, acknowledged, sums);
+    const visible = await examine(t, dir, acknowledged, sums);
     t.diagnostic(`${acknowledged.length} acknowledged, ${visible} visible, ${refused} refused, ${cut} not connected`);
   } finally {
     fs.rmSync(dir, { recursive: true, force: true });
   }
 });
 
-test("an upload under way at the stop is finished first", async () => {
+test("an upload under way at the stop is finished first", async (t) => {
   const dir = temporary();
   try {
-    const s = await Service.start({ dir }), trace = kineto(3000);
+    const s = await Service.start({ dir, t }), trace = kineto(3000);
     const sent = send(s, trace, 100);
     await sleep(300);
     const ended = s.signal("SIGTERM");
@@ -105,14 +105,14 @@ test("an upload under way at the stop is finished first", async () => {
     assert.equal(answer.status, 202);
     assert.equal(answer.headers.connection, "close");
     assert.equal((await ended).code, 0);
-    await examine(dir, [answer.json.id], new Set([sha256(trace)]));
+    await examine(t, dir, [answer.json.id], new Set([sha256(trace)]));
   } finally {
     fs.rmSync(dir, { recursive: true, force: true });
   }
 });
 
-test("a request that waits for its result is answered at the stop", async () => {
-  const s = await Service.start();
+test("a request that waits for its result is answered at the stop", async (t) => {
+  const s = await Service.start({ t });
   const sent = s.upload("wait", kineto(20000), { check: false, agent: false });
   await sleep(300);
   const ended = s.signal("SIGTERM");
@@ -122,8 +122,8 @@ test("a request that waits for its result is answered at the stop", async () => 
   s.clean();
 });
 
-test("a second signal ends the service at once", async () => {
-  const s = await Service.start();
+test("a second signal ends the service at once", async (t) => {
+  const s = await Service.start({ t });
   const socket = net.connect(s.port, s.host);
   socket.on("error", () => {});
   socket.write(`POST /v1/profiles HTTP/1.1\r\nHost: ${s.authority}\r\nContent-Length: 1000000\r\n\r\nabc`);
@@ -138,9 +138,9 @@ test("a second signal ends the service at once", async () => {
   s.clean();
 });
 
-test("one data directory, one service", async () => {
-  const s = await Service.start();
-  await assert.rejects(Service.start({ dir: s.dir }));
+test("one data directory, one service", async (t) => {
+  const s = await Service.start({ t });
+  await assert.rejects(Service.start({ dir: s.dir, t }));
   assert.equal((await s.get("/livez")).status, 200);
   await s.stop();
 });

@@ -36,7 +36,7 @@ export function exchange(service, pieces, { enough, timeout = PATIENCE_MS } = {}
 
 // The statuses of all answers in a stream, in order.
 export function statuses(text) {
-  return [...text.matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map((m) => Number(m[1]));
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((m) => Number(m[1]));
 }
 
 // The header block and body of the first final answer.

@@ -34,7 +34,8 @@ export function run(args, { input, env } = {}) {
 }
 
 export class Service {
-  // options: dir (kept by the caller), listen, args (more arguments), limits ({name: value})
+  // options: dir (kept by the caller), listen, args (more arguments), limits ({name: value}), t (the test that
+  // owns it: when it fails, the service ends with it)
   static async start(options = {}) {
     const s = new Service();
     s.ownDir = options.dir === undefined;
@@ -42,6 +43,7 @@ export class Service {
     const args = ["serve", "--listen", options.listen ?? "127.0.0.1:0", "--data", s.dir, ...(options.args ?? [])];
     for (const [name, value] of Object.entries(options.limits ?? {})) args.push("--limit", `${name}=${value}`);
     s.child = spawn(BINARY, args, { stdio: ["ignore", "pipe", "pipe"] });
+    options.t?.after(() => { s.child.kill("SIGKILL"); s.clean(); });
     s.stderr = "";
     s.stdout = "";
     s.child.stderr.on("data", (d) => (s.stderr += d));

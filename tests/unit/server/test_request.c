@@ -60,6 +60,7 @@ static void every_smuggling_shape_is_refused(void **state)
 	     "repeated_transfer_encoding"},
 	    {{{"Host", "a"}, {"Host", "a"}}, 2, "repeated_host"},
 	    {{{"X", "a"}}, 1, "missing_host"},
+	    {{{"Host", ""}}, 1, "missing_host"},
 	    {{{"Host ", "a"}}, 1, "bad_header"},
 	    {{{"Host", "a"}, {"", "b"}}, 2, "bad_header"},
 	    {{{"Host", "a"}, {"Content-Type", "a/b"}, {"Content-Type", "a/c"}}, 3, "repeated_content_type"},
