@@ -60,6 +60,13 @@ static char *gzip(char *data, size_t len, size_t *out_len)
 	return out;
 }
 
+static bool worth_packing(struct api_res *res)
+{
+	return res->status == 200 && (res->body || res->static_body) && res->body_len >= GZIP_LEAST &&
+	       res->body_len <= GZIP_MOST && res->content_type && strstr(res->content_type, "json") &&
+	       !res_header(res, "Content-Encoding") && res->header_count + 2 <= API_HEADERS_MAX;
+}
+
 void respond_prepare(struct call *c)
 {
 	const char *accept = api_header(&c->req, "Accept-Encoding");
@@ -67,20 +74,19 @@ void respond_prepare(struct call *c)
 	char *etag, *packed;
 	size_t len;
 
-	if (!accept || !accepts_gzip(accept) || res->status != 200 || !res->body ||
-	    res->body_len < GZIP_LEAST || res->body_len > GZIP_MOST || !res->content_type ||
-	    !strstr(res->content_type, "json") || res_header(res, "Content-Encoding") ||
-	    res->header_count + 2 > API_HEADERS_MAX)
+	if (!worth_packing(res))
 		return;
-	packed = gzip(res->body, res->body_len, &len);
+	if (!res_header(res, "Vary"))
+		api_res_header(res, "Vary", "Accept-Encoding");
+	if (!accept || !accepts_gzip(accept))
+		return;
+	packed = gzip(res->body ? res->body : without_const(res->static_body), res->body_len, &len);
 	if (!packed)
 		return;
 	free(res->body);
 	res->body = packed;
 	res->body_len = len;
 	api_res_header(res, "Content-Encoding", "gzip");
-	if (!res_header(res, "Vary"))
-		api_res_header(res, "Vary", "Accept-Encoding");
 	/* other bytes, same meaning: a weak tag (RFC 9110, section 8.8.1) */
 	etag = res_header(res, "ETag");
 	if (etag && etag[0] == '"' && strlen(etag) + 2 < sizeof(res->headers[0].value)) {

