@@ -74,7 +74,7 @@ struct call {
 	struct api_req req;
 	struct api_res res;
 	enum api_mode mode;
-	enum call_phase phase;
+	_Atomic enum call_phase phase; /* its change hands the call from thread to thread */
 	bool decided; /* res holds the answer already; what is left of the body is discarded */
 	bool close;   /* the connection ends with this answer */
 	bool gzipped;
