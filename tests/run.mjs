@@ -7,7 +7,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const ALL = ["lint", "unit", "oracles", "field", "fuzz", "docs", "docker", "api", "web"];
-const LIMIT_SECONDS = { unit: 300, oracles: 600, field: 600, fuzz: 300, node: 1200 };
+const LIMIT_SECONDS = { unit: 300, oracles: 600, field: 600, fuzz: 300, node: 400 };
 
 function arguments_of(argv) {
   let build = "build";

@@ -1,9 +1,10 @@
-#ifndef SB_TESTS_API_FAKE_PLANNER_H
-#define SB_TESTS_API_FAKE_PLANNER_H
+#ifndef SB_TESTS_UNIT_API_FAKE_PLANNER_H
+#define SB_TESTS_UNIT_API_FAKE_PLANNER_H
 /* A planner that answers at once, so that the calls around it can be tested alone. Weak: the real one is not
  * taken from the archive then, and would win if it were. */
 #include "api/named.h"
 #include "api/plans/plans.h"
+#include "tests/unit/api/helper.h"
 
 #define FAKE __attribute__((weak))
 

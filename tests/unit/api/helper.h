@@ -1,5 +1,5 @@
-#ifndef SB_TESTS_API_HELPER_H
-#define SB_TESTS_API_HELPER_H
+#ifndef SB_TESTS_UNIT_API_HELPER_H
+#define SB_TESTS_UNIT_API_HELPER_H
 /* The api over a temporary store, with a job queue that only notes what it is given: no socket, no thread. */
 #include "tests/unit/storage/helper.h"
 

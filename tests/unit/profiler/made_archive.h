@@ -1,5 +1,5 @@
-#ifndef SB_TESTS_MADE_ARCHIVE_H
-#define SB_TESTS_MADE_ARCHIVE_H
+#ifndef SB_TESTS_UNIT_PROFILER_MADE_ARCHIVE_H
+#define SB_TESTS_UNIT_PROFILER_MADE_ARCHIVE_H
 #include <archive.h>
 #include <archive_entry.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-#ifndef SB_TESTS_MADE_PROFILE_H
-#define SB_TESTS_MADE_PROFILE_H
+#ifndef SB_TESTS_UNIT_PROFILER_MADE_PROFILE_H
+#define SB_TESTS_UNIT_PROFILER_MADE_PROFILE_H
 #include <string.h>
 
 #include "profiler/read.h"

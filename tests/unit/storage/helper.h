@@ -1,5 +1,5 @@
-#ifndef SB_TESTS_STORAGE_HELPER_H
-#define SB_TESTS_STORAGE_HELPER_H
+#ifndef SB_TESTS_UNIT_STORAGE_HELPER_H
+#define SB_TESTS_UNIT_STORAGE_HELPER_H
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
