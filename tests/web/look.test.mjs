@@ -10,6 +10,7 @@ import { MARKUP, trace } from './trace.mjs';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let service;
 let browser;
+const TITLES = { list: 'Profiles', form: 'New plan', plans: 'Plans', nothing: 'Nothing here', profile: 'Profile', plan: 'Plan' };
 const views = { list: '#/profiles', form: '#/plans/new', plans: '#/plans', nothing: '#/nothing' };
 
 before(async () => {
@@ -34,7 +35,6 @@ const settled = async (page) => {
 };
 
 async function violations(page) {
-  await page.evaluate(axe);
   const found = await page.evaluate(() => axe.run({ resultTypes: ['violations'] }));
   return found.violations.filter((v) => ['serious', 'critical'].includes(v.impact))
     .map((v) => `${v.id}: ${v.nodes.map((n) => `${n.html.slice(0, 120)} ${n.failureSummary}`).join(' | ')}`);
@@ -43,14 +43,17 @@ async function violations(page) {
 for (const colorScheme of ['light', 'dark'])
   for (const width of [1280, 390])
     test(`${colorScheme}, ${width} px: nothing sticks out and axe has no serious complaint`, async () => {
+      const { page, close } = await openPage(browser, service.url, { colorScheme, viewport: { width, height: 800 } });
+      await page.evaluate(axe);
       for (const [name, hash] of Object.entries(views)) {
-        const { page, close } = await openPage(browser, service.url, { path: `/${hash}`, colorScheme, viewport: { width, height: 800 } });
+        await page.evaluate((to) => (location.hash = to), hash);
+        await page.waitForFunction((title) => document.title.startsWith(`${title} ·`), TITLES[name]);
         await settled(page);
         await page.evaluate(() => document.querySelectorAll('details').forEach((d) => (d.open = true)));
         assert.equal(await overflow(page), null, name);
         assert.deepEqual(await violations(page), [], name);
-        await close();
       }
+      await close();
     });
 
 test('the schemes differ, and follow the system', async () => {
