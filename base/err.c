@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fill(struct sb_error *err, int code, const char *word, const char *fmt, va_list ap)
+__attribute__((format(printf, 4, 0))) static void fill(struct sb_error *err, int code, const char *word,
+                                                       const char *fmt, va_list ap)
 {
 	*err = (struct sb_error){.code = code, .offset = -1};
 	snprintf(err->word, sizeof(err->word), "%s", word);
