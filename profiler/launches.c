@@ -63,6 +63,7 @@ int step_windows_build(const struct capture *c, struct step_windows *out)
 	if (!windows || !stack || !pieces.items) {
 		free(windows);
 		free(stack);
+		/* cppcheck-suppress memleak ; freed by the cleanup attribute */
 		return SB_ENOMEM;
 	}
 	n = collect_windows(c, windows);

@@ -274,6 +274,7 @@ static int collect_capture(struct collector *to, const struct capture *c)
 	s.texts = calloc(s.text_count + 1, sizeof(*s.texts));
 	s.types = calloc(s.text_count + 1, sizeof(*s.types));
 	if (rc != SB_OK || !s.texts || !s.types)
+		/* cppcheck-suppress memleak ; freed by the cleanup attribute */
 		return rc != SB_OK ? rc : SB_ENOMEM;
 	if (c->kernel_count > 0)
 		return collect_kernels(&s);
