@@ -5,14 +5,16 @@
 
 enum { WAIT_SECONDS_MAX = 25 };
 
-/* Gives the connection back to its thread, which calls the handler again. The last touch of the call. */
+/* Gives the connection back to its thread, which calls the handler again. Setting the
+ * phase is the last touch of the call. */
 static void give_back(struct call *c)
 {
 	struct http_server *s = c->server;
+	struct MHD_Connection *connection = c->connection;
 
 	respond_prepare(c);
 	c->phase = CALL_ANSWERED;
-	MHD_resume_connection(c->connection);
+	MHD_resume_connection(connection);
 	atomic_fetch_sub(&s->suspended, 1);
 }
 
