@@ -104,10 +104,12 @@ enum capture_format { FORMAT_KINETO, FORMAT_ASCEND_TEXT, FORMAT_COUNT };
 struct capture {
 	char *source; /* path inside the upload: the file, or the *_ascend_pt directory */
 	enum capture_format format;
-	int64_t rank;       /* SB_NULL = unknown */
-	int64_t world_size; /* SB_NULL = unknown */
-	char chip[64];      /* "" = not named in the capture */
-	struct trace trace; /* empty (count 0) when the capture has no timeline */
+	int64_t rank;        /* SB_NULL = unknown */
+	int64_t world_size;  /* SB_NULL = unknown */
+	int64_t event_count; /* of all phases, metadata and flows included; kernel rows where there is no
+	                        timeline */
+	char chip[64];       /* "" = not named in the capture */
+	struct trace trace;  /* empty (count 0) when the capture has no timeline */
 	struct step *steps;
 	size_t step_count; /* by start */
 	struct kernel *kernels;

@@ -29,13 +29,13 @@ static json_t *gain_json(const struct finding *f)
 	return o;
 }
 
-/* "component.cause" in two. */
+/* "component.cause" in two; "unexplained" has no cause. */
 static void split_code(const char *code, json_t **component, json_t **cause)
 {
 	const char *dot = strchr(code, '.');
 
-	*component = dot ? json_stringn(code, (size_t)(dot - code)) : json_null();
-	*cause = json_string(dot ? dot + 1 : code);
+	*component = dot ? json_stringn(code, (size_t)(dot - code)) : json_string(code);
+	*cause = dot ? json_string(dot + 1) : json_null();
 }
 
 static json_t *finding_json(const struct analysis *a, const struct finding *f)

@@ -57,10 +57,6 @@ static int collect_steps(const struct capture *c, struct int_list *steps)
 
 	for (size_t i = 0; rc == SB_OK && i < c->step_count; i++)
 		rc = list_add(steps, c->steps[i].number);
-	for (size_t i = 0; rc == SB_OK && i < c->step_trace_count; i++)
-		rc = list_add(steps, c->step_traces[i].step);
-	for (size_t i = 0; rc == SB_OK && i < c->kernel_count; i++)
-		rc = list_add(steps, c->kernels[i].step);
 	return rc;
 }
 
@@ -133,7 +129,7 @@ json_t *document_facts(const struct profile *p)
 			rc = collect_steps(c, &steps);
 		if (rc == SB_OK)
 			rc = collect_devices(c, &devices);
-		events += (int64_t)(c->trace.count > 0 ? c->trace.count : c->kernel_count);
+		events += c->event_count;
 		if (chip[0] == '\0')
 			chip = c->chip;
 	}

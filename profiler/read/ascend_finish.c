@@ -96,5 +96,7 @@ int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *
 	(void)ctx;
 	if (add_steps(c) != SB_OK || capture_renumber(c) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	if (c->trace.count == 0)
+		c->event_count = (int64_t)c->kernel_count;
 	return SB_OK;
 }

@@ -341,6 +341,7 @@ static int read_events(struct reading *r, struct sb_error *err)
 		if (rc != SB_OK)
 			return sb_fail(err, rc, "no_memory", "out of memory");
 	}
+	r->cap->event_count = (int64_t)chrome_counts(c)->events;
 	rc = ascend_json_end(r->ctx, r->in, rc, r->cap->trace.count > 0, &got, err);
 	if (rc != SB_OK)
 		return rc;

@@ -144,6 +144,7 @@ static int read_events(struct kineto *k, struct stream *in, struct sb_error *err
 		return sb_fail(err, rc, "no_memory", "There is no memory left to read the trace.");
 	for (uint64_t n = 0;; n++) {
 		rc = chrome_next(c, &e, err);
+		k->event_count = (int64_t)n;
 		if (rc != SB_OK || !e)
 			return rc;
 		if (n % CANCEL_EVERY == 0 && canceled(k->ctx))
@@ -224,6 +225,7 @@ static int deliver(struct kineto *k)
 	c->step_count = k->step_count;
 	c->rank = k->head.rank;
 	c->world_size = k->head.world_size;
+	c->event_count = k->event_count;
 	memcpy(c->chip, k->head.chip, sizeof(c->chip));
 	k->trace = (struct trace){0};
 	k->steps = NULL;

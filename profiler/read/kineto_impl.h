@@ -40,6 +40,7 @@ struct kineto {
 	struct read_context *ctx;
 	const char *path;
 	struct trace trace;
+	int64_t event_count;
 	struct step *steps;
 	size_t step_count, step_capacity;
 	struct kineto_head head;
