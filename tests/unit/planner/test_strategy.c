@@ -266,9 +266,17 @@ static void test_megatron_arguments(void **state)
 	s.ep = 64;
 	s.zero = 1;
 	s.overlap_gradients = true;
-	/* 61 layers on 16 stages leave middle stages of different sizes. */
+	/* 61 layers on 16 stages: 3 on the last, and 58 = 2 x 3 + 13 x 4 on the others. */
+	assert_int_equal(megatron_arguments(&p.model, &s, 15360, &text, NULL), SB_OK);
+	assert_non_null(strstr(text.data,
+	                       "--pipeline-model-parallel-layout "
+	                       "\"E,t*3|t*3|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*3,L\"\n"));
+	sb_buf_free(&text);
+	/* The layout would have to name the chunks of an interleaved pipeline one by one. */
+	s.vpp = 2;
 	assert_int_equal(megatron_arguments(&p.model, &s, 15360, &text, NULL), SB_EIMPOSSIBLE);
 	sb_buf_free(&text);
+	s.vpp = 1;
 	s.pp = 1;
 	assert_int_equal(megatron_arguments(&p.model, &s, 15360, &text, NULL), SB_OK);
 	assert_non_null(strstr(text.data, "--expert-model-parallel-size 64\n"));
