@@ -179,13 +179,15 @@ enum MHD_Result call_handle(void *server, struct MHD_Connection *connection, con
                             void **call)
 {
 	struct call *c = *call;
+	enum call_phase phase;
 
 	(void)server;
 	(void)connection;
 	(void)url;
 	if (!c)
 		return MHD_NO;
-	switch (c->phase) {
+	phase = c->phase;
+	switch (phase) {
 	case CALL_NEW: return begin(c, method, version);
 	case CALL_BODY: return *size ? take(c, data, size) : whole(c);
 	case CALL_ANSWERED: return respond_send(c);
