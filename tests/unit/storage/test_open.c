@@ -220,6 +220,26 @@ static void a_file_that_is_no_database_is_told(void **state)
 	drop_dir(&p);
 }
 
+/* Writes over the page that the table "page" names, and drops that table. */
+static void damage_page(const char *path)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *st = NULL;
+	long root;
+	int fd;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	sqlite3_prepare_v2(db, "SELECT rootpage FROM page", -1, &st, NULL);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	root = sqlite3_column_int(st, 0);
+	sqlite3_finalize(st);
+	sqlite3_exec(db, "DROP TABLE page", NULL, NULL, NULL);
+	sqlite3_close(db);
+	assert_true((fd = open(path, O_WRONLY)) >= 0);
+	assert_int_equal(pwrite(fd, "damage damage damage", 20, (root - 1) * 4096), 20);
+	close(fd);
+}
+
 /* Damage in a table is found after an unclean end: writes are refused, what is whole can be read. */
 static void a_damaged_database_serves_reads(void **state)
 {
@@ -249,22 +269,7 @@ static void a_damaged_database_serves_reads(void **state)
 	/* the first page of the plans table itself: pages in the middle only hold its text */
 	in_database(&p, "CREATE TABLE page AS SELECT rootpage FROM sqlite_schema WHERE name='plans'");
 	snprintf(path, sizeof(path), "%s/signalbox.db", p.data);
-	{
-		sqlite3 *db = NULL;
-		sqlite3_stmt *st = NULL;
-		long root;
-
-		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-		sqlite3_prepare_v2(db, "SELECT rootpage FROM page", -1, &st, NULL);
-		assert_int_equal(sqlite3_step(st), SQLITE_ROW);
-		root = sqlite3_column_int(st, 0);
-		sqlite3_finalize(st);
-		sqlite3_exec(db, "DROP TABLE page", NULL, NULL, NULL);
-		sqlite3_close(db);
-		assert_true((fd = open(path, O_WRONLY)) >= 0);
-		assert_int_equal(pwrite(fd, "damage damage damage", 20, (root - 1) * 4096), 20);
-		close(fd);
-	}
+	damage_page(path);
 	snprintf(path, sizeof(path), "%s/lock", p.data);
 	assert_true((fd = open(path, O_WRONLY)) >= 0);
 	assert_int_equal(write(fd, "open\n", 5), 5);
