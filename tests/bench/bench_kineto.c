@@ -14,8 +14,7 @@
 #include <unistd.h>
 
 #include "profiler/read/reader.h"
-
-extern const struct format_reader KINETO_READER;
+#include "tests/one_capture.h"
 
 struct file {
 	const char *path;
@@ -91,26 +90,11 @@ static void file_stream_init(struct file_stream *s, const struct file *f)
 	s->fd = open(f->path, O_RDONLY | O_CLOEXEC);
 }
 
-static int give_capture(struct read_context *ctx, const char *key, enum capture_format format,
-                        struct capture **out)
-{
-	struct capture *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return SB_ENOMEM;
-	c->source = strdup(key);
-	c->format = format;
-	ctx->profile->captures = c;
-	ctx->profile->count = 1;
-	*out = c;
-	return SB_OK;
-}
-
 static void run_ours(const struct file *f, struct result *r)
 {
 	struct profile p = {0};
 	struct read_hooks hooks = {.self = &r->anon_mib, .canceled = sample};
-	struct read_context ctx = {.profile = &p, .hooks = &hooks, .capture = give_capture};
+	struct read_context ctx = {.profile = &p, .hooks = &hooks, .capture = one_capture};
 	struct file_stream s;
 	struct sb_error err = {0};
 	double x, start = now();

@@ -1,22 +1,15 @@
-/* Reads the real and the broken Kineto samples of $SIGNALBOX_SHARED and compares with what the sample pages
- * and the reference say (table A1 and "Made-up data" of samples/kineto/expected.md, oracles/traces/ref). */
+/* Reads the real Kineto samples of $SIGNALBOX_SHARED and compares with what the sample page and the reference
+ * say (tables A1, B1 and B4 of samples/kineto/expected.md, oracles/traces/ref). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <zlib.h>
 
 #include "profiler/read/chrome.h"
-#include "profiler/read/json.h"
-#include "profiler/read/reader.h"
-#include "tests/shared.h"
-
-extern const struct format_reader KINETO_READER;
+#include "tests/field/kineto_file.h"
 
 /* Table A1, first columns. */
 static const struct row {
@@ -51,99 +44,6 @@ static const struct row {
     {"rank_non_gpu.json.gz", "hta__rank_non_gpu.json", 2467, 2467, 0, 0, 1},
 };
 
-struct text {
-	char *data;
-	size_t len;
-};
-
-/* A file of the shared folder, inflated when it is gzip. */
-static struct text load(const char *folder, const char *name)
-{
-	char relative[1024], *path;
-	struct text t = {0};
-	size_t cap = 1 << 20;
-	gzFile f;
-	int n;
-
-	snprintf(relative, sizeof(relative), "%s/%s", folder, name);
-	path = shared_path(relative);
-	f = gzopen(path, "rb");
-	free(path);
-	assert_non_null(f);
-	t.data = malloc(cap);
-	assert_non_null(t.data);
-	while ((n = gzread(f, t.data + t.len, (unsigned)(cap - t.len))) > 0) {
-		t.len += (size_t)n;
-		if (t.len == cap) {
-			cap *= 2;
-			t.data = realloc(t.data, cap);
-			assert_non_null(t.data);
-		}
-	}
-	gzclose(f);
-	assert_true(t.len > 0);
-	return t;
-}
-
-/* Integer at a path of keys ("a/b/c") of a JSON text, or SB_NULL. */
-static int64_t truth(const struct text *doc, const char *path)
-{
-	JPULL_AUTO j = NULL;
-	struct memory_stream m;
-	struct jpull_value v;
-	int64_t n = SB_NULL;
-
-	memory_stream_init(&m, "truth", doc->data, doc->len, 0);
-	assert_int_equal(jpull_new(&m.base, &j), SB_OK);
-	assert_int_equal(jpull_next(j, &v, NULL), SB_OK);
-	for (;;) {
-		size_t want = strcspn(path, "/");
-
-		assert_int_equal(jpull_next(j, &v, NULL), SB_OK);
-		if (v.token != JPULL_KEY)
-			return SB_NULL;
-		if (v.len != want || memcmp(v.text, path, want) != 0) {
-			assert_int_equal(jpull_drop(j, NULL), SB_OK);
-			continue;
-		}
-		assert_int_equal(jpull_next(j, &v, NULL), SB_OK);
-		if (path[want] == '\0') {
-			(void)sb_parse_int(v.text, v.len, &n);
-			return n;
-		}
-		path += want + 1;
-		if (v.token != JPULL_OBJECT)
-			return SB_NULL;
-	}
-}
-
-static int give_capture(struct read_context *ctx, const char *key, enum capture_format format,
-                        struct capture **out)
-{
-	assert_null(ctx->profile->captures);
-	ctx->profile->captures = calloc(1, sizeof(struct capture));
-	assert_non_null(ctx->profile->captures);
-	ctx->profile->count = 1;
-	*out = ctx->profile->captures;
-	(*out)->source = strdup(key);
-	(*out)->format = format;
-	return SB_OK;
-}
-
-static void read_sample(const char *name, const struct text *t, size_t block, struct profile *out)
-{
-	struct read_context ctx = {.profile = out, .capture = give_capture};
-	struct sniff s = {.path = name, .head = t->data, .len = t->len < SNIFF_BYTES ? t->len : SNIFF_BYTES};
-	struct memory_stream m;
-	struct sb_error err = {0};
-
-	s.whole = s.len == t->len;
-	assert_true(KINETO_READER.sniff(&s) > 0);
-	memory_stream_init(&m, name, t->data, t->len, block);
-	if (KINETO_READER.read(&ctx, &m.base, &err) != SB_OK)
-		fail_msg("%s: %s: %s", name, err.word, err.text);
-}
-
 static size_t count_events(const struct text *t)
 {
 	struct chrome_options o = {0};
@@ -159,28 +59,6 @@ static size_t count_events(const struct text *t)
 	} while (e);
 	free(w.items);
 	return chrome_counts(c)->events;
-}
-
-struct sums {
-	size_t count;
-	int64_t dur, first, last;
-};
-
-static struct sums sum(const struct trace *t, enum event_kind kind)
-{
-	struct sums s = {.first = INT64_MAX, .last = INT64_MIN};
-
-	for (size_t i = 0; i < t->count; i++) {
-		if (t->kind[i] != kind)
-			continue;
-		s.count++;
-		s.dur += t->dur_ns[i];
-		if (t->start_ns[i] < s.first)
-			s.first = t->start_ns[i];
-		if (t->start_ns[i] + t->dur_ns[i] > s.last)
-			s.last = t->start_ns[i] + t->dur_ns[i];
-	}
-	return s;
 }
 
 static int by_value(const void *a, const void *b)
@@ -350,112 +228,13 @@ static void test_units(void **state)
 	}
 }
 
-/* "Made-up data": the code of the one warning, NULL where the flaw is legal; one event more or not. */
-static const struct broken {
-	const char *name, *warning;
-	int extra_kernels, extra_collectives;
-} BROKEN[] = {
-    {"string_ts", NULL, 0, 0},
-    {"bare_array", NULL, 0, 0},
-    {"trailing_comma", "trailing_comma", 0, 0},
-    {"truncate", "truncated", 0, 0},
-    {"dup_keys", "duplicate_key", 0, 0},
-    {"ctrl_char", "control_character", 0, 0},
-    {"bad_utf8", "bad_utf8", 0, 0},
-    {"unescaped_quote", "broken_event", 0, 0},
-    {"nan", "bad_value", 1, 0},
-    {"na_token", "bad_value", 1, 0},
-    {"big_ints", "big_integer", 0, 1},
-};
-
-static void check_broken(const struct broken *b)
-{
-	char name[64], truth_name[64];
-	struct text t, expected;
-	PROFILE_AUTO p = {0};
-	const struct trace *x;
-	struct sums kernels, collectives, copies, sets;
-
-	snprintf(name, sizeof(name), "%s.json.gz", b->name);
-	snprintf(truth_name, sizeof(truth_name), "%s.json.truth.json", b->name);
-	t = load("samples/kineto/invalid", name);
-	expected = load("samples/kineto/invalid", truth_name);
-	read_sample(name, &t, 0, &p);
-	x = &p.captures[0].trace;
-	kernels = sum(x, EVENT_KERNEL);
-	collectives = sum(x, EVENT_COMMUNICATION);
-	copies = sum(x, EVENT_MEMCPY);
-	sets = sum(x, EVENT_MEMSET);
-	assert_int_equal(kernels.count + collectives.count,
-	                 truth(&expected, "counts/kernel") + b->extra_kernels + b->extra_collectives);
-	assert_int_equal(collectives.count, truth(&expected, "collectives/allreduce/count") +
-	                                        truth(&expected, "collectives/all_gather/count") +
-	                                        truth(&expected, "collectives/reduce_scatter/count") +
-	                                        b->extra_collectives);
-	/* the flawed event lasts 1 us */
-	assert_int_equal(collectives.dur, truth(&expected, "comm_ns") + INT64_C(1000) * b->extra_collectives);
-	assert_int_equal(copies.count, truth(&expected, "counts/gpu_memcpy"));
-	assert_int_equal(sets.count, truth(&expected, "counts/gpu_memset"));
-	assert_int_equal(sum(x, EVENT_HOST_RUNTIME).count, truth(&expected, "counts/cuda_runtime"));
-	assert_int_equal(p.captures[0].step_count, 3);
-	assert_int_equal(p.captures[0].steps[0].number, 100);
-	assert_int_equal(p.captures[0].steps[0].dur_ns, 28247682);
-	assert_int_equal(p.captures[0].steps[2].dur_ns, 6840358);
-	assert_int_equal(p.warnings.count, b->warning ? 1 : 0);
-	if (b->warning) {
-		assert_string_equal(p.warnings.items[0].code, b->warning);
-		assert_true(p.warnings.items[0].offset > 0);
-	}
-	free(t.data);
-	free(expected.data);
-}
-
-static void test_broken(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < sizeof(BROKEN) / sizeof(BROKEN[0]); i++)
-		check_broken(&BROKEN[i]);
-}
-
-static void test_last_duplicate_wins(void **state)
-{
-	struct text t = load("samples/kineto/invalid", "dup_keys.json.gz");
-	PROFILE_AUTO p = {0};
-
-	(void)state;
-	read_sample("dup_keys.json.gz", &t, 0, &p);
-	assert_int_not_equal(sb_strings_find(p.captures[0].trace.strings, "defect_dup_second", 17), 0);
-	assert_int_equal(sb_strings_find(p.captures[0].trace.strings, "defect_dup", 10), 0);
-	free(t.data);
-}
-
-/* The memory timeline is told by its head; the other one is a JSON object like any other until it ends. */
-static void test_no_traces(void **state)
-{
-	struct text rows = load("samples/kineto", "memory_timeline.raw.gz");
-	struct text other = load("samples/kineto", "result_check_file.txt");
-	struct sniff s = {.path = "memory_timeline.raw", .head = rows.data, .len = SNIFF_BYTES};
-	PROFILE_AUTO p = {0};
-	struct read_context ctx = {.profile = &p, .capture = give_capture};
-	struct memory_stream m;
-	struct sb_error err = {0};
-
-	(void)state;
-	assert_int_equal(KINETO_READER.sniff(&s), 0);
-	memory_stream_init(&m, "result_check_file.txt", other.data, other.len, 0);
-	assert_int_equal(KINETO_READER.read(&ctx, &m.base, &err), SB_EFORMAT);
-	assert_string_equal(err.word, "not_a_trace");
-	free(rows.data);
-	free(other.data);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_table_a1),    cmocka_unit_test(test_small_blocks),
-	    cmocka_unit_test(test_collectives), cmocka_unit_test(test_units),
-	    cmocka_unit_test(test_broken),      cmocka_unit_test(test_last_duplicate_wins),
-	    cmocka_unit_test(test_no_traces),
+	    cmocka_unit_test(test_table_a1),
+	    cmocka_unit_test(test_small_blocks),
+	    cmocka_unit_test(test_collectives),
+	    cmocka_unit_test(test_units),
 	};
 
 	return cmocka_run_group_tests_name("kineto field", tests, NULL, NULL);

@@ -3,28 +3,13 @@
 #include <string.h>
 
 #include "profiler/read/reader.h"
+#include "tests/one_capture.h"
 
-extern const struct format_reader KINETO_READER;
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static int give_capture(struct read_context *ctx, const char *key, enum capture_format format,
-                        struct capture **out)
-{
-	struct capture *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return SB_ENOMEM;
-	c->source = strdup(key);
-	c->format = format;
-	ctx->profile->captures = c;
-	ctx->profile->count = 1;
-	*out = c;
-	return SB_OK;
-}
 
 static int read_blocks(const char *text, size_t len, size_t block, struct profile *out)
 {
-	struct read_context ctx = {.profile = out, .capture = give_capture};
+	struct read_context ctx = {.profile = out, .capture = one_capture};
 	struct memory_stream m;
 	struct sb_error err;
 

@@ -4,56 +4,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "profiler/read/id_map.h"
 #include "profiler/read/kineto_impl.h"
-
-extern const struct format_reader KINETO_READER;
-
-static int give_capture(struct read_context *ctx, const char *key, enum capture_format format,
-                        struct capture **out)
-{
-	ctx->profile->captures = calloc(1, sizeof(struct capture));
-	assert_non_null(ctx->profile->captures);
-	ctx->profile->count = 1;
-	*out = ctx->profile->captures;
-	(*out)->source = strdup(key);
-	(*out)->format = format;
-	return SB_OK;
-}
-
-static int read_in_blocks(const char *path, const char *text, size_t len, size_t block, struct profile *out,
-                          struct sb_error *err)
-{
-	struct read_context ctx = {.profile = out, .capture = give_capture};
-	struct memory_stream m;
-
-	memory_stream_init(&m, path, text, len, block);
-	return KINETO_READER.read(&ctx, &m.base, err);
-}
-
-/* Reads a text that must be a trace. */
-static void read_ok(const char *text, struct profile *out)
-{
-	assert_int_equal(read_in_blocks("a.json", text, strlen(text), 0, out, NULL), SB_OK);
-	assert_int_equal(out->count, 1);
-	assert_int_equal(out->captures[0].format, FORMAT_KINETO);
-}
-
-static void expect_error(const char *text, const char *word)
-{
-	PROFILE_AUTO p = {0};
-	struct sb_error err = {0};
-
-	assert_int_equal(read_in_blocks("a.json", text, strlen(text), 0, &p, &err), SB_EFORMAT);
-	assert_string_equal(err.word, word);
-	assert_true(strlen(err.text) > 10);
-	assert_int_equal(p.count, 0);
-}
+#include "tests/unit/profiler/kineto_text.h"
 
 static const char *name_of(const struct trace *t, size_t i)
 {
@@ -163,15 +117,6 @@ static void test_times_and_base(void **state)
 	assert_int_equal(p.warnings.count, 0);
 }
 
-static const struct warning *warning(const struct profile *p, const char *code)
-{
-	for (size_t i = 0; i < p->warnings.count; i++) {
-		if (strcmp(p->warnings.items[i].code, code) == 0)
-			return &p->warnings.items[i];
-	}
-	return NULL;
-}
-
 static void test_bad_times(void **state)
 {
 	PROFILE_AUTO p = {0};
@@ -192,12 +137,12 @@ static void test_bad_times(void **state)
 	assert_string_equal(name_of(t, 2), "nan");
 	assert_int_equal(t->dur_ns[0] + t->dur_ns[1] + t->dur_ns[2] + t->dur_ns[3], 0);
 	assert_int_equal(t->start_ns[3], -5500);
-	assert_int_equal(warning(&p, "missing_duration")->count, 2);
-	assert_int_equal(warning(&p, "missing_duration")->offset, 1);
-	assert_int_equal(warning(&p, "negative_duration")->count, 1);
-	assert_int_equal(warning(&p, "bad_timestamp")->count, 2);
-	assert_int_equal(warning(&p, "begin_end_events")->count, 1);
-	assert_int_equal(warning(&p, "bad_value")->count, 1);
+	assert_int_equal(warning_of(&p, "missing_duration")->count, 2);
+	assert_int_equal(warning_of(&p, "missing_duration")->offset, 1);
+	assert_int_equal(warning_of(&p, "negative_duration")->count, 1);
+	assert_int_equal(warning_of(&p, "bad_timestamp")->count, 2);
+	assert_int_equal(warning_of(&p, "begin_end_events")->count, 1);
+	assert_int_equal(warning_of(&p, "bad_value")->count, 1);
 	assert_int_equal(p.warnings.count, 5);
 }
 
@@ -306,148 +251,13 @@ static void test_dtypes(void **state)
 	assert_int_equal(kineto_dtype_bytes("", 0), 0);
 }
 
-static void test_nothing_usable(void **state)
-{
-	(void)state;
-	expect_error("[]", "no_events");
-	expect_error("{\"traceEvents\":[]}", "no_events");
-	expect_error("{\"traceEvents\":[{}]}", "no_events");
-	expect_error("{\"traceEvents\":[{\"ph\":\"M\",\"name\":\"process_name\"}]}", "no_events");
-	expect_error("{\"traceEvents\":[{\"ph\":\"X\",\"ts\":\"no\"}]}", "no_events");
-	expect_error("[[1,2,3,4]]", "no_events");
-	expect_error("{}", "not_a_trace");
-	expect_error("{\"traceEvents\":{}}", "not_a_trace");
-	expect_error("null", "not_a_trace");
-	expect_error("", "empty");
-	expect_error("<html>", "bad_json");
-	expect_error("{\"traceEvents\"", "truncated");
-}
-
-static void test_rank_of_name(void **state)
-{
-	PROFILE_AUTO p = {0};
-	static const char TEXT[] = "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1}]";
-
-	(void)state;
-	assert_int_equal(kineto_rank_of_name("x/rank3.json"), 3);
-	assert_int_equal(kineto_rank_of_name("rank-12_a.json"), 12);
-	assert_int_equal(kineto_rank_of_name("RANK_007.pt.trace.json.gz"), 7);
-	assert_true(kineto_rank_of_name("rank_non_gpu.json") == SB_NULL);
-	assert_true(kineto_rank_of_name("rank5/trace.json") == SB_NULL);
-	assert_true(kineto_rank_of_name("rank3x.json") == SB_NULL);
-	assert_true(kineto_rank_of_name("rank99999999999999999999.json") == SB_NULL);
-	assert_true(kineto_rank_of_name("worker0.1623143089861.pt.trace.json") == SB_NULL);
-	assert_int_equal(read_in_blocks("rank4.json", TEXT, sizeof(TEXT) - 1, 0, &p, NULL), SB_OK);
-	assert_int_equal(p.captures[0].rank, 4);
-	assert_non_null(warning(&p, "rank_from_name"));
-}
-
-static int score(const char *head, bool whole)
-{
-	struct sniff s = {.path = "x", .head = head, .len = strlen(head), .whole = whole};
-
-	return KINETO_READER.sniff(&s);
-}
-
-static void test_sniff(void **state)
-{
-	(void)state;
-	assert_int_equal(score("{\"schemaVersion\":1,\"traceEvents\":[]}", true), 50);
-	assert_int_equal(score("\xEF\xBB\xBF\n { \"schemaVersion\": 1, \"dev", false), 50);
-	assert_int_equal(score("[ {\"ph\": \"X\"}]", true), 50);
-	assert_true(score("{\"metadata\":{\"pip_packages\":[", false) > 0);
-	assert_true(score("{\"metadata\":{\"pip_packages\":[", false) < 50);
-	assert_int_equal(score("{\"a\":1}", true), 0);
-	assert_true(score("{}", true) > 0);
-	assert_true(score("[]", true) > 0);
-	assert_int_equal(score("[[1,2,3,4],[", false), 0);
-	assert_int_equal(score("[{\"a\":1}]", true), 0);
-	assert_int_equal(score("{\"schema\": \"1.1\", \"pid\": 3, \"nodes\": [", false), 0);
-	assert_int_equal(score("", true), 0);
-	assert_int_equal(score("\x89PNG", false), 0);
-	assert_int_equal(score("Name,Type\n", false), 0);
-	assert_int_equal(score("{", true), 0);
-	assert_int_equal(score("[", true), 0);
-}
-
-static bool cancel(void *self)
-{
-	return ++*(int *)self > 0;
-}
-
-static void test_cancel(void **state)
-{
-	static const char TEXT[] = "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1}]";
-	PROFILE_AUTO p = {0};
-	int calls = 0;
-	struct read_hooks hooks = {.self = &calls, .canceled = cancel};
-	struct read_context ctx = {.profile = &p, .hooks = &hooks, .capture = give_capture};
-	struct memory_stream m;
-
-	(void)state;
-	memory_stream_init(&m, "a", TEXT, sizeof(TEXT) - 1, 0);
-	assert_int_equal(KINETO_READER.read(&ctx, &m.base, NULL), SB_ECANCELED);
-	assert_int_equal(calls, 1);
-	assert_int_equal(p.count, 0);
-}
-
-/* Every cut of a small trace, in blocks of one byte and whole: never a crash, and what was whole stays. */
-static void test_cut_anywhere(void **state)
-{
-	static const char TEXT[] =
-	    "{\"deviceProperties\":[{\"name\":\"g\"}],\"traceEvents\":["
-	    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"nccl\\u00e9\",\"pid\":0,\"tid\":7,\"ts\":1.25,"
-	    "\"dur\":2,\"args\":{\"device\":0,\"Collective name\":\"x\",\"l\":[[1],{}]}},"
-	    "{\"ph\":\"X\",\"name\":\"b\",\"ts\":2,\"dur\":1}],\"distributedInfo\":{\"rank\":1}}";
-	size_t len = sizeof(TEXT) - 1, first = (size_t)(strstr(TEXT, "{}]}}") + 5 - TEXT);
-
-	(void)state;
-	for (size_t n = 0; n <= len; n++) {
-		struct sb_error err = {0};
-		PROFILE_AUTO whole = {0};
-		PROFILE_AUTO pieces = {0};
-		int rc = read_in_blocks("a", TEXT, n, 0, &whole, &err);
-
-		assert_int_equal(read_in_blocks("a", TEXT, n, 1, &pieces, NULL), rc);
-		assert_int_equal(rc, n >= first ? SB_OK : SB_EFORMAT);
-		if (rc != SB_OK)
-			continue;
-		assert_int_equal(whole.captures[0].trace.count, pieces.captures[0].trace.count);
-		assert_int_equal(whole.captures[0].trace.start_ns[0], 1250);
-		if (n < len)
-			assert_int_equal(warning(&whole, "truncated")->offset, n);
-	}
-}
-
-static void test_id_map(void **state)
-{
-	struct id_map m = {0};
-	uint32_t v = 0;
-
-	(void)state;
-	assert_false(id_map_get(&m, (struct id_key){1, 2, 3}, &v));
-	for (uint32_t i = 0; i < 3000; i++)
-		assert_int_equal(id_map_put(&m, (struct id_key){i % 7, i, i % 3}, i), SB_OK);
-	assert_int_equal(id_map_put(&m, (struct id_key){5, 5, 2}, 77), SB_OK);
-	assert_int_equal(m.count, 3000);
-	for (uint32_t i = 0; i < 3000; i++) {
-		assert_true(id_map_get(&m, (struct id_key){i % 7, i, i % 3}, &v));
-		assert_int_equal(v, i == 5 ? 77 : i);
-	}
-	assert_false(id_map_get(&m, (struct id_key){1, 2, 3}, &v));
-	id_map_free(&m);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_categories),     cmocka_unit_test(test_kinds_by_name),
 	    cmocka_unit_test(test_times_and_base), cmocka_unit_test(test_bad_times),
 	    cmocka_unit_test(test_lanes),          cmocka_unit_test(test_details),
-	    cmocka_unit_test(test_dtypes),         cmocka_unit_test(test_nothing_usable),
-	    cmocka_unit_test(test_rank_of_name),   cmocka_unit_test(test_sniff),
-	    cmocka_unit_test(test_cancel),         cmocka_unit_test(test_cut_anywhere),
-	    cmocka_unit_test(test_id_map),
+	    cmocka_unit_test(test_dtypes),
 	};
 
 	return cmocka_run_group_tests_name("kineto", tests, NULL, NULL);

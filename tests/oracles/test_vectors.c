@@ -1,0 +1,158 @@
+/* The parts of the cost model against what other tools computed, from $SIGNALBOX_SHARED. */
+#include "tests/oracles/oracle.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "api/plans/parse.h"
+#include "planner/cost/collectives.h"
+#include "planner/model.h"
+#include "planner/schedule.h"
+
+/* A list of lists, flattened. */
+static void read_times(const json_t *list, double *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *row = json_array_get(list, i);
+
+		for (size_t k = 0; k < json_array_size(row); k++)
+			out[n++] = json_number_value(json_array_get(row, k));
+	}
+}
+
+/* Exact makespans and peaks, from an independent simulation. */
+static void test_schedule_vectors(void **state)
+{
+	JSON_AUTO file = load("oracles/strategy/vectors.json");
+	size_t i;
+	json_t *c;
+
+	(void)state;
+	json_array_foreach(json_object_get(json_object_get(file, "pipeline_schedules"), "cases"), i, c)
+	{
+		double forward[64], backward[64];
+		int64_t peak[16];
+		struct schedule_problem p = {.stages = integer(c, "p", 0),
+		                             .micro_batches = integer(c, "m", 0),
+		                             .chunks = integer(c, "v", 0),
+		                             .forward = forward,
+		                             .backward = backward,
+		                             .send_seconds = json_number_value(json_object_get(c, "p2p"))};
+		struct schedule_result r = {.peak_units = peak};
+		double want = json_number_value(json_object_get(c, "makespan"));
+
+		p.kind = p.chunks > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
+		read_times(json_object_get(c, "F"), forward);
+		read_times(json_object_get(c, "B"), backward);
+		assert_int_equal(schedule_simulate(&p, &r, NULL), SB_OK);
+		if (fabs(r.makespan - want) > 2e-3)
+			fail_msg("case %zu: %.4f, want %.4f", i, r.makespan, want);
+		for (int64_t k = 0; k < p.stages; k++)
+			assert_int_equal(peak[k], json_integer_value(json_array_get(
+			                              json_object_get(c, "peak_live_chunks"), (size_t)k)));
+	}
+	assert_true(i >= 60);
+}
+
+/* One named group ("t", or "d*c") in a rank order, as axes with ascending strides. */
+static int axes_of(const json_t *c, const char *group, struct axis *out, int64_t *out_devices)
+{
+	const json_t *sizes = json_object_get(c, "sizes");
+	int64_t stride = 1;
+	int count = 0;
+	size_t i;
+	json_t *d;
+
+	json_array_foreach(json_object_get(c, "order_innermost_first"), i, d)
+	{
+		const char *name = json_string_value(d);
+		int64_t size = integer(sizes, name, 1);
+
+		if (strstr(group, name))
+			out[count++] = (struct axis){size, stride};
+		stride *= size;
+	}
+	*out_devices = stride;
+	return count;
+}
+
+static void test_geometry_vectors(void **state)
+{
+	JSON_AUTO file = load("oracles/strategy/vectors.json");
+	size_t i;
+	int checked = 0;
+	json_t *c;
+
+	(void)state;
+	json_array_foreach(json_object_get(json_object_get(file, "group_geometry"), "cases"), i, c)
+	{
+		const char *group;
+		json_t *want;
+
+		json_object_foreach(json_object_get(c, "groups"), group, want)
+		{
+			struct axis axes[4];
+			int64_t devices;
+			int count = axes_of(c, group, axes, &devices);
+			struct spread s =
+			    group_spread(axes, count, devices, integer(c, "devices_per_domain", 0));
+
+			if (s.domains != integer(want, "domains", 0) ||
+			    s.least != integer(want, "min_ranks_per_domain", 0) ||
+			    s.most != integer(want, "max_ranks_per_domain", 0))
+				fail_msg("case %zu group %s: %lld domains, %lld to %lld ranks", i, group,
+				         (long long)s.domains, (long long)s.least, (long long)s.most);
+			checked++;
+		}
+	}
+	assert_true(checked >= 40);
+}
+
+/* Weight bytes of one layer on one rank, as another tool counts them: to the byte (it has no biases). */
+static void test_calculon_weights(void **state)
+{
+	JSON_AUTO file = load("oracles/strategy/calculon_points.json");
+	int checked = 0;
+	size_t i;
+	json_t *c;
+
+	(void)state;
+	json_array_foreach(json_object_get(file, "points"), i, c)
+	{
+		const json_t *m = json_object_get(c, "model"), *x = json_object_get(c, "execution");
+		struct model model = {.layers = integer(m, "num_blocks", 1),
+		                      .hidden = integer(m, "hidden", 1),
+		                      .heads = integer(m, "attn_heads", 1),
+		                      .head_dim = integer(m, "attn_size", 1),
+		                      .ffn_hidden = integer(m, "feedforward", 1),
+		                      .layer_norm = true};
+		int64_t tp = integer(x, "tensor_par", 1), bytes;
+		struct parameters p;
+		double want =
+		    json_number_value(json_object_get(json_object_get(c, "predicted"), "block_weight_space"));
+
+		model_defaults(&model);
+		p = model_layer_parameters(&model, LAYER_DENSE);
+		if (p.tensor % tp != 0 || json_is_true(json_object_get(x, "weight_offload")))
+			continue;
+		bytes = 2 * (p.tensor / tp + p.replicated);
+		if ((double)bytes != want)
+			fail_msg("%s: %lld, want %.0f", json_string_value(json_object_get(c, "id")),
+			         (long long)bytes, want);
+		checked++;
+	}
+	assert_true(checked > 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_schedule_vectors),
+	    cmocka_unit_test(test_geometry_vectors),
+	    cmocka_unit_test(test_calculon_weights),
+	};
+
+	return cmocka_run_group_tests_name("vectors", tests, NULL, NULL);
+}
