@@ -138,7 +138,7 @@ test('a preset cluster takes a number of nodes, and a constraint narrows the sea
   await page.getByText('= 32 devices').waitFor();
   await page.getByText('Constraints', { exact: true }).click();
   await page.getByLabel('TP', { exact: true }).fill('4');
-  await page.getByLabel('Recompute').fill('full');
+  await page.getByLabel('Recompute').selectOption('full');
   await page.getByRole('button', { name: 'Find the best plan' }).click();
   await planned(page);
   await page.getByRole('heading', { level: 1, name: /llama3-8b on dgx-h100 × 4/ }).waitFor();
