@@ -168,6 +168,25 @@ int sb_parse_us(const char *text, size_t len, int64_t *out_ns)
 	return sb_parse_scaled(text, len, 3, out_ns);
 }
 
+/* Digits and a power of ten that are doubles themselves: the one rounding of their quotient or product gives
+ * what strtod() gives, ten times as fast (Clinger, "How to read floating point numbers accurately", 1990). */
+static bool exact_double(const char *text, size_t len, double *out_value)
+{
+	static const double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+	                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+	                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+	struct decimal d;
+	double v;
+
+	if (scan_decimal(text, len, &d) != SB_OK || d.dropped > 0 || d.digits > UINT64_C(1) << 53 ||
+	    d.exponent > 22 || d.exponent < -22)
+		return false;
+	v = (double)d.digits;
+	v = d.exponent < 0 ? v / POWERS[-d.exponent] : v * POWERS[d.exponent];
+	*out_value = d.negative ? -v : v;
+	return true;
+}
+
 int sb_parse_double(const char *text, size_t len, double *out_value)
 {
 	char tmp[64];
@@ -177,6 +196,8 @@ int sb_parse_double(const char *text, size_t len, double *out_value)
 	trim(&text, &len);
 	if (len == 0 || len >= sizeof(tmp))
 		return SB_EINVAL;
+	if (exact_double(text, len, out_value))
+		return SB_OK;
 	/* strtod() would also take hexadecimal, "nan" and "infinity" */
 	for (size_t i = 0; i < len; i++) {
 		if (!strchr("0123456789+-.eE", text[i]) || text[i] == '\0')

@@ -53,8 +53,10 @@ int ascend_csv_row(struct read_context *ctx, struct csv *c, const struct stream 
 void ascend_bad_value(struct read_context *ctx, const struct csv *c, const struct stream *in,
                       const char *column, const char *what);
 /* Adds a field as a string of the capture; N/A and a column of -1 are id 0. Quotes around it are taken off.
- */
+ * SB_ENOMEM; SB_ELIMIT as sb_strings_add(). */
 int ascend_text(struct capture *cap, const struct csv *c, int column, uint32_t *out_id);
+/* The same, faster when the field holds the text of the id `like`. */
+int ascend_text_like(struct capture *cap, const struct csv *c, int column, uint32_t like, uint32_t *out_id);
 /* A time was written with too few digits to be one (a spreadsheet's 1.69512E+15). */
 bool ascend_precision_lost(const char *text, size_t len);
 

@@ -138,20 +138,29 @@ void ascend_bad_value(struct read_context *ctx, const struct csv *c, const struc
 	             "The value of column \"%s\" cannot be used; %s.", column, what);
 }
 
-int ascend_text(struct capture *cap, const struct csv *c, int column, uint32_t *out_id)
+int ascend_text_like(struct capture *cap, const struct csv *c, int column, uint32_t like, uint32_t *out_id)
 {
-	size_t len;
+	size_t len, known;
 	const char *text = csv_trimmed(c, column, &len);
+	const char *last = sb_strings_get(cap->trace.strings, like, &known);
 
 	/* shapes are quoted twice: what is left of it after the CSV reader */
 	if (len >= 2 && text[0] == '"' && text[len - 1] == '"') {
 		text++;
 		len -= 2;
 	}
-	*out_id = 0;
-	if (csv_missing(text, len))
-		return SB_OK;
-	return sb_strings_add(cap->trace.strings, text, len, out_id);
+	if (known == len && memcmp(last, text, len) == 0)
+		*out_id = like;
+	else if (csv_missing(text, len))
+		*out_id = 0;
+	else
+		return sb_strings_add(cap->trace.strings, text, len, out_id);
+	return SB_OK;
+}
+
+int ascend_text(struct capture *cap, const struct csv *c, int column, uint32_t *out_id)
+{
+	return ascend_text_like(cap, c, column, 0, out_id);
 }
 
 bool ascend_precision_lost(const char *text, size_t len)

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "profiler/read/ascend.h"
@@ -13,9 +14,28 @@ struct pipe {
 	uint32_t name; /* the column without "_ratio" */
 };
 
+/* The columns of texts, and where their ids stand in a kernel. */
+static const struct {
+	const char *name;
+	size_t place;
+} TEXTS[] = {
+    {"Name", offsetof(struct kernel, name)},
+    {"Type", offsetof(struct kernel, type)},
+    {"Accelerator Core", offsetof(struct kernel, core)},
+    {"OP State", offsetof(struct kernel, state)},
+    {"Input Shapes", offsetof(struct kernel, input_shapes)},
+    {"Input Data Types", offsetof(struct kernel, input_types)},
+    {"Input Formats", offsetof(struct kernel, input_formats)},
+    {"Output Shapes", offsetof(struct kernel, output_shapes)},
+    {"Output Data Types", offsetof(struct kernel, output_types)},
+    {"Output Formats", offsetof(struct kernel, output_formats)},
+};
+#define TEXT_COUNT (sizeof(TEXTS) / sizeof(TEXTS[0]))
+
 struct columns {
-	int step, name, type, core, state, start, dur, wait, block_dim;
-	int input_shapes, input_types, input_formats, output_shapes, output_types, output_formats;
+	int step, start, dur, wait, block_dim;
+	int texts[TEXT_COUNT];
+	uint32_t last[TEXT_COUNT]; /* the id that the row before had: mostly the next one too */
 	struct pipe pipes[PIPES_MAX];
 	size_t pipe_count;
 };
@@ -78,46 +98,23 @@ static void find_columns(const struct csv *c, struct columns *k)
 {
 	*k = (struct columns){
 	    .step = csv_column(c, "Step Id"),
-	    .name = csv_column(c, "Name"),
-	    .type = csv_column(c, "Type"),
-	    .core = csv_column(c, "Accelerator Core"),
-	    .state = csv_column(c, "OP State"),
 	    .start = csv_column(c, "Start Time(us)"),
 	    .dur = csv_column(c, "Duration(us)"),
 	    .wait = csv_column(c, "Wait Time(us)"),
 	    .block_dim = csv_column_any(c, BLOCK_DIM),
-	    .input_shapes = csv_column(c, "Input Shapes"),
-	    .input_types = csv_column(c, "Input Data Types"),
-	    .input_formats = csv_column(c, "Input Formats"),
-	    .output_shapes = csv_column(c, "Output Shapes"),
-	    .output_types = csv_column(c, "Output Data Types"),
-	    .output_formats = csv_column(c, "Output Formats"),
 	};
+	for (size_t i = 0; i < TEXT_COUNT; i++)
+		k->texts[i] = csv_column(c, TEXTS[i].name);
 }
 
-static int read_texts(struct capture *cap, const struct csv *c, const struct columns *k, struct kernel *out)
+static int read_texts(struct capture *cap, const struct csv *c, struct columns *k, struct kernel *out)
 {
-	const struct {
-		int column;
-		uint32_t *id;
-	} texts[] = {
-	    {k->name, &out->name},
-	    {k->type, &out->type},
-	    {k->core, &out->core},
-	    {k->state, &out->state},
-	    {k->input_shapes, &out->input_shapes},
-	    {k->input_types, &out->input_types},
-	    {k->input_formats, &out->input_formats},
-	    {k->output_shapes, &out->output_shapes},
-	    {k->output_types, &out->output_types},
-	    {k->output_formats, &out->output_formats},
-	};
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		int rc = ascend_text(cap, c, texts[i].column, texts[i].id);
+	for (size_t i = 0; i < TEXT_COUNT; i++) {
+		int rc = ascend_text_like(cap, c, k->texts[i], k->last[i], &k->last[i]);
 
 		if (rc != SB_OK)
 			return rc;
+		memcpy((char *)out + TEXTS[i].place, &k->last[i], sizeof(k->last[i]));
 	}
 	return SB_OK;
 }
@@ -175,7 +172,7 @@ static bool is_communication(const struct capture *cap, const struct kernel *k)
 }
 
 static int read_row(struct read_context *ctx, struct capture *cap, const struct csv *c,
-                    const struct stream *in, const struct columns *cols)
+                    const struct stream *in, struct columns *cols)
 {
 	struct kernel k = {.step = SB_NULL, .wait_ns = SB_NULL, .block_dim = -1};
 	int64_t v;

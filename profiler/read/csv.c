@@ -1,43 +1,10 @@
-#include "profiler/read/csv.h"
+#include "profiler/read/csv_impl.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/num.h"
-
-/* How records end in this file: the first line break that is met decides, because a lone CR is a line break
- * in some files and a stray byte in others. */
-enum ending { ENDING_UNKNOWN, ENDING_LF, ENDING_CR };
-
-/* Where the scanner stands between two bytes. */
-enum place {
-	PLACE_START,   /* before the first byte of a field */
-	PLACE_PLAIN,   /* inside an unquoted field */
-	PLACE_QUOTED,  /* between the quotes */
-	PLACE_QUOTE,   /* a quote inside quotes: the end, or half of a doubled one */
-	PLACE_AFTER_CR /* a CR that may be the first half of CR LF */
-};
-
-struct fields {
-	struct sb_buf text;                 /* every field, each followed by a NUL */
-	uint32_t start[CSV_FIELDS_MAX + 1]; /* start[count] is where the next field begins */
-	size_t count;
-};
-
-struct csv {
-	struct stream *in;
-	const char *block;
-	size_t len, at;
-	struct fields record, header;
-	enum place place;
-	enum ending ending;
-	int64_t line, record_line;
-	int64_t offset; /* of block[0] in the file */
-	size_t mark;    /* bytes of the byte order mark seen so far */
-	bool begun, at_end;
-};
 
 static const char MARK[3] = {'\xEF', '\xBB', '\xBF'};
 
@@ -117,8 +84,11 @@ static int take_run(struct csv *c, struct sb_error *err)
 	const char *p = c->block + c->at, *end = c->block + c->len, *q = p;
 
 	if (c->place == PLACE_QUOTED) {
-		for (; q < end && *q != '"'; q++)
-			c->line += *q == '\n';
+		q = memchr(p, '"', (size_t)(end - p));
+		if (!q)
+			q = end;
+		for (const char *line = p; (line = memchr(line, '\n', (size_t)(q - line))); line++)
+			c->line++;
 	} else {
 		while (q < end && !plain_stop(*q))
 			q++;
@@ -269,9 +239,15 @@ static int read_record(struct csv *c, bool *out_done, struct sb_error *err)
 			rc = refill(c, err);
 			continue;
 		}
+		if (c->ending == ENDING_LF && (c->place == PLACE_START || c->place == PLACE_PLAIN) &&
+		    csv_fast(c)) {
+			*out_done = true;
+			break;
+		}
 		if (c->at_end)
 			return finish(c, out_done, err);
-		rc = step(c, out_done, err);
+		if (c->at < c->len)
+			rc = step(c, out_done, err);
 	}
 	return rc;
 }

@@ -4,6 +4,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -82,6 +84,55 @@ static void doubles_take_decimal_text_only(void **state)
 	assert_int_equal(sb_parse_double("0x1p3", 5, &v), SB_EINVAL);
 }
 
+/* The short way through exact doubles gives the bits of strtod(), at its bounds too. */
+static void doubles_are_the_nearest(void **state)
+{
+	static const char *const texts[] = {
+	    "0",
+	    "-0",
+	    "-0.0",
+	    "0.1",
+	    "0.296",
+	    "3e22",
+	    "3e23",
+	    "3e-22",
+	    "3e-23",
+	    "1.",
+	    ".5",
+	    "+7.25",
+	    "1e-30",
+	    "1e30",
+	    "1e31",
+	    "1e308",
+	    "5e-324",
+	    "9007199254740992",
+	    "9007199254740993",
+	    "9007199254740993e5",
+	    "0.9007199254740993",
+	    "18446744073709551615",
+	    "18446744073709551616",
+	    "123456789012345678901",
+	    "0.30000000000000004441",
+	    "1738454400123548.747",
+	};
+	char made[64];
+	uint64_t random = 1;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) + 20000; i++) {
+		const char *text = i < 20000 ? made : texts[i - 20000];
+		double got = 7, want;
+
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		snprintf(made, sizeof(made), "%llu.%0*llu", (unsigned long long)(random >> (34 + i % 30)),
+		         (int)(1 + i % 9), (unsigned long long)(random % 10));
+		want = strtod(text, NULL);
+		assert_int_equal(sb_parse_double(text, strlen(text), &got), SB_OK);
+		if (memcmp(&got, &want, sizeof(got)) != 0)
+			fail_msg("%s: %a, not %a", text, got, want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -90,6 +141,7 @@ int main(void)
 	    cmocka_unit_test(what_is_no_number_is_refused),
 	    cmocka_unit_test(integers_are_strict),
 	    cmocka_unit_test(doubles_take_decimal_text_only),
+	    cmocka_unit_test(doubles_are_the_nearest),
 	};
 
 	return cmocka_run_group_tests_name("num", tests, NULL, NULL);

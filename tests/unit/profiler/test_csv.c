@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +41,7 @@ static void expect_records(const char *text, const char *want)
 			assert_int_equal(csv_next(c, &more, &err), SB_OK);
 			assert_true(more);
 			do {
-				char field[64] = "";
+				char field[128] = "";
 				size_t n = strcspn(w, ";|");
 
 				memcpy(field, w, n);
@@ -89,6 +90,27 @@ static void quoted_fields_hold_commas_quotes_and_lines(void **state)
 	expect_records("\"a\" ,b\n", "a ;b");
 	expect_records("x\"y,z\n", "x\"y;z");
 	expect_records("\"\",\"\"\n", ";");
+}
+
+/* Longer than the steps of the fast path, with what it must leave to the slow one at every place in a step.
+ */
+static void long_records_are_read_in_steps(void **state)
+{
+	static const char *const middles[] = {
+	    ",", ",,,", "\"", ",\"q,\n\"\"\",", ",\"\"\"1,2\"\"\",", "\r", ",\"a\" b,", ",\"\","};
+	static const char *const fields[] = {";", ";;;", "\"", ";q,\n\";", ";\"1,2\";", "\r", ";a b;", ";;"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(middles) / sizeof(middles[0]); i++) {
+		for (int n = 1; n < 40; n++) {
+			char text[256], want[256];
+
+			(void)snprintf(text, sizeof(text), "h\n%0*d%s%030d,x\n%020d\n", n, 5, middles[i], 6,
+			               7);
+			(void)snprintf(want, sizeof(want), "h|%0*d%s%030d;x|%020d", n, 5, fields[i], 6, 7);
+			expect_records(text, want);
+		}
+	}
 }
 
 static void byte_order_mark_is_skipped(void **state)
@@ -207,6 +229,7 @@ int main(void)
 	    cmocka_unit_test(line_ends_are_found_per_file),
 	    cmocka_unit_test(empty_lines_are_skipped_and_empty_fields_kept),
 	    cmocka_unit_test(quoted_fields_hold_commas_quotes_and_lines),
+	    cmocka_unit_test(long_records_are_read_in_steps),
 	    cmocka_unit_test(byte_order_mark_is_skipped),
 	    cmocka_unit_test(lines_count_quoted_breaks),
 	    cmocka_unit_test(a_cut_inside_quotes_is_told),
