@@ -214,7 +214,9 @@ void profiles_create(struct call *c)
 		return;
 	}
 	if (upload_bytes(*c->req->upload) == 0) {
-		api_problem(c->res, 422, "empty", "The upload is empty: it holds no byte.");
+		sb_fail_at(&err, SB_EFORMAT, "empty", upload_first(*c->req->upload), 0, 0,
+		           "The upload is empty: it holds no byte.");
+		fail(c, &err);
 		return;
 	}
 	if (!idem_begin(c, "POST /v1/profiles", &idem))

@@ -19,9 +19,12 @@ struct gzip_stream {
 	unsigned char block[SOURCE_BLOCK];
 };
 
+/* The position is that of the first inflated byte that is missing. */
 static int fail(struct gzip_stream *g, const char *word, const char *text)
 {
-	g->rc = sb_fail_at(&g->err, SB_EFORMAT, word, g->base.path, 0, g->out, "%s", text);
+	int64_t at = g->out + (int64_t)(sizeof(g->block) - g->z.avail_out);
+
+	g->rc = sb_fail_at(&g->err, SB_EFORMAT, word, g->base.path, 0, at, "%s", text);
 	return g->rc;
 }
 

@@ -112,6 +112,7 @@ static void empty_and_misnamed_uploads_are_refused(void **state)
 	set_up(&f);
 	assert_int_equal(upload_one(&f, "/v1/profiles", "trace.json", "", NULL), 422);
 	assert_problem(&f, 422, "empty");
+	assert_string_equal(text_at(f.json, "file"), "trace.json");
 	assert_int_equal(upload_one(&f, "/v1/profiles?name=a\nb", "trace.json", "x", NULL), 400);
 	assert_int_equal(upload_one(&f, "/v1/profiles?name=\xff", "trace.json", "x", NULL), 400);
 	assert_int_equal(ask(&f, "POST", "/v1/profiles", NULL), 400);

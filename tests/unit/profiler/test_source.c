@@ -31,6 +31,7 @@ struct heard {
 	char log[4096];
 	size_t at;
 	int64_t bytes;
+	int64_t failed_at; /* offset of the last failure */
 };
 
 static void say(struct heard *h, const char *mark, const char *a, const char *b)
@@ -69,7 +70,10 @@ static void on_left_out(void *self, const char *path, const char *reason)
 
 static void on_failed(void *self, const char *path, const struct sb_error *err)
 {
-	say(self, "!", path, err->word);
+	struct heard *h = self;
+
+	say(h, "!", path, err->word);
+	h->failed_at = err->offset;
 }
 
 static const struct read_limits WIDE = {
@@ -173,6 +177,7 @@ static void a_cut_gzip_hands_out_what_there_is(void **state)
 		assert_int_equal(walk(m.data, m.len / 2, &WIDE, &h, &err), SB_OK);
 		assert_true(h.bytes > 1000 && h.bytes < 100000);
 		assert_non_null(strstr(h.log, "!up|truncated\n"));
+		assert_int_equal(h.failed_at, h.bytes);
 		/* without the checksum at its end, too */
 		assert_int_equal(walk(m.data, m.len - 8, &WIDE, &h, &err), SB_OK);
 		assert_true(h.bytes == 100000);
