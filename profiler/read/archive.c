@@ -143,6 +143,9 @@ static int member_next(struct stream *s, const char **out_data, size_t *out_len,
 	la_int64_t at = 0;
 	int rc = m->at_end ? ARCHIVE_EOF : archive_read_data_block(m->a, &data, &len, &at);
 
+	/* libarchive ends a stored member of a zip with one empty block */
+	if (rc == ARCHIVE_OK && len == 0)
+		rc = archive_read_data_block(m->a, &data, &len, &at);
 	*out_len = 0;
 	m->at_end = rc == ARCHIVE_EOF;
 	if (m->at_end)

@@ -24,7 +24,7 @@ static inline void made_free(struct made *m)
 }
 #define MADE_AUTO __attribute__((cleanup(made_free))) struct made
 
-enum made_kind { MADE_TAR, MADE_ZIP };
+enum made_kind { MADE_TAR, MADE_ZIP, MADE_ZIP_STORED };
 
 struct made_member {
 	const char *name;
@@ -72,10 +72,12 @@ static inline struct made made_archive(enum made_kind kind, const struct made_me
 		        (members[i].data ? (members[i].len ? members[i].len : strlen(members[i].data)) : 0);
 	out.data = malloc(room);
 	made_check(a != NULL && out.data != NULL);
-	if (kind == MADE_ZIP)
-		archive_write_set_format_zip(a);
-	else
+	if (kind == MADE_TAR)
 		archive_write_set_format_pax_restricted(a);
+	else
+		archive_write_set_format_zip(a);
+	if (kind == MADE_ZIP_STORED)
+		made_check(archive_write_set_format_option(a, "zip", "compression", "store") == ARCHIVE_OK);
 	made_check(archive_write_open_memory(a, out.data, room, &used) == ARCHIVE_OK);
 	for (size_t i = 0; i < count; i++)
 		made_add(a, &members[i]);
