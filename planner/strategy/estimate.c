@@ -155,7 +155,8 @@ static struct breakdown_seconds split(const struct layer_costs *l, const struct 
 	b.gradient_exchange = x->times[r].exchange;
 	if (s->zero >= 3)
 		b.gradient_exchange += fmax(0, m * (work - inside) - b.pipeline_send);
-	b.bubble = fmax(0, passes - m * work - x->times[r].exchange);
+	/* One stage has no bubble: what is left there is rounding. */
+	b.bubble = s->pp > 1 ? fmax(0, passes - m * work - x->times[r].exchange) : 0;
 	return b;
 }
 

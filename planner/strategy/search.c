@@ -39,29 +39,42 @@ static void sort_choices(struct choice *list, int count)
 	}
 }
 
-/* Re-scores the lowest bounds by simulation, until no bound left is below the best simulated step. */
+/* Simulates a kept strategy and takes it when it is the fastest so far. */
+static int try_as_best(struct search *x, const struct kept *kept, double *best, struct sb_error *err)
+{
+	struct choice c = {.strategy = kept->strategy};
+	int rc = strategy_cost(&x->r->problem, &c.strategy, &c.cost, err);
+
+	if (rc == SB_OK && c.cost.step_seconds < *best) {
+		*best = c.cost.step_seconds;
+		x->out->best = c;
+	}
+	return rc;
+}
+
+/* Re-scores the lowest bounds by simulation, until no bound left is below the best simulated step. Where the
+ * bounds are loose they are not all among the lowest few: what was kept for the alternatives and the frontier
+ * is tried too. */
 static int settle_best(struct search *x, struct sb_error *err)
 {
 	struct keep *k = x->keep;
 	struct search_result *out = x->out;
 	double left = fmin(k->discarded, SEARCH_SLACK * k->best), best = INFINITY;
+	int rc = SB_OK;
 
-	for (int i = 0; i < k->top_count; i++) {
-		struct choice c = {.strategy = k->top[i].strategy};
-		int rc;
-
+	for (int i = 0; rc == SB_OK && i < k->top_count; i++) {
 		if (k->top[i].bound >= best) {
 			left = fmin(left, k->top[i].bound);
 			break;
 		}
-		rc = strategy_cost(&x->r->problem, &c.strategy, &c.cost, err);
-		if (rc != SB_OK)
-			return rc;
-		if (c.cost.step_seconds < best) {
-			best = c.cost.step_seconds;
-			out->best = c;
-		}
+		rc = try_as_best(x, &k->top[i], &best, err);
 	}
+	for (int i = 0; rc == SB_OK && i < k->degrees_count && k->degrees[i].bound < best; i++)
+		rc = try_as_best(x, &k->degrees[i], &best, err);
+	for (int i = k->front_count - 1; rc == SB_OK && i >= 0 && k->front[i].bound < best; i--)
+		rc = try_as_best(x, &k->front[i], &best, err);
+	if (rc != SB_OK)
+		return rc;
 	out->optimal = best <= left;
 	out->lower_bound = fmin(best, left);
 	return SB_OK;
