@@ -28,6 +28,7 @@ struct model {
 	bool layer_norm;     /* LayerNorm (2 vectors) instead of RMSNorm (1) */
 	bool learned_positions;
 	bool dropout; /* masks are kept for the backward pass */
+	bool float16; /* trained in float16 instead of bfloat16: as large, but with a scaled loss */
 	bool has_moe, has_mla;
 	struct moe moe;
 	struct mla mla;

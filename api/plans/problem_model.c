@@ -131,6 +131,7 @@ int model_from_json(const json_t *value, const struct place *at, struct model *o
 	if (m.head_dim == 0 && m.hidden % m.heads != 0)
 		return parse_fail(err, SB_EIMPOSSIBLE, "not_divisible", at, "heads",
 		                  "must divide hidden, or head_dim must be given");
+	m.float16 = dtype == 1;
 	model_defaults(&m);
 	rc = model_check(&m, &why);
 	if (rc != SB_OK) {
@@ -172,7 +173,7 @@ json_t *model_to_json(const struct model *m)
 	set_flag(o, "layer_norm", m->layer_norm);
 	set_flag(o, "learned_positions", m->learned_positions);
 	set_flag(o, "dropout", m->dropout);
-	json_object_set_new(o, "dtype", json_string("bf16"));
+	json_object_set_new(o, "dtype", json_string(m->float16 ? "fp16" : "bf16"));
 	if (m->has_moe) {
 		part = json_object();
 		set_integer(part, "experts", m->moe.experts);

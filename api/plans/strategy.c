@@ -202,7 +202,7 @@ static json_t *frontier_of(const struct search_request *r, const struct search_r
 
 		json_array_append_new(
 		    list, json_pack("{s:f,s:I,s:o}", "seconds", c->cost.step_seconds, "bytes",
-		                    (json_int_t)llround(memory_total(&c->cost.memory)), "solution",
+		                    (json_int_t)memory_bytes_of(&c->cost.memory), "solution",
 		                    strategy_to_json(&r->problem.model, &c->strategy, r->problem.sequences)));
 	}
 	return list;

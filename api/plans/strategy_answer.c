@@ -60,6 +60,12 @@ json_t *strategy_to_json(const struct model *m, const struct strategy *s, int64_
 	return o;
 }
 
+int64_t memory_bytes_of(const struct memory_parts *m)
+{
+	return llround(m->weights) + llround(m->gradients) + llround(m->optimizer) + llround(m->activations) +
+	       llround(m->workspace);
+}
+
 json_t *predicted_to_json(const struct strategy_cost *c)
 {
 	const struct breakdown_seconds *b = &c->breakdown;
@@ -74,12 +80,10 @@ json_t *predicted_to_json(const struct strategy_cost *c)
 	    "{s:I,s:I,s:I,s:I,s:I}", "weights", (json_int_t)llround(m->weights), "gradients",
 	    (json_int_t)llround(m->gradients), "optimizer", (json_int_t)llround(m->optimizer), "activations",
 	    (json_int_t)llround(m->activations), "workspace", (json_int_t)llround(m->workspace));
-	json_int_t total = (json_int_t)llround(m->weights) + llround(m->gradients) + llround(m->optimizer) +
-	                   llround(m->activations) + llround(m->workspace);
 
 	return json_pack("{s:f,s:f,s:f,s:f,s:I,s:b,s:I,s:o,s:o}", "step_seconds", c->step_seconds,
 	                 "tokens_per_second", c->tokens_per_second, "mfu", c->mfu, "hfu", c->hfu,
-	                 "memory_bytes", total, "fits", c->fits, "fullest_stage",
+	                 "memory_bytes", (json_int_t)memory_bytes_of(m), "fits", c->fits, "fullest_stage",
 	                 (json_int_t)c->fullest_stage, "breakdown", breakdown, "memory", memory);
 }
 

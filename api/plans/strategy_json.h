@@ -16,6 +16,8 @@ int cost_problem_from_json(const json_t *request, struct cost_problem *out, int6
 int strategy_from_json(const json_t *value, const struct place *at, struct strategy *io, int64_t **out_stages,
                        struct sb_error *err);
 json_t *strategy_to_json(const struct model *m, const struct strategy *s, int64_t sequences);
+/* The bytes a device needs, every part rounded for itself, so that the parts of an answer add up. */
+int64_t memory_bytes_of(const struct memory_parts *m);
 json_t *predicted_to_json(const struct strategy_cost *c);
 /* {optimal, lower_bound, gap, candidates, search_seconds, model_error}; optimal < 0 = null, bound NaN = null.
  */

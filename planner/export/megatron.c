@@ -168,6 +168,6 @@ int megatron_arguments(const struct model *m, const struct strategy *s, int64_t 
 	number(out, "micro-batch-size", s->micro_batch);
 	number(out, "global-batch-size", sequences);
 	recomputation(out, s);
-	flag(out, "bf16");
+	flag(out, m->float16 ? "fp16" : "bf16");
 	return out->status == SB_OK ? SB_OK : sb_fail(err, out->status, "no_memory", "out of memory");
 }
