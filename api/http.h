@@ -138,6 +138,9 @@ const char *api_header(const struct api_req *req, const char *name);
 void api_problem(struct api_res *res, int status, const char *code, const char *detail);
 /* As api_problem(), from an error: the one table SB_E* → status, with position and field. */
 void api_problem_from(struct api_res *res, const struct sb_error *err);
+/* Gives an answer of the server's own what every answer of the api carries: instance and request_id of a
+ * problem document, caching and sniffing headers. req->path is NULL when the target cannot be read. */
+void api_finish(struct api_res *res, const struct api_req *req);
 /* Adds a header; value is copied. */
 void api_res_header(struct api_res *res, const char *name, const char *value);
 #endif

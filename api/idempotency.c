@@ -108,17 +108,9 @@ bool idem_replay(struct call *c, const struct idem *i, const char *digest)
 	return true;
 }
 
-static const char *location_of(const struct api_res *res)
-{
-	for (size_t i = 0; i < res->header_count; i++) {
-		if (strcmp(res->headers[i].name, "Location") == 0)
-			return res->headers[i].value;
-	}
-	return "";
-}
-
 void idem_keep(struct call *c, const struct idem *i, const char *digest)
 {
+	const char *location = res_header(c->res, "Location");
 	JSON_AUTO o = NULL;
 	char *text;
 
@@ -126,7 +118,7 @@ void idem_keep(struct call *c, const struct idem *i, const char *digest)
 		return;
 	o = json_object();
 	json_object_set_new(o, "status", json_integer(c->res->status));
-	json_object_set_new(o, "location", json_string(location_of(c->res)));
+	json_object_set_new(o, "location", json_string(location ? location : ""));
 	json_object_set_new(o, "body", json_stringn(c->res->body, c->res->body_len));
 	text = json_write(o, NULL);
 	/* should this fail, a repetition is only done again */

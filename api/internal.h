@@ -1,10 +1,10 @@
 #ifndef SB_API_INTERNAL_H
 #define SB_API_INTERNAL_H
-#include <jansson.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "api/http.h"
+#include "api/json.h"
 
 /* Shared inside api/ only. */
 
@@ -49,6 +49,8 @@ const char *route_template(const char *path);
 
 /* ---- answers (reply.c) ---- */
 
+/* The value of a header of the answer, or NULL. */
+const char *res_header(const struct api_res *res, const char *name);
 /* Answers with a JSON value (the reference is taken; NULL answers 503 "out_of_memory"). */
 void reply_json(struct call *c, int status, json_t *body);
 /* Answers with a text that is owned by the caller until now. */
@@ -64,12 +66,6 @@ void problem_finish(struct api_res *res, const struct api_req *req);
 /* The status of an error code, and its phrase (RFC 9110). */
 int status_of(int code);
 const char *status_phrase(int status);
-#define JSON_AUTO __attribute__((cleanup(json_drop))) json_t *
-static inline void json_drop(json_t **j)
-{
-	json_decref(*j);
-	*j = NULL;
-}
 
 /* ---- query parameters (query.c): false when a 400 was answered ---- */
 
@@ -99,12 +95,21 @@ bool name_is_valid(const char *name);
 
 /* ---- conditional requests (conditional.c) ---- */
 
-/* Gives a 200 its ETag and turns it into 304 when the client has it. */
-void conditional(struct call *c);
+/* Chooses the representation of a 200: packed or plain, with its ETag, or 304 when the client has it. */
+void represent(struct call *c);
 /* Does If-None-Match name this tag (weak comparison, RFC 9110 section 13.1.2)? */
 bool etag_matches(const char *if_none_match, const char *etag);
+
+/* ---- encodings (encoding.c) ---- */
+
 /* Is gzip acceptable by this Accept-Encoding (RFC 9110 section 12.5.3)? NULL: no. */
 bool gzip_accepted(const char *accept);
+/* Does this Accept name text/html? A wildcard does not count: scripts and curl send it. NULL: no. */
+bool html_accepted(const char *accept);
+/* Is this an answer that is worth compressing: JSON, neither small nor huge? */
+bool pack_fits(const struct api_res *res);
+/* Compresses the body. False when memory is short. */
+bool pack(struct api_res *res);
 
 /* ---- who may ask (origin.c) ---- */
 

@@ -151,7 +151,7 @@ static int finish(struct reading *r, const struct store_profile *p, const struct
                   struct sb_error *err)
 {
 	struct documents docs = {0};
-	JSON_AUTO facts = document_facts(&res->profile);
+	JSON_AUTO facts = document_facts(&res->profile, &res->analysis);
 	char *text = facts ? json_write(facts, NULL) : NULL;
 	bool made = text && add_document(&docs, "breakdown", document_breakdown(&res->breakdown)) &&
 	            add_document(&docs, "communication", document_communication(&res->communication)) &&

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,9 @@ static json_t *text_json(const char *text)
 	return json_text(text, strlen(text));
 }
 
-/* `type` is about:blank: the status phrase is the title then, and `code` tells the cases apart. */
+/* `type` is about:blank, as RFC 9457, section 4.2.1 has it for problems that the status describes: the title
+ * is the status phrase then, and `code` tells the cases apart. A type of our own would have to resolve to a
+ * page. */
 static json_t *document(int status, const char *code, const char *detail)
 {
 	json_t *o = json_object();
@@ -145,6 +148,28 @@ void api_problem_from(struct api_res *res, const struct sb_error *err)
 	problem_with(res, err, NULL);
 }
 
+/* A path as a URI reference (RFC 3986, section 3.3). NULL when out of memory. */
+static json_t *path_reference(const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	                            "-._~!$&'()*+,;=:@/";
+	char *text = malloc(3 * strlen(path) + 1), *to = text;
+	json_t *j;
+
+	if (!text)
+		return NULL;
+	for (; *path; path++) {
+		if (strchr(plain, *path))
+			*to++ = *path;
+		else
+			to += snprintf(to, 4, "%%%02X", (unsigned char)*path);
+	}
+	*to = '\0';
+	j = json_string(text);
+	free(text);
+	return j;
+}
+
 void problem_finish(struct api_res *res, const struct api_req *req)
 {
 	JSON_AUTO o = NULL;
@@ -156,7 +181,8 @@ void problem_finish(struct api_res *res, const struct api_req *req)
 	o = json_loadb(res->body, res->body_len, 0, NULL);
 	if (!o || json_object_get(o, "instance"))
 		return;
-	json_object_set_new(o, "instance", text_json(req->path));
+	if (req->path)
+		json_object_set_new(o, "instance", path_reference(req->path));
 	if (req->request_id[0])
 		json_object_set_new(o, "request_id", text_json(req->request_id));
 	text = json_write(o, &len);

@@ -39,6 +39,15 @@ void api_res_header(struct api_res *res, const char *name, const char *value)
 	res->header_count++;
 }
 
+const char *res_header(const struct api_res *res, const char *name)
+{
+	for (size_t i = 0; i < res->header_count; i++) {
+		if (strcmp(res->headers[i].name, name) == 0)
+			return res->headers[i].value;
+	}
+	return NULL;
+}
+
 void reply_text(struct call *c, int status, const char *content_type, char *body, size_t len)
 {
 	free(c->res->body);

@@ -112,22 +112,12 @@ static bool check_body(struct api_service *s, const struct route *r, const struc
 	return true;
 }
 
-static bool has_header(const struct api_res *res, const char *name)
-{
-	for (size_t i = 0; i < res->header_count; i++) {
-		if (strcmp(res->headers[i].name, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* What every answer carries. */
-static void complete(struct api_res *res, const struct api_req *req)
+void api_finish(struct api_res *res, const struct api_req *req)
 {
 	problem_finish(res, req);
 	api_res_header(res, "X-Content-Type-Options", "nosniff");
-	if (!has_header(res, "Cache-Control"))
-		api_res_header(res, "Cache-Control", has_header(res, "ETag") ? "no-cache" : "no-store");
+	if (!res_header(res, "Cache-Control"))
+		api_res_header(res, "Cache-Control", res_header(res, "ETag") ? "no-cache" : "no-store");
 }
 
 bool api_precheck(struct api_service *s, const struct api_req *req, int64_t content_length,
@@ -143,7 +133,7 @@ bool api_precheck(struct api_service *s, const struct api_req *req, int64_t cont
 	}
 	fine = fine && query_check(r, req, res) && check_body(s, r, req, content_length, res);
 	if (!fine)
-		complete(res, req);
+		api_finish(res, req);
 	return !fine;
 }
 
@@ -157,6 +147,6 @@ void api_handle(struct api_service *s, const struct api_req *req, struct api_res
 		no_route(res, allow);
 	else if (query_check(r, req, res))
 		r->handler(&c);
-	conditional(&c);
-	complete(res, req);
+	represent(&c);
+	api_finish(res, req);
 }

@@ -19,23 +19,10 @@ static int usage(void)
 	return 2;
 }
 
-/* Where in the input it happened, as far as it is known. */
-static int report_error(const struct sb_error *err)
-{
-	fputs("signalbox: ", stderr);
-	if (err->file[0])
-		fprintf(stderr, "%s: ", err->file);
-	if (err->line > 0)
-		fprintf(stderr, "line %lld: ", (long long)err->line);
-	else if (err->offset >= 0)
-		fprintf(stderr, "byte %lld: ", (long long)err->offset);
-	fprintf(stderr, "%s\n", err->text[0] ? err->text : sb_strerror(err->code));
-	return 1;
-}
-
 static int print_results(const struct profile_results *r, const char *name, int64_t bytes, bool json)
 {
 	SB_BUF_AUTO text;
+	struct sb_error err;
 	char *all = NULL;
 	int rc;
 
@@ -45,9 +32,10 @@ static int print_results(const struct profile_results *r, const char *name, int6
 	                    fflush(stdout) != 0))
 		rc = SB_EIO;
 	free(all);
-	if (rc != SB_OK)
-		fprintf(stderr, "signalbox: cannot write the result: %s\n", sb_strerror(rc));
-	return rc == SB_OK ? 0 : 1;
+	if (rc == SB_OK)
+		return 0;
+	sb_fail(&err, rc, "write_failed", "cannot write the result: %s", sb_strerror(rc));
+	return command_fail(&err, 1);
 }
 
 static int analyze(const struct path_list *files, const char *name, bool json)
@@ -60,7 +48,7 @@ static int analyze(const struct path_list *files, const char *name, bool json)
 	int rc;
 
 	if (!inputs)
-		return report_error(&(struct sb_error){.code = SB_ENOMEM, .offset = -1});
+		return command_fail(&(struct sb_error){.code = SB_ENOMEM, .offset = -1}, 1);
 	for (size_t i = 0; i < files->count; i++)
 		inputs[i] = (struct read_input){.path = files->files[i].label,
 		                                .fd = -1,
@@ -71,7 +59,7 @@ static int analyze(const struct path_list *files, const char *name, bool json)
 	progress_end(&bar);
 	free(inputs);
 	if (rc != SB_OK)
-		return report_error(&err);
+		return command_fail(&err, 1);
 	return print_results(&results, name, files->bytes, json);
 }
 
@@ -96,6 +84,6 @@ int analyze_command(int argc, char **argv)
 	if (optind >= argc)
 		return usage();
 	if (paths_collect(argv + optind, (size_t)(argc - optind), &files, &err) != SB_OK)
-		return report_error(&err);
+		return command_fail(&err, 1);
 	return analyze(&files, name ? name : argv[optind], json);
 }

@@ -15,14 +15,12 @@ static int probe(const char *server)
 
 	if (rc == SB_OK)
 		rc = client_get(&client, "/readyz", PROBE_SECONDS, &answer, &err);
-	if (rc != SB_OK) {
-		fprintf(stderr, "signalbox: %s\n", err.text);
-		return rc == SB_EINVAL ? 2 : 1;
-	}
+	if (rc != SB_OK)
+		return command_fail(&err, rc == SB_EINVAL ? 2 : 1);
 	if (answer.status == 200)
 		return 0;
-	fprintf(stderr, "signalbox: not ready, status %ld\n", answer.status);
-	return 1;
+	sb_fail(&err, SB_EBUSY, "not_ready", "not ready, status %ld", answer.status);
+	return command_fail(&err, 1);
 }
 
 int healthcheck_command(int argc, char **argv)

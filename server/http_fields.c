@@ -63,24 +63,3 @@ bool request_id_valid(const char *text)
 
 	return n >= 1 && n <= 64 && text[n] == '\0';
 }
-
-bool accepts_gzip(const char *value)
-{
-	for (const char *at = value; *at;) {
-		size_t len, name;
-		char q[16];
-
-		at += strspn(at, " \t");
-		len = strcspn(at, ",");
-		name = strcspn(at, ",; \t");
-		if (name == 4 && strncasecmp(at, "gzip", 4) == 0) {
-			char item[64];
-
-			snprintf(item, sizeof(item), "%.*s", (int)(len < 63 ? len : 63), at);
-			/* q=0, q=0.0 … forbid it (RFC 9110, section 12.4.2) */
-			return !parameter(item, "q", q, sizeof(q)) || strpbrk(q, "123456789");
-		}
-		at += len + (at[len] == ',');
-	}
-	return false;
-}

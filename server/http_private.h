@@ -77,7 +77,6 @@ struct call {
 	_Atomic enum call_phase phase; /* its change hands the call from thread to thread */
 	bool decided; /* res holds the answer already; what is left of the body is discarded */
 	bool close;   /* the connection ends with this answer */
-	bool gzipped;
 	int64_t received, discarded, sent, started_ns;
 	struct sb_buf body;
 	struct upload *upload;
@@ -108,8 +107,6 @@ void multipart_free(struct multipart **m);
 /* http_respond.c. decide_*: the answer is a problem document of ours. */
 void decide(struct call *c, int status, const char *code, const char *detail);
 void decide_error(struct call *c, const struct sb_error *err);
-/* Compresses a large JSON body when the client takes gzip; on the thread that made the answer. */
-void respond_prepare(struct call *c);
 enum MHD_Result respond_send(struct call *c);
 
 /* http_wait.c: runs the api for the call, on this thread or with the connection suspended. */

@@ -52,6 +52,4 @@ bool disposition_filename(const char *value, char *out, size_t out_size);
 bool multipart_boundary(const char *content_type, char *out, size_t out_size);
 /* True when an X-Request-Id may be taken over: [A-Za-z0-9._-]{1,64}. */
 bool request_id_valid(const char *text);
-/* True when an Accept-Encoding value admits gzip. */
-bool accepts_gzip(const char *value);
 #endif

@@ -1,13 +1,6 @@
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <zlib.h>
 
 #include "server/http_private.h"
-
-/* Below, the header costs more than it saves; above, the time on this thread. */
-enum { GZIP_LEAST = 1400, GZIP_MOST = 4 << 20, GZIP_LEVEL = 1 };
 
 enum { SEND_SECONDS = 60, SEND_RATE = 16384 };
 
@@ -16,8 +9,7 @@ void decide(struct call *c, int status, const char *code, const char *detail)
 	api_res_clear(&c->res);
 	memset(&c->res, 0, sizeof(c->res));
 	api_problem(&c->res, status, code, detail);
-	if (status == 503)
-		api_res_header(&c->res, "Retry-After", "1");
+	api_finish(&c->res, &c->req);
 	c->decided = true;
 }
 
@@ -26,74 +18,8 @@ void decide_error(struct call *c, const struct sb_error *err)
 	api_res_clear(&c->res);
 	memset(&c->res, 0, sizeof(c->res));
 	api_problem_from(&c->res, err);
+	api_finish(&c->res, &c->req);
 	c->decided = true;
-}
-
-static char *res_header(struct api_res *res, const char *name)
-{
-	for (size_t i = 0; i < res->header_count; i++)
-		if (strcasecmp(res->headers[i].name, name) == 0)
-			return res->headers[i].value;
-	return NULL;
-}
-
-static char *gzip(char *data, size_t len, size_t *out_len)
-{
-	z_stream z = {0};
-	char *out = NULL;
-	size_t bound;
-
-	if (deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		return NULL;
-	bound = deflateBound(&z, (uLong)len);
-	out = malloc(bound);
-	z.next_in = (Bytef *)data;
-	z.avail_in = (uInt)len;
-	z.next_out = (Bytef *)out;
-	z.avail_out = (uInt)bound;
-	if (out && deflate(&z, Z_FINISH) != Z_STREAM_END) {
-		free(out);
-		out = NULL;
-	}
-	*out_len = z.total_out;
-	deflateEnd(&z);
-	return out;
-}
-
-static bool worth_packing(struct api_res *res)
-{
-	return res->status == 200 && (res->body || res->static_body) && res->body_len >= GZIP_LEAST &&
-	       res->body_len <= GZIP_MOST && res->content_type && strstr(res->content_type, "json") &&
-	       !res_header(res, "Content-Encoding") && res->header_count + 2 <= API_HEADERS_MAX;
-}
-
-void respond_prepare(struct call *c)
-{
-	const char *accept = api_header(&c->req, "Accept-Encoding");
-	struct api_res *res = &c->res;
-	char *etag, *packed;
-	size_t len;
-
-	if (!worth_packing(res))
-		return;
-	if (!res_header(res, "Vary"))
-		api_res_header(res, "Vary", "Accept-Encoding");
-	if (!accept || !accepts_gzip(accept))
-		return;
-	packed = gzip(res->body ? res->body : without_const(res->static_body), res->body_len, &len);
-	if (!packed)
-		return;
-	free(res->body);
-	res->body = packed;
-	res->body_len = len;
-	api_res_header(res, "Content-Encoding", "gzip");
-	/* other bytes, same meaning: a weak tag (RFC 9110, section 8.8.1) */
-	etag = res_header(res, "ETag");
-	if (etag && etag[0] == '"' && strlen(etag) + 2 < sizeof(res->headers[0].value)) {
-		memmove(etag + 2, etag, strlen(etag) + 1);
-		etag[0] = 'W';
-		etag[1] = '/';
-	}
 }
 
 static bool add(struct MHD_Response *r, const char *name, const char *value)
@@ -108,11 +34,7 @@ static bool add_headers(struct call *c, struct MHD_Response *r)
 
 	for (size_t i = 0; fine && i < res->header_count; i++)
 		fine = add(r, res->headers[i].name, res->headers[i].value);
-	if (fine && !res_header(res, "X-Content-Type-Options"))
-		fine = add(r, "X-Content-Type-Options", "nosniff");
-	if (fine && !res_header(res, "Cache-Control"))
-		fine = add(r, "Cache-Control", res_header(res, "ETag") ? "no-cache" : "no-store");
-	if (fine && !res_header(res, "X-Request-Id"))
+	if (fine)
 		fine = add(r, "X-Request-Id", c->req.request_id);
 	if (fine && (c->close || atomic_load(c->server->config.draining)))
 		fine = add(r, "Connection", "close");

@@ -12,7 +12,6 @@ static void give_back(struct call *c)
 	struct http_server *s = c->server;
 	struct MHD_Connection *connection = c->connection;
 
-	respond_prepare(c);
 	c->phase = CALL_ANSWERED;
 	MHD_resume_connection(connection);
 	atomic_fetch_sub(&s->suspended, 1);
@@ -103,6 +102,5 @@ enum MHD_Result wait_run(struct call *c)
 	/* without room to wait, the first answer is a good one too */
 	if (wants_wait(c) && suspend(c, start_wait))
 		return MHD_YES;
-	respond_prepare(c);
 	return respond_send(c);
 }

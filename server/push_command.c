@@ -1,5 +1,4 @@
 #include <getopt.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +13,6 @@ static int usage(void)
 {
 	fputs("usage: signalbox push --server URL PATH... [--name NAME] [--wait]\n", stderr);
 	return 2;
-}
-
-static int fail(const struct sb_error *err, int status)
-{
-	fprintf(stderr, "signalbox: %s\n", err->text[0] ? err->text : sb_strerror(err->code));
-	return status;
 }
 
 static int show(void *bar, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
@@ -84,24 +77,24 @@ static int push(const char *server, const struct path_list *files, const char *n
 	CLIENT_AUTO client = {0};
 	CLIENT_ANSWER_AUTO answer = {0};
 	struct sb_error err = {0};
-	char id[64];
+	struct answer_profile profile;
 	int rc = client_open(server, &client, &err);
 
 	if (rc != SB_OK)
-		return fail(&err, rc == SB_EINVAL ? 2 : 1);
+		return command_fail(&err, rc == SB_EINVAL ? 2 : 1);
 	rc = send_files(&client, files, name, &answer, &err);
 	if (rc == SB_OK)
-		rc = push_accepted(&answer, id, sizeof(id), &err);
+		rc = push_accepted(&answer, &profile, &err);
 	if (rc != SB_OK)
-		return fail(&err, 1);
-	printf("profile %s\n", id);
+		return command_fail(&err, 1);
+	printf("profile %s\n", profile.id);
 	fflush(stdout);
 	if (!wait)
 		return 0;
-	rc = push_wait(&client, id, &err);
+	rc = push_wait(&client, profile.id, &err);
 	if (rc == SB_OK)
-		rc = push_print(&client, id, stdout, &err);
-	return rc == SB_OK ? 0 : fail(&err, 1);
+		rc = push_print(&client, profile.id, stdout, &err);
+	return rc == SB_OK ? 0 : command_fail(&err, 1);
 }
 
 int push_command(int argc, char **argv)
@@ -128,6 +121,6 @@ int push_command(int argc, char **argv)
 	if (!server || optind >= argc)
 		return usage();
 	if (paths_collect(argv + optind, (size_t)(argc - optind), &files, &err) != SB_OK)
-		return fail(&err, 1);
+		return command_fail(&err, 1);
 	return push(server, &files, name, wait);
 }

@@ -2,15 +2,16 @@
 #define SB_SERVER_PUSH_REPORT_H
 #include <stdio.h>
 
+#include "api/profiles/answers.h"
 #include "server/client.h"
 
 /* What `signalbox push` does after the upload. */
 
-/* The id of an accepted upload; SB_EIO with the service's reason otherwise. */
-int push_accepted(const struct client_answer *a, char *out_id, size_t size, struct sb_error *err);
+/* The profile of an accepted upload; SB_EIO with the service's reason otherwise. */
+int push_accepted(const struct client_answer *a, struct answer_profile *out, struct sb_error *err);
 /* Waits until the profile is ready, with a progress bar. SB_EFORMAT with the service's reason when it failed.
  */
 int push_wait(struct client *c, const char *id, struct sb_error *err);
-/* Fetches and prints verdict and advice. */
+/* Fetches and prints verdict, findings and advice, as `signalbox analyze` prints them. */
 int push_print(struct client *c, const char *id, FILE *to, struct sb_error *err);
 #endif

@@ -85,12 +85,6 @@ static void stop(struct service *s)
 	store_close(&s->store);
 }
 
-static int fail(const struct sb_error *err, int status)
-{
-	fprintf(stderr, "signalbox: %s\n", err->text[0] ? err->text : sb_strerror(err->code));
-	return status;
-}
-
 static int serve(struct service *s, const struct config *c, int listen_fd, const char *url, int port)
 {
 	struct sb_error err = {0};
@@ -100,7 +94,7 @@ static int serve(struct service *s, const struct config *c, int listen_fd, const
 		if (err.code == SB_OK)
 			err.code = rc;
 		stop(s);
-		return fail(&err, 1);
+		return command_fail(&err, 1);
 	}
 	printf("listening on %s\n", url);
 	fflush(stdout);
@@ -123,11 +117,11 @@ int serve_command(int argc, char **argv)
 	int fd, port, rc;
 
 	if (config_parse(argc, argv, &c, &err) != SB_OK)
-		return fail(&err, 2);
+		return command_fail(&err, 2);
 	s.log.least = c.log_level;
 	lifecycle_block_signals();
 	rc = listener_open(c.host, c.port, c.allow_remote, &fd, url, &port, &err);
 	if (rc != SB_OK)
-		return fail(&err, rc == SB_EINVAL ? 2 : 1);
+		return command_fail(&err, rc == SB_EINVAL ? 2 : 1);
 	return serve(&s, &c, fd, url, port);
 }

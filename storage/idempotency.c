@@ -25,7 +25,7 @@ int store_idempotency_get(struct store *s, const char *key, const char *route, c
 		return rc;
 	bind_text(st, 1, key);
 	bind_text(st, 2, route);
-	sqlite3_bind_int64(st, 3, now_us() - KEEP_US);
+	sqlite3_bind_int64(st, 3, store_now_us() - KEEP_US);
 	rc = conn_step(r.c, st, &row, err);
 	if (rc != SB_OK)
 		return rc;
@@ -72,7 +72,8 @@ static int put_row(struct conn *c, void *arg, struct sb_error *err)
 int store_idempotency_put(struct store *s, const char *key, const char *route, const char *digest,
                           const char *answer, struct sb_error *err)
 {
-	struct record k = {.key = key, .route = route, .digest = digest, .answer = answer, .now = now_us()};
+	struct record k = {
+	    .key = key, .route = route, .digest = digest, .answer = answer, .now = store_now_us()};
 
 	return writer_do(s->writer, put_row, &k, err);
 }

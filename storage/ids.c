@@ -8,7 +8,7 @@
 
 #include "storage/internal.h"
 
-int64_t now_us(void)
+int64_t store_now_us(void)
 {
 	struct timespec t;
 

@@ -132,8 +132,6 @@ void files_remove_profile(const struct store *s, const char *id);
  * queued again. unclean: the last run did not close the store. */
 int sweep(struct store *s, struct conn *c, bool unclean, struct sb_error *err);
 
-/* Microseconds since the epoch. */
-int64_t now_us(void);
 /* Seconds of a clock that never jumps. */
 double now_seconds(void);
 #endif

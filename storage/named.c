@@ -24,7 +24,7 @@ static int run(struct conn *c, const char *sql, const struct named *n, int *out_
 	bind_text(st, 2, n->name);
 	if (n->text) {
 		bind_text(st, 3, n->text);
-		sqlite3_bind_int64(st, 4, now_us());
+		sqlite3_bind_int64(st, 4, store_now_us());
 	}
 	rc = conn_run(c, st, err);
 	*out_changes = sqlite3_changes(conn_db(c));

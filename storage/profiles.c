@@ -67,7 +67,7 @@ int store_profile_create(struct store *s, struct upload **upp, const char *name,
 	store_new_id(p.id);
 	copy_name(p.name, sizeof(p.name), name);
 	p.bytes = up->bytes;
-	p.created_us = now_us();
+	p.created_us = store_now_us();
 	rc = upload_publish(up, p.id, err);
 	if (rc == SB_OK) {
 		rc = writer_do(s->writer, insert_profile, &p, err);

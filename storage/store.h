@@ -31,6 +31,8 @@ void store_close(struct store **s);
 int store_health(struct store *s, struct sb_error *err);
 /* A fresh time-ordered public id. */
 void store_new_id(char out_id[STORE_ID_MAX]);
+/* Now, as a store timestamp. */
+int64_t store_now_us(void);
 /* RFC 3339 UTC text of a store timestamp (microseconds since the epoch). */
 void store_time_text(int64_t us, char out[32]);
 /* Lower-case hex SHA-256. */

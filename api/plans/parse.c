@@ -6,11 +6,6 @@
 
 #define EXACT 9007199254740992.0 /* 2^53: beyond it a double is no exact integer */
 
-void json_release(json_t **value)
-{
-	json_decref(*value);
-}
-
 json_t *json_readable(const json_t *value)
 {
 	union {
@@ -19,11 +14,6 @@ json_t *json_readable(const json_t *value)
 	} same = {.only_read = value};
 
 	return same.plain;
-}
-
-json_t *json_finite(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
 }
 
 struct place place_of(const char *pointer)

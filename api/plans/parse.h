@@ -1,9 +1,9 @@
 #ifndef SB_API_PLANS_PARSE_H
 #define SB_API_PLANS_PARSE_H
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/json.h"
 #include "base/err.h"
 
 /* Reading members of JSON objects with errors that carry a JSON pointer (RFC 6901). The rules of the API: a
@@ -45,10 +45,6 @@ int parse_integer_value(const json_t *value, const struct place *at, int64_t low
 int parse_object(const json_t *object, const struct place *at, const char *member, enum need need,
                  const json_t **out, struct sb_error *err);
 
-#define JSON_AUTO __attribute__((cleanup(json_release))) json_t *
-void json_release(json_t **value);
 /* The same value without const, for Jansson's iterators, which ask for a plain pointer even to read. */
 json_t *json_readable(const json_t *value);
-/* A finite number, or null. */
-json_t *json_finite(double value);
 #endif

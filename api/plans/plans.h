@@ -32,4 +32,15 @@ json_t *plan_kinds(void);
  * is static. */
 int plan_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
                 struct sb_error *err);
+
+/* ---- text.c ---- */
+
+/* The whole plan as the API shows it: identity first, then what plan_solve() said. answer is taken. New
+ * reference; NULL when out of memory. */
+json_t *plan_document(const char *id, int64_t created_us, json_t *answer);
+/* `signalbox plan`: the text of a request in (name: what to call it in errors), the text of the plan out,
+ * with a fresh identity, or of its export when format is not NULL. On failure as plan_solve(); *out_extra is
+ * then the text of further members, or NULL. The caller frees both texts. */
+int plan_text(const char *request, size_t len, const char *name, const char *format, char **out_text,
+              char **out_extra, struct sb_error *err);
 #endif

@@ -93,11 +93,11 @@ json_t *quality_to_json(int optimal, double bound, double value, int64_t candida
 	json_t *o = json_object();
 
 	json_object_set_new(o, "optimal", optimal < 0 ? json_null() : json_boolean(optimal));
-	json_object_set_new(o, "lower_bound", json_finite(bound));
-	json_object_set_new(o, "gap", json_finite((value - bound) / value));
+	json_object_set_new(o, "lower_bound", json_real_or_null(bound));
+	json_object_set_new(o, "gap", json_real_or_null((value - bound) / value));
 	json_object_set_new(o, "candidates", json_integer(candidates));
-	json_object_set_new(o, "search_seconds", json_finite(seconds));
-	json_object_set_new(o, "model_error", json_finite(model_error));
+	json_object_set_new(o, "search_seconds", json_real_or_null(seconds));
+	json_object_set_new(o, "model_error", json_real_or_null(model_error));
 	return o;
 }
 

@@ -1,6 +1,7 @@
 #include "api/profiles/documents.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "api/profiles/json_build.h"
@@ -80,20 +81,47 @@ static json_t *tree_json(const struct analysis *a, int32_t node)
 	return o;
 }
 
+static json_t *verdict_json(const struct analysis *a)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "component", a->component ? json_string(a->component) : json_null());
+	json_object_set_new(o, "cause", a->cause ? json_string(a->cause) : json_null());
+	json_object_set_new(o, "confidence", json_string(confidence_name(a->confidence)));
+	json_object_set_new(o, "share_of_step", json_real_or_null(a->share_of_step));
+	return o;
+}
+
+static bool is_verdict(const struct analysis *a, const struct finding *f)
+{
+	size_t n = strlen(a->component);
+
+	return strncmp(f->code, a->component, n) == 0 &&
+	       (a->cause ? f->code[n] == '.' && strcmp(f->code + n + 1, a->cause) == 0 : f->code[n] == '\0');
+}
+
+json_t *document_verdict(const struct analysis *a)
+{
+	json_t *o = verdict_json(a), *severity = NULL;
+
+	for (size_t i = 0; a->component && i < a->count && !severity; i++) {
+		if (is_verdict(a, &a->findings[i]))
+			severity = json_string(severity_name(a->findings[i].severity));
+	}
+	json_object_set_new(o, "severity", severity ? severity : json_null());
+	return o;
+}
+
 json_t *document_analysis(const struct analysis *a)
 {
-	json_t *verdict = json_object(), *findings = json_array(), *open = json_array(), *o = json_object();
+	json_t *findings = json_array(), *open = json_array(), *o = json_object();
 
-	json_object_set_new(verdict, "component", a->component ? json_string(a->component) : json_null());
-	json_object_set_new(verdict, "cause", a->cause ? json_string(a->cause) : json_null());
-	json_object_set_new(verdict, "confidence", json_string(confidence_name(a->confidence)));
-	json_object_set_new(verdict, "share_of_step", json_real_or_null(a->share_of_step));
 	for (size_t i = 0; i < a->count; i++)
 		json_array_append_new(findings, finding_json(a, &a->findings[i]));
 	for (size_t i = 0; i < a->not_evaluated_count; i++)
 		json_array_append_new(open, json_pack("{s:s, s:s}", "code", a->not_evaluated[i].code, "needs",
 		                                      a->not_evaluated[i].needs));
-	json_object_set_new(o, "verdict", verdict);
+	json_object_set_new(o, "verdict", verdict_json(a));
 	json_object_set_new(o, "tree", a->tree_count > 0 ? tree_json(a, 0) : json_null());
 	json_object_set_new(o, "findings", findings);
 	json_object_set_new(o, "not_evaluated", open);

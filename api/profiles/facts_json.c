@@ -113,7 +113,7 @@ static const char *format_of(const struct profile *p)
 	return p->count > 0 ? capture_format_name(p->captures[0].format) : NULL;
 }
 
-json_t *document_facts(const struct profile *p)
+json_t *document_facts(const struct profile *p, const struct analysis *a)
 {
 	struct int_list ranks = {0}, steps = {0}, devices = {0};
 	const char *format = format_of(p), *chip = "";
@@ -142,6 +142,7 @@ json_t *document_facts(const struct profile *p)
 	json_object_set_new(o, "events", json_integer(events));
 	json_object_set_new(o, "warnings", warnings_json(&p->warnings));
 	json_object_set_new(o, "left_out", left_out_json(p));
+	json_object_set_new(o, "verdict", document_verdict(a));
 	if (rc != SB_OK) {
 		json_decref(o);
 		return NULL;

@@ -9,7 +9,7 @@ static const struct operator_query ALL_BY_TYPE = {.rank = SB_NULL, .step = SB_NU
 
 int report_json(const struct profile_results *r, const char *name, int64_t bytes, char **out_text)
 {
-	json_t *facts = document_facts(&r->profile), *all = json_object();
+	json_t *facts = document_facts(&r->profile, &r->analysis), *all = json_object();
 	char *text;
 
 	json_object_set_new(all, "profile",
@@ -31,7 +31,8 @@ int report_json(const struct profile_results *r, const char *name, int64_t bytes
 int report_text(const struct profile_results *r, const char *name, struct sb_buf *out)
 {
 	struct operator_query top = ALL_BY_TYPE;
-	json_t *facts = document_facts(&r->profile), *breakdown = document_breakdown(&r->breakdown);
+	json_t *facts = document_facts(&r->profile, &r->analysis),
+	       *breakdown = document_breakdown(&r->breakdown);
 	json_t *analysis = document_analysis(&r->analysis), *advice = document_advice(&r->analysis),
 	       *operators;
 	int rc;

@@ -20,7 +20,11 @@ static void add_etag(struct call *c, const struct web_asset *a, bool packed)
 void assets_get(struct call *c)
 {
 	const struct web_asset *a = web_asset_find(c->req->path);
-	bool packed;
+	bool packed, routed = !a && html_accepted(api_header(c->req, "Accept"));
+
+	/* a person who follows an old link gets the page, a program gets its 404 */
+	if (routed)
+		a = web_asset_find("/");
 
 	if (!a) {
 		api_problem(c->res, 404, "no_such_path", "There is nothing at this path.");
@@ -34,7 +38,7 @@ void assets_get(struct call *c)
 	if (packed)
 		api_res_header(c->res, "Content-Encoding", "gzip");
 	add_etag(c, a, packed);
-	api_res_header(c->res, "Vary", "Accept-Encoding");
+	api_res_header(c->res, "Vary", routed ? "Accept, Accept-Encoding" : "Accept-Encoding");
 	api_res_header(c->res, "Cache-Control", "no-cache");
 	if (a->csp) {
 		api_res_header(c->res, "Content-Security-Policy", a->csp);

@@ -83,42 +83,21 @@ static void answer_plan(struct call *c, int status, struct store_plan *p)
 	store_plan_clear(p);
 }
 
-/* The whole answer: identity first, then what the planner said. Both references are taken. */
-static json_t *complete(const struct store_plan *p, const json_t *request, json_t *answer)
-{
-	json_t *o = json_object();
-	json_t *method = json_object_get(answer, "method");
-	char created[32];
-
-	store_time_text(p->created_us, created);
-	json_object_set_new(o, "id", json_string(p->id));
-	json_object_set_new(o, "kind", json_string(p->kind));
-	json_object_set_new(o, "method", method ? json_incref(method) : json_null());
-	json_object_set_new(o, "created_at", json_string(created));
-	if (!json_object_get(answer, "problem"))
-		json_object_set_new(answer, "problem", json_deep_copy(request));
-	json_object_update_missing(o, answer);
-	json_decref(answer);
-	return o;
-}
-
 /* Stores a fresh answer; somebody may have stored the same one meanwhile. */
 static void keep(struct call *c, const char *digest, const json_t *request, json_t *answer)
 {
 	struct store_plan p = {0}, stored = {0};
 	const char *kind = json_string_value(json_object_get(request, "kind"));
-	struct timespec now;
 	struct sb_error err = {0};
 	bool existing = false;
 	JSON_AUTO o = NULL;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	p.created_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	p.created_us = store_now_us();
 	store_new_id(p.id);
 	snprintf(p.digest, sizeof(p.digest), "%s", digest);
 	snprintf(p.kind, sizeof(p.kind), "%s", kind ? kind : "");
-	o = complete(&p, request, answer);
-	p.text = json_write(o, NULL);
+	o = plan_document(p.id, p.created_us, answer);
+	p.text = o ? json_write(o, NULL) : NULL;
 	if (!p.text)
 		sb_fail(&err, SB_ENOMEM, "out_of_memory", "The service is out of memory.");
 	else

@@ -57,7 +57,7 @@ test("push a file, a directory and an archive", async () => {
     assert.ok(id, quick.stdout);
     const waited = await run(["push", "--server", s.url, path.join(dir, what), "--name", `räk & ${what}`, "--wait"]);
     assert.equal(waited.code, 0, waited.stderr);
-    assert.match(waited.stdout, /^verdict \w/m);
+    assert.match(waited.stdout, /^Verdict: \w/m);
     const profile = await s.settled(/profile (\S+)/.exec(waited.stdout)[1]);
     assert.equal(profile.name, `räk & ${what}`);
     assert.equal(profile.state, "ready");

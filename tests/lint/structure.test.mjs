@@ -29,11 +29,11 @@ const LIBRARIES = [
   [/^microhttpd\.h$/, [/^server\//]],
   [/^signal\.h$/, [/^server\//]],
   [/^pthread\.h$/, [/^server\//, /^storage\//, /^api\/internal\.h$/]],
-  [/^jansson\.h$/, [/^api\//, /^server\//]],
+  [/^jansson\.h$/, [/^api\//]],
   [/^curl\//, [/^server\//]],
   [/^(gnutls\/|openssl\/)/, [/^storage\//]],
   [/^sqlite3\.h$/, [/^storage\//, /^profiler\/read\//]],
-  [/^(zlib|archive|archive_entry)\.h$/, [/^profiler\/read\//, /^profiler\/blockfile\.c$/, /^server\/http_respond\.c$/]],
+  [/^(zlib|archive|archive_entry)\.h$/, [/^profiler\/read\//, /^profiler\/blockfile\.c$/, /^api\/encoding\.c$/]],
   [/^sys\/mman\.h$/, [/^profiler\/read\//, /^profiler\/blockfile\.c$/, /^storage\//]],
   [/^(time|sys\/time)\.h$/, [/^base\//, /^storage\//, /^server\//, /^api\//]],
 ];

@@ -1,25 +1,21 @@
 // The list of profiles, each with its state and verdict.
-import { get, getOnce, profilePath, running } from './api.js';
+import { get, running } from './api.js';
 import { html, useEffect, useState } from './dom.js';
 import { many, quantity, ranges, when } from './format.js';
 import { FORMATS, STATES, causeOf, verdictCode } from './labels.js';
 import { Empty, Loaded, useLoaded } from './parts.js';
 import { DropZone, useUploads } from './upload_view.js';
 
-function Verdict({ id }) {
-  const state = useLoaded(() => getOnce(profilePath(id, 'analysis')), [id]);
-  if (state.error) return html`<span class="quiet">no verdict: ${state.error.message}</span>`;
-  if (!state.data) return html`<span class="quiet">…</span>`;
-  const { verdict, findings } = state.data;
+function Verdict({ verdict }) {
+  if (!verdict) return html`<span class="quiet">no verdict</span>`;
   const code = verdictCode(verdict);
   if (!code) return html`<span class="ok">No bottleneck found</span>${verdict.confidence !== 'high' && html` <span class="quiet">(${verdict.confidence} confidence)</span>`}`;
-  const worst = findings.find((f) => f.code === code)?.severity ?? 'warning';
-  return html`<span class=${`verdict-line ${worst}`}>${causeOf(code)}${verdict.share_of_step !== null
+  return html`<span class=${`verdict-line ${verdict.severity ?? 'warning'}`}>${causeOf(code)}${verdict.share_of_step !== null
     && html`: <span class="number">${quantity(verdict.share_of_step, 'share')}</span><span class="quiet"> of the step</span>`}</span>`;
 }
 
 function Outcome({ profile: p }) {
-  if (p.state === 'ready') return html`<${Verdict} id=${p.id} />`;
+  if (p.state === 'ready') return html`<${Verdict} verdict=${p.verdict} />`;
   if (p.state === 'failed') return html`<span class="failed">${p.error?.detail ?? 'It could not be read.'}</span>`;
   return html`<span class="quiet">${STATES[p.state] ?? p.state}…</span>`;
 }

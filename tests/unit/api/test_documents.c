@@ -99,7 +99,37 @@ static void a_profile_that_is_queued_has_empty_lists(void **state)
 	assert_json(document_profile("id-1", "run", "queued", 0, 5, NULL, NULL, NULL),
 	            "{\"id\":\"id-1\",\"name\":\"run\",\"state\":\"queued\",\"created_at\":null,\"bytes\":5,"
 	            "\"sha256\":null,\"format\":null,\"ranks\":[],\"steps\":[],\"devices\":[],\"chip\":null,"
-	            "\"captures\":null,\"events\":null,\"warnings\":[],\"left_out\":[],\"error\":null}");
+	            "\"captures\":null,\"events\":null,\"warnings\":[],\"left_out\":[],\"verdict\":null,"
+	            "\"error\":null}");
+}
+
+static void a_verdict_in_short_has_the_severity_of_its_finding(void **state)
+{
+	struct finding findings[] = {{.code = "io.reading", .severity = SEVERITY_CRITICAL},
+	                             {.code = "io.read", .severity = SEVERITY_WARNING},
+	                             {.code = "unexplained", .severity = SEVERITY_INFO}};
+	struct analysis a = {.findings = findings,
+	                     .count = 3,
+	                     .component = "io",
+	                     .cause = "read",
+	                     .confidence = CONFIDENCE_HIGH,
+	                     .share_of_step = 0.25};
+
+	(void)state;
+	assert_json(document_verdict(&a),
+	            "{\"component\":\"io\",\"cause\":\"read\",\"confidence\":\"high\",\"share_of_step\":0.25,"
+	            "\"severity\":\"warning\"}");
+	a.component = "unexplained";
+	a.cause = NULL;
+	assert_json(
+	    document_verdict(&a),
+	    "{\"component\":\"unexplained\",\"cause\":null,\"confidence\":\"high\",\"share_of_step\":0.25,"
+	    "\"severity\":\"info\"}");
+	a.component = NULL;
+	a.share_of_step = NAN;
+	assert_json(document_verdict(&a),
+	            "{\"component\":null,\"cause\":null,\"confidence\":\"high\",\"share_of_step\":null,"
+	            "\"severity\":null}");
 }
 
 static void a_failure_names_file_and_position(void **state)
@@ -153,6 +183,7 @@ int main(void)
 	    cmocka_unit_test(long_texts_are_cut_between_characters),
 	    cmocka_unit_test(a_breakdown_row_shows_null_for_what_is_not_there),
 	    cmocka_unit_test(a_profile_that_is_queued_has_empty_lists),
+	    cmocka_unit_test(a_verdict_in_short_has_the_severity_of_its_finding),
 	    cmocka_unit_test(a_failure_names_file_and_position),
 	    cmocka_unit_test(a_terminal_is_not_steered),
 	    cmocka_unit_test(a_foreign_answer_is_refused_or_harmless),

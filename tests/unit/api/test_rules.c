@@ -33,6 +33,10 @@ static void gzip_is_taken_when_it_is_asked_for(void **state)
 	assert_false(gzip_accepted("gzip; q=0.000, *"));
 	assert_false(gzip_accepted("*;q=0"));
 	assert_false(gzip_accepted("gzipped"));
+	assert_true(gzip_accepted("br;q=1, GZIP;q=0.1"));
+	assert_false(gzip_accepted("gzip;q=0, br"));
+	assert_false(gzip_accepted("x-gzipped"));
+	assert_false(gzip_accepted(",,,;"));
 }
 
 static void only_our_hosts_are_answered(void **state)

@@ -34,6 +34,85 @@ static void the_page_is_served(void **state)
 	tear_down(&f);
 }
 
+static void an_old_link_gets_the_page(void **state)
+{
+	static const char *const browser[] = {"Accept", "text/html,application/xhtml+xml,*/*;q=0.8", NULL};
+	static const char *const refuses[] = {"Accept", "text/html;q=0, */*", NULL};
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	assert_int_equal(ask_with(&f, "GET", "/profiles/old", NULL, NULL, browser), 200);
+	assert_non_null(strstr(f.res.content_type, "text/html"));
+	assert_string_equal(header_of(&f, "Vary"), "Accept, Accept-Encoding");
+	assert_int_equal(ask_with(&f, "GET", "/profiles/old", NULL, NULL, refuses), 404);
+	assert_int_equal(ask(&f, "GET", "/profiles/old", NULL), 404);
+	/* nothing under /v1 is ever the page */
+	assert_int_equal(ask_with(&f, "GET", "/v1/old", NULL, NULL, browser), 404);
+	assert_problem(&f, 404, "no_such_path");
+	tear_down(&f);
+}
+
+static void large_json_is_packed(void **state)
+{
+	static const char *const gzip[] = {"Accept-Encoding", "gzip", NULL};
+	struct fixture f;
+	char plain[80], packed[80];
+
+	(void)state;
+	set_up(&f);
+	assert_int_equal(ask(&f, "GET", "/openapi.json", NULL), 200);
+	assert_string_equal(header_of(&f, "Vary"), "Accept-Encoding");
+	snprintf(plain, sizeof(plain), "%s", header_of(&f, "ETag"));
+	assert_int_equal(plain[0], '"');
+	assert_int_equal(ask_with(&f, "GET", "/openapi.json", NULL, NULL, gzip), 200);
+	assert_string_equal(header_of(&f, "Content-Encoding"), "gzip");
+	assert_int_equal((unsigned char)f.res.body[0], 0x1f);
+	assert_string_equal(header_of(&f, "Vary"), "Accept-Encoding");
+	snprintf(packed, sizeof(packed), "%s", header_of(&f, "ETag"));
+	assert_int_equal(packed[0], '"');
+	assert_string_not_equal(plain, packed);
+	{
+		const char *const seen[] = {"Accept-Encoding", "gzip", "If-None-Match", packed, NULL};
+		const char *const other[] = {"Accept-Encoding", "gzip", "If-None-Match", plain, NULL};
+
+		assert_int_equal(ask_with(&f, "GET", "/openapi.json", NULL, NULL, seen), 304);
+		assert_string_equal(header_of(&f, "ETag"), packed);
+		assert_null(header_of(&f, "Content-Encoding"));
+		/* the plain bytes are another representation: they are sent anew */
+		assert_int_equal(ask_with(&f, "GET", "/openapi.json", NULL, NULL, other), 200);
+	}
+	/* too small to gain anything */
+	assert_int_equal(ask_with(&f, "GET", "/v1/version", NULL, NULL, gzip), 200);
+	assert_null(header_of(&f, "Content-Encoding"));
+	tear_down(&f);
+}
+
+static void instance_is_a_reference(void **state)
+{
+	const struct api_req req = {
+	    .method = "GET", .path = "/v1/profiles/a b\"<\xC3\xA9", .request_id = "r1"};
+	const struct api_req unread = {.method = "GET", .request_id = "r2"};
+	struct api_res res = {0};
+	json_t *o;
+
+	(void)state;
+	api_problem(&res, 400, "bad", "It is bad.");
+	api_finish(&res, &req);
+	o = json_loadb(res.body, res.body_len, 0, NULL);
+	assert_string_equal(json_string_value(json_object_get(o, "instance")),
+	                    "/v1/profiles/a%20b%22%3C%C3%A9");
+	assert_string_equal(json_string_value(json_object_get(o, "request_id")), "r1");
+	json_decref(o);
+	api_problem(&res, 400, "bad_target", "It cannot be read.");
+	api_finish(&res, &unread);
+	o = json_loadb(res.body, res.body_len, 0, NULL);
+	assert_null(json_object_get(o, "instance"));
+	assert_string_equal(json_string_value(json_object_get(o, "request_id")), "r2");
+	json_decref(o);
+	api_res_clear(&res);
+}
+
 static void health_and_version(void **state)
 {
 	struct fixture f;
@@ -227,11 +306,10 @@ static void jobs_are_told_and_canceled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_page_is_served),
-	    cmocka_unit_test(health_and_version),
-	    cmocka_unit_test(the_contract_and_the_table_agree),
-	    cmocka_unit_test(metrics_keep_the_rules),
-	    cmocka_unit_test(jobs_are_told_and_canceled),
+	    cmocka_unit_test(the_page_is_served),     cmocka_unit_test(an_old_link_gets_the_page),
+	    cmocka_unit_test(large_json_is_packed),   cmocka_unit_test(instance_is_a_reference),
+	    cmocka_unit_test(health_and_version),     cmocka_unit_test(the_contract_and_the_table_agree),
+	    cmocka_unit_test(metrics_keep_the_rules), cmocka_unit_test(jobs_are_told_and_canceled),
 	};
 
 	return cmocka_run_group_tests_name("service", tests, NULL, NULL);

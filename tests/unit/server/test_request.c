@@ -204,18 +204,6 @@ static void request_ids_are_plain(void **state)
 	assert_true(request_id_valid(text));
 }
 
-static void gzip_is_negotiated(void **state)
-{
-	(void)state;
-	assert_true(accepts_gzip("gzip"));
-	assert_true(accepts_gzip("br;q=1, GZIP;q=0.1"));
-	assert_false(accepts_gzip("gzip;q=0, br"));
-	assert_false(accepts_gzip("gzip; q=0.000"));
-	assert_false(accepts_gzip("x-gzipped"));
-	assert_false(accepts_gzip(""));
-	assert_false(accepts_gzip(",,,;"));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,7 +216,6 @@ int main(void)
 	    cmocka_unit_test(header_parameters_are_found),
 	    cmocka_unit_test(boundaries_are_found),
 	    cmocka_unit_test(request_ids_are_plain),
-	    cmocka_unit_test(gzip_is_negotiated),
 	};
 
 	return cmocka_run_group_tests_name("server/request", tests, NULL, NULL);

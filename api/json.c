@@ -1,4 +1,4 @@
-#include "api/profiles/documents.h"
+#include "api/json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +7,13 @@
 #include "base/num.h"
 
 #define TEXT_MAX 4096
+#define WRITE_FLAGS (JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY)
+
+void json_release(json_t **value)
+{
+	json_decref(*value);
+	*value = NULL;
+}
 
 json_t *json_us(int64_t ns)
 {
@@ -70,9 +77,14 @@ json_t *json_text(const char *bytes, size_t len)
 
 char *json_write(const json_t *j, size_t *out_len)
 {
-	char *text = json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY);
+	char *text = json_dumps(j, WRITE_FLAGS | JSON_COMPACT);
 
 	if (text && out_len)
 		*out_len = strlen(text);
 	return text;
+}
+
+char *json_write_indented(const json_t *j)
+{
+	return json_dumps(j, WRITE_FLAGS | JSON_INDENT(2));
 }

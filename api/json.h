@@ -1,0 +1,22 @@
+#ifndef SB_API_JSON_H
+#define SB_API_JSON_H
+#include <jansson.h>
+#include <stdint.h>
+
+/* Values and texts of JSON, as the API writes them. */
+
+/* Drops the reference at the end of the block. */
+#define JSON_AUTO __attribute__((cleanup(json_release))) json_t *
+void json_release(json_t **value);
+/* A number in microseconds from ns: null for SB_NULL, else exact decimal digits (kept by 15 significant
+ * digits). */
+json_t *json_us(int64_t ns);
+/* null for NaN and infinities. */
+json_t *json_real_or_null(double v);
+/* A text from outside: invalid UTF-8 replaced by U+FFFD, cut at 4096 bytes. */
+json_t *json_text(const char *bytes, size_t len);
+/* Serialises: compact, sorted by insertion, reals with 15 digits. The caller frees. */
+char *json_write(const json_t *j, size_t *out_len);
+/* The same over many lines, for a person. */
+char *json_write_indented(const json_t *j);
+#endif

@@ -1,0 +1,63 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json.h"
+#include "api/plans/plans.h"
+#include "storage/store.h"
+
+json_t *plan_document(const char *id, int64_t created_us, json_t *answer)
+{
+	JSON_AUTO said = answer;
+	char created[32];
+	json_t *o;
+
+	store_time_text(created_us, created);
+	o = json_pack("{s:s, s:O?, s:O?, s:s}", "id", id, "kind", json_object_get(said, "kind"), "method",
+	              json_object_get(said, "method"), "created_at", created);
+	if (o && json_object_update_missing(o, said) != 0) {
+		json_decref(o);
+		o = NULL;
+	}
+	return o;
+}
+
+static char *with_identity(json_t *answer)
+{
+	JSON_AUTO whole = NULL;
+	char id[STORE_ID_MAX];
+
+	store_new_id(id);
+	whole = plan_document(id, store_now_us(), answer);
+	return whole ? json_write_indented(whole) : NULL;
+}
+
+int plan_text(const char *request, size_t len, const char *name, const char *format, char **out_text,
+              char **out_extra, struct sb_error *err)
+{
+	const struct plan_lookup lookup = {0};
+	json_error_t where;
+	JSON_AUTO asked = json_loadb(request, len, JSON_REJECT_DUPLICATES, &where);
+	JSON_AUTO answer = NULL;
+	JSON_AUTO extra = NULL;
+	const char *type;
+	char *text = NULL;
+	int rc;
+
+	*out_extra = NULL;
+	if (!asked)
+		return sb_fail_at(err, SB_EINVAL, "not_json", name, where.line, where.position, "%s",
+		                  where.text);
+	rc = plan_solve(&lookup, asked, &answer, &extra, err);
+	if (rc == SB_OK && format)
+		rc = plan_export(answer, format, &text, &type, err);
+	else if (rc == SB_OK)
+		text = with_identity(json_incref(answer));
+	if (rc != SB_OK) {
+		*out_extra = extra ? json_write(extra, NULL) : NULL;
+		return rc;
+	}
+	if (!text)
+		return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
+	*out_text = text;
+	return SB_OK;
+}
