@@ -11,51 +11,83 @@ struct check {
 	const char *code;
 	void (*run)(struct check_context *ctx, bool *out_judged); /* NULL: not judged by this version */
 	const char *needs;
+	const char *needs_gpu; /* the same for a trace of GPUs; NULL = no other */
 };
 
 static const struct check CHECKS[] = {
-    {"parallel.poor_overlap", check_poor_overlap,
-     "device activity with compute and communication told apart"},
-    {"parallel.pipeline_bubble", check_pipeline_bubble,
-     "receive operators between pipeline stages (an Ascend capture of a pipeline)"},
-    {"io.reading", NULL, "lengths of the data, host and device queues (MindSpore minddata)"},
-    {"io.processing", NULL, "lengths of the data, host and device queues (MindSpore minddata)"},
-    {"io.fetching", check_fetching, "a timeline with the copies of the device"},
-    {"io.loading", check_loading, "host events beside device events (ProfilerActivity.CPU)"},
-    {"cpu.host_bound", check_host_bound, "device activity"},
-    {"cpu.compilation", check_compilation,
-     "an Ascend capture of profiler level 1 or above (calls into CANN)"},
-    {"cpu.dispatch", NULL, "host operators with call stacks (with_stack=True, record_shapes=True)"},
-    {"cpu.synchronization", check_synchronization, "host events beside device events (ProfilerActivity.CPU)"},
+    {"parallel.poor_overlap", check_poor_overlap, "device activity with compute and communication told apart",
+     NULL},
+    {"parallel.pipeline_bubble", check_pipeline_bubble, "receive operators between pipeline stages",
+     "receive operators between pipeline stages: not judged for GPUs yet"},
+    {"io.reading", NULL, "lengths of the data, host and device queues (MindSpore minddata)",
+     "lengths of the data, host and device queues: PyTorch records none"},
+    {"io.processing", NULL, "lengths of the data, host and device queues (MindSpore minddata)",
+     "lengths of the data, host and device queues: PyTorch records none"},
+    {"io.fetching", check_fetching, "a timeline with the copies of the device", NULL},
+    {"io.loading", check_loading, "host events beside device events (ProfilerActivity.CPU)", NULL},
+    {"cpu.host_bound", check_host_bound, "device activity", NULL},
+    {"cpu.compilation", check_compilation, "a capture of profiler level 1 or above (calls into CANN)",
+     "an Ascend capture: it counts compilations by CANN"},
+    {"cpu.dispatch", NULL, "host operators with call stacks (with_stack=True, record_shapes=True)", NULL},
+    {"cpu.synchronization", check_synchronization, "host events beside device events (ProfilerActivity.CPU)",
+     NULL},
     {"cpu.garbage_collection", check_garbage_collection,
-     "collections of the Python process (torch_npu: gc_detect_threshold in experimental_config)"},
-    {"cpu.contention", NULL, "the CPU use of the node's processes during the capture"},
-    {"cpu.environment", NULL, "environment variables and versions of the job"},
-    {"compute.frequency", NULL, "AI Core Freq counters and the chip's nominal clock"},
+     "collections of the Python process (torch_npu: gc_detect_threshold in experimental_config)",
+     "collections of the Python process on the timeline"},
+    {"cpu.contention", NULL, "the CPU use of the node's processes during the capture", NULL},
+    {"cpu.environment", NULL, "environment variables and versions of the job", NULL},
+    {"compute.frequency", NULL, "AI Core Freq counters and the chip's nominal clock",
+     "the device's clock during the capture and its nominal clock"},
     {"compute.memory_bound", NULL,
-     "two captures: aic_metrics=ArithmeticUtilization and aic_metrics=MemoryAccess"},
+     "two captures: aic_metrics=ArithmeticUtilization and aic_metrics=MemoryAccess",
+     "FLOP and bytes of each kernel (hardware counters)"},
     {"compute.underutilized", check_underutilized,
-     "kernel counters (aic_metrics=PipeUtilization, profiler level 1)"},
-    {"compute.aicpu", check_aicpu, "kernel_details.csv with Accelerator Core (profiler level 1)"},
-    {"compute.affinity", NULL, "host operators with shapes and call stacks"},
-    {"compute.format_conversion", check_format_conversion, "kernel_details.csv with Type (profiler level 1)"},
+     "kernel counters (aic_metrics=PipeUtilization, profiler level 1)",
+     "hardware counters of the kernels: a Kineto trace holds none"},
+    {"compute.aicpu", check_aicpu, "kernel_details.csv with Accelerator Core (profiler level 1)",
+     "an Ascend capture: GPUs have no AICPU"},
+    {"compute.affinity", NULL, "host operators with shapes and call stacks",
+     "an Ascend capture: the rules are for its fused calls"},
+    {"compute.format_conversion", check_format_conversion, "kernel_details.csv with Type (profiler level 1)",
+     "an Ascend capture: the rule is for its private formats"},
     {"communication.slow_rank", check_slow_rank,
-     "collectives of two ranks or more of one domain (Ascend: profiler level 1)"},
+     "collectives of two ranks or more of one domain (profiler level 1)",
+     "collectives of two ranks or more of one domain"},
     {"communication.slow_link", check_slow_link,
-     "the chip's name, to know what a link should reach, and communication.json (profiler level 1)"},
-    {"communication.contention", NULL, "the chip's name, and transfers with their time on the timeline"},
-    {"communication.retransmission", NULL, "RDMA transfers of all ranks of a domain (sys_io=True)"},
+     "the chip's name, to know what a link should reach, and communication.json (profiler level 1)",
+     "bytes and time on each link: a Kineto trace holds none"},
+    {"communication.contention", NULL, "the chip's name, and transfers with their time on the timeline",
+     NULL},
+    {"communication.retransmission", NULL, "RDMA transfers of all ranks of a domain (sys_io=True)",
+     "RDMA counters of the network adapters"},
     {"communication.small_packets", check_small_packets,
-     "communication.json with Size Distribution (profiler level 1)"},
+     "communication.json with Size Distribution (profiler level 1)",
+     "packet sizes on each link: a Kineto trace holds none"},
     {"communication.alignment", check_alignment,
-     "communication.json with Size Distribution (profiler level 1)"},
-    {"communication.configuration", NULL, "HCCL environment variables and switch counters"},
-    {"memory.allocation", NULL, "memory records (profile_memory=True)"},
-    {"moe.imbalance", NULL, "tokens per expert, or shapes of the grouped matrix products"},
-    {"moe.all_to_all", NULL, "communication.json of all ranks of the expert domain"},
-    {"unexplained", check_unexplained, "device activity with compute and communication told apart"},
+     "communication.json with Size Distribution (profiler level 1)",
+     "an Ascend capture: the rule is for HCCS links"},
+    {"communication.configuration", NULL, "HCCL environment variables and switch counters",
+     "NCCL environment variables and switch counters"},
+    {"memory.allocation", NULL, "memory records (profile_memory=True)", NULL},
+    {"moe.imbalance", NULL, "tokens per expert, or shapes of the grouped matrix products", NULL},
+    {"moe.all_to_all", NULL, "communication.json of all ranks of the expert domain",
+     "bytes and times of the all-to-all on all ranks of the expert domain"},
+    {"unexplained", check_unexplained, "device activity with compute and communication told apart", NULL},
 };
 #define CHECK_COUNT (sizeof(CHECKS) / sizeof(CHECKS[0]))
+
+enum platform profile_platform(const struct profile *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct capture *c = &p->captures[i];
+
+		if (c->format == FORMAT_ASCEND_TEXT)
+			return PLATFORM_ASCEND;
+		if (strstr(c->chip, "AMD") || strstr(c->chip, "Radeon") || strncmp(c->chip, "gfx", 3) == 0)
+			return PLATFORM_AMD;
+	}
+	return PLATFORM_NVIDIA;
+}
 
 static void context_free(struct check_context *ctx)
 {
@@ -105,14 +137,15 @@ static int run_checks(struct check_context *ctx, struct analysis *a)
 	if (!a->not_evaluated)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < CHECK_COUNT && ctx->failed == SB_OK; i++) {
-		bool judged = false;
+		bool judged = false, gpu = a->platform != PLATFORM_ASCEND;
 
 		if (CHECKS[i].run)
 			CHECKS[i].run(ctx, &judged);
 		/* "unexplained" is what is left over: nothing would evaluate it */
 		if (!judged && strcmp(CHECKS[i].code, "unexplained") != 0)
-			a->not_evaluated[a->not_evaluated_count++] =
-			    (struct not_evaluated){CHECKS[i].code, CHECKS[i].needs};
+			a->not_evaluated[a->not_evaluated_count++] = (struct not_evaluated){
+			    CHECKS[i].code,
+			    gpu && CHECKS[i].needs_gpu ? CHECKS[i].needs_gpu : CHECKS[i].needs};
 	}
 	return ctx->failed;
 }
@@ -127,6 +160,7 @@ int analysis_run(const struct profile *p, const struct breakdown *b, const struc
 	int rc = sb_strings_new(&ctx.strings);
 
 	(void)o;
+	a.platform = profile_platform(p);
 	if (rc == SB_OK)
 		rc = views_build(&ctx);
 	if (rc == SB_OK)

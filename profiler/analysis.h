@@ -68,7 +68,13 @@ struct tree_node {
 	int32_t first_child, next; /* indices, -1 = none */
 };
 
+/* The hardware of a capture: what it needs and what is advised depends on it. */
+enum platform { PLATFORM_NVIDIA = 1, PLATFORM_AMD = 2, PLATFORM_ASCEND = 4 };
+/* Ascend by the format, AMD by the chip's name; other GPUs count as NVIDIA's. An empty profile too. */
+enum platform profile_platform(const struct profile *p);
+
 struct analysis {
+	enum platform platform;
 	struct finding *findings; /* by severity, then share, code, rank */
 	size_t count;
 	struct not_evaluated *not_evaluated;
@@ -96,8 +102,9 @@ const char *confidence_name(enum confidence c);
 struct advice_action {
 	const char *summary; /* what to do */
 	const char *how;     /* the setting, call or command */
+	unsigned only;       /* the hardware that it is meant for, of enum platform */
 };
-#define ADVICE_ACTIONS_MAX 6
+#define ADVICE_ACTIONS_MAX 8
 struct advice {
 	const char *code; /* finding code */
 	const char *title;
@@ -107,4 +114,7 @@ struct advice {
 };
 /* The advice for a finding code, NULL when there is none ("unexplained"). */
 const struct advice *advice_for(const char *code);
+/* Is an action meant for that hardware? Every advice that a finding of a platform can have holds at least
+ * one. */
+bool advice_holds(const struct advice_action *a, enum platform p);
 #endif

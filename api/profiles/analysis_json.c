@@ -128,13 +128,18 @@ json_t *document_analysis(const struct analysis *a)
 	return o;
 }
 
-static json_t *advice_json(const struct advice *advice, const struct finding *f, size_t order)
+static json_t *advice_json(const struct advice *advice, const struct finding *f, enum platform platform,
+                           size_t order)
 {
 	json_t *actions = json_array(), *o = json_object();
 
-	for (size_t i = 0; i < advice->action_count; i++)
-		json_array_append_new(actions, json_pack("{s:s, s:s}", "summary", advice->actions[i].summary,
-		                                         "how", advice->actions[i].how));
+	for (size_t i = 0; i < advice->action_count; i++) {
+		const struct advice_action *action = &advice->actions[i];
+
+		if (advice_holds(action, platform))
+			json_array_append_new(
+			    actions, json_pack("{s:s, s:s}", "summary", action->summary, "how", action->how));
+	}
 	json_object_set_new(o, "rank_order", json_integer((json_int_t)order));
 	json_object_set_new(o, "finding", json_string(f->code));
 	json_object_set_new(o, "title", json_string(advice->title));
@@ -162,8 +167,8 @@ json_t *document_advice(const struct analysis *a)
 		const struct advice *advice = advice_for(a->findings[i].code);
 
 		if (advice && !seen_before(a, i))
-			json_array_append_new(
-			    items, advice_json(advice, &a->findings[i], json_array_size(items) + 1));
+			json_array_append_new(items, advice_json(advice, &a->findings[i], a->platform,
+			                                         json_array_size(items) + 1));
 	}
 	return json_pack("{s:o}", "items", items);
 }

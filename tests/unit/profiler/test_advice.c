@@ -1,3 +1,5 @@
+#include <stdio.h>
+
 #include "tests/unit/profiler/fixture.h"
 
 #include "profiler/analysis.h"
@@ -53,6 +55,68 @@ static void every_code_has_advice_that_can_be_done(void **state)
 	}
 }
 
+/* Words of one vendor's software in the advice for another's hardware would be untrue. */
+static void advice_speaks_of_the_hardware_at_hand(void **state)
+{
+	static const struct {
+		enum platform platform;
+		const char *words[13];
+	} foreign[] = {{PLATFORM_NVIDIA,
+	                {"torch_npu", "npu-smi", "NPU", "ASCEND", "MindSpore", "HCCL", "CANN", "AICPU",
+	                 "ROCm", "rocm", "HIP", "RCCL"}},
+	               {PLATFORM_AMD,
+	                {"torch_npu", "npu-smi", "NPU", "ASCEND", "MindSpore", "HCCL", "CANN", "AICPU",
+	                 "nvidia-smi", "CUDA_", "NVLink"}},
+	               {PLATFORM_ASCEND,
+	                {"nvidia", "torch.cuda", "CUDA", "NCCL", "ROCm", "rocm", "HIP", "xGMI", "NVLink"}}};
+
+	(void)state;
+	for (size_t p = 0; p < sizeof(foreign) / sizeof(foreign[0]); p++) {
+		for (size_t i = 0; i < sizeof(CODES) / sizeof(CODES[0]); i++) {
+			const struct advice *a = advice_for(CODES[i]);
+			size_t held = 0;
+
+			for (size_t k = 0; k < a->action_count; k++) {
+				if (!advice_holds(&a->actions[k], foreign[p].platform))
+					continue;
+				held++;
+				for (size_t w = 0; w < 13 && foreign[p].words[w]; w++)
+					assert_null(strstr(a->actions[k].how, foreign[p].words[w]));
+			}
+			/* GPUs have neither an AICPU nor private formats */
+			if (strcmp(CODES[i], "compute.aicpu") != 0 &&
+			    strcmp(CODES[i], "compute.affinity") != 0 &&
+			    strcmp(CODES[i], "compute.format_conversion") != 0)
+				assert_true(held > 0);
+			else
+				assert_int_equal(held > 0, foreign[p].platform == PLATFORM_ASCEND);
+		}
+	}
+}
+
+static void the_hardware_is_known_by_format_and_chip(void **state)
+{
+	static const struct {
+		enum capture_format format;
+		const char *chip;
+		enum platform want;
+	} cases[] = {{FORMAT_KINETO, "NVIDIA H100 80GB HBM3", PLATFORM_NVIDIA},
+	             {FORMAT_KINETO, "Tesla V100-SXM2-16GB", PLATFORM_NVIDIA},
+	             {FORMAT_KINETO, "", PLATFORM_NVIDIA},
+	             {FORMAT_KINETO, "AMD Instinct MI300X", PLATFORM_AMD},
+	             {FORMAT_KINETO, "Radeon RX 7900 XTX", PLATFORM_AMD},
+	             {FORMAT_ASCEND_TEXT, "", PLATFORM_ASCEND}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct capture c = {.format = cases[i].format};
+		struct profile p = {.captures = &c, .count = 1};
+
+		snprintf(c.chip, sizeof(c.chip), "%s", cases[i].chip);
+		assert_int_equal(profile_platform(&p), cases[i].want);
+	}
+}
+
 static void the_unexplained_has_none(void **state)
 {
 	(void)state;
@@ -65,6 +129,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_code_has_advice_that_can_be_done),
+	    cmocka_unit_test(advice_speaks_of_the_hardware_at_hand),
+	    cmocka_unit_test(the_hardware_is_known_by_format_and_chip),
 	    cmocka_unit_test(the_unexplained_has_none),
 	};
 
