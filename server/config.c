@@ -36,7 +36,9 @@ static int set_limit(struct config *c, const char *text, struct sb_error *err)
 	};
 	const char *equals = strchr(text, '=');
 	size_t len = equals ? (size_t)(equals - text) : 0;
+	char names[400]; /* holds the names above */
 	int64_t value;
+	int n = 0;
 
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
 		const struct setting *s = &settings[i];
@@ -53,7 +55,9 @@ static int set_limit(struct config *c, const char *text, struct sb_error *err)
 			*s->narrow = (int)value;
 		return SB_OK;
 	}
-	return sb_fail(err, SB_EINVAL, "usage", "--limit does not know \"%s\"", text);
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]) && n < (int)sizeof(names); i++)
+		n += snprintf(names + n, sizeof(names) - (size_t)n, " %s", settings[i].name);
+	return sb_fail(err, SB_EINVAL, "usage", "--limit takes NAME=VALUE; the names are%s", names);
 }
 
 static int set_level(struct config *c, const char *text, struct sb_error *err)
@@ -101,7 +105,8 @@ int config_listen(const char *text, struct config *out, struct sb_error *err)
 	return SB_OK;
 }
 
-static int set_option(struct config *c, int option, const char *value, struct sb_error *err)
+static int set_option(struct config *c, int option, const char *value, const char *written,
+                      struct sb_error *err)
 {
 	switch (option) {
 	case 'l': return config_listen(value, c, err);
@@ -110,7 +115,8 @@ static int set_option(struct config *c, int option, const char *value, struct sb
 	case 'j': return set_jobs(c, value, err);
 	case 'm': return set_limit(c, value, err);
 	case 'v': return set_level(c, value, err);
-	default: return sb_fail(err, SB_EINVAL, "usage", "unknown option or missing value");
+	case ':': return sb_fail(err, SB_EINVAL, "usage", "%s needs a value", written);
+	default: return sb_fail(err, SB_EINVAL, "usage", "unknown option \"%s\"", written);
 	}
 }
 
@@ -135,8 +141,13 @@ int config_parse(int argc, char **argv, struct config *out, struct sb_error *err
 	optind = 0; /* a fresh scan, also when called twice (tests) */
 	opterr = 0;
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		rc = set_option(&c, option, optarg, err);
+	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		const char *written = argv[optind - 1];
+
+		/* of "-xy" getopt_long() has read a part only */
+		if (option == '?' && written[0] != '-')
+			written = argv[optind];
+		rc = set_option(&c, option, optarg, written, err);
 		if (rc != SB_OK)
 			return rc;
 	}

@@ -116,8 +116,11 @@ int serve_command(int argc, char **argv)
 	char url[320];
 	int fd, port, rc;
 
-	if (config_parse(argc, argv, &c, &err) != SB_OK)
-		return command_fail(&err, 2);
+	if (config_parse(argc, argv, &c, &err) != SB_OK) {
+		command_fail(&err, 2);
+		fputs("see signalbox serve --help\n", stderr);
+		return 2;
+	}
 	s.log.least = c.log_level;
 	lifecycle_block_signals();
 	rc = listener_open(c.host, c.port, c.allow_remote, &fd, url, &port, &err);

@@ -47,6 +47,10 @@ int report_text(const struct profile_results *r, const char *name, struct sb_buf
 	if (rc == SB_OK)
 		rc = print_operators(operators, out);
 	if (rc == SB_OK)
+		rc = sb_buf_adds(out, "\n");
+	if (rc == SB_OK)
+		rc = print_verdict(analysis, out);
+	if (rc == SB_OK)
 		rc = print_findings(analysis, out);
 	if (rc == SB_OK)
 		rc = print_advice(advice, out);
@@ -66,7 +70,7 @@ int report_verdict(const char *analysis_json, const char *advice_json, struct sb
 	int rc = SB_EFORMAT;
 
 	if (json_is_object(analysis) && json_is_object(advice))
-		rc = print_findings(analysis, out);
+		rc = print_verdict(analysis, out);
 	if (rc == SB_OK)
 		rc = print_advice(advice, out);
 	json_decref(analysis);

@@ -12,7 +12,7 @@
 int report_json(const struct profile_results *r, const char *name, int64_t bytes, char **out_text);
 /* The same as tables for a person. Bytes that could steer a terminal are replaced. SB_ENOMEM, SB_ELIMIT. */
 int report_text(const struct profile_results *r, const char *name, struct sb_buf *out);
-/* Verdict, findings and advice from the JSON bodies of a service (untrusted), as report_text() prints them.
+/* Verdict and advice from the JSON bodies of a service (untrusted), as report_text() prints them.
  * SB_EFORMAT when they are not of the API's shape. */
 int report_verdict(const char *analysis_json, const char *advice_json, struct sb_buf *out,
                    struct sb_error *err);

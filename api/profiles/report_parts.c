@@ -49,6 +49,26 @@ static const char *number_cell(const json_t *object, const char *member, int dig
 	return cell;
 }
 
+/* An evidence value, without idle zeros; shares in percent. */
+static const char *quantity_cell(const json_t *evidence, const char *member, char cell[CELL_MAX])
+{
+	const char *unit = json_string_value(json_object_get(evidence, "unit"));
+	bool share = unit && strcmp(unit, "share") == 0;
+	const char *text = number_cell(evidence, member, share ? 2 : 4, share ? 100 : 1, cell);
+	size_t n = strlen(text);
+
+	if (text != cell)
+		return text;
+	if (strchr(cell, '.')) {
+		while (cell[n - 1] == '0')
+			n--;
+		if (cell[n - 1] == '.')
+			n--;
+	}
+	snprintf(cell + n, CELL_MAX - n, "%s", share ? " %" : "");
+	return cell;
+}
+
 static const char *integer_cell(const json_t *object, const char *member, char cell[CELL_MAX])
 {
 	return number_cell(object, member, 0, 1, cell);
@@ -104,21 +124,28 @@ int print_breakdown(const json_t *breakdown, struct sb_buf *out)
 
 int print_operators(const json_t *operators, struct sb_buf *out)
 {
-	char c[6][CELL_MAX];
+	char c[7][CELL_MAX];
 	json_t *row;
 	size_t i;
 
-	sb_buf_addf(out, "\nOperators by total time\n%9s%16s%14s%9s  %-16s%s\n", "count", "total us",
-	            "mean us", "share %", "unit", "operator");
+	sb_buf_addf(out, "\nOperators by total time\n%9s%16s%14s%12s  %-15s%-16s%s\n", "count", "total us",
+	            "mean us", "% of class", "class", "unit", "operator");
 
 	json_array_foreach(json_object_get(operators, "rows"), i, row)
 	{
-		sb_buf_addf(out, "%9s%16s%14s%9s  %-16s%s\n", integer_cell(row, "count", c[0]),
+		sb_buf_addf(out, "%9s%16s%14s%12s  %-15s%-16s%s\n", integer_cell(row, "count", c[0]),
 		            number_cell(row, "total_us", 3, 1, c[1]), number_cell(row, "mean_us", 3, 1, c[2]),
-		            number_cell(row, "share", 2, 100, c[4]), text_cell(row, "unit", c[3]),
-		            text_cell(row, "name", c[5]));
+		            number_cell(row, "share", 2, 100, c[4]), text_cell(row, "class", c[6]),
+		            text_cell(row, "unit", c[3]), text_cell(row, "name", c[5]));
 	}
 	return out->status;
+}
+
+static bool counts_ranks(const json_t *evidence)
+{
+	const char *metric = json_string_value(json_object_get(evidence, "metric"));
+
+	return metric && strcmp(metric, "ranks_affected") == 0;
 }
 
 static int print_evidence(const json_t *finding, struct sb_buf *out)
@@ -129,47 +156,77 @@ static int print_evidence(const json_t *finding, struct sb_buf *out)
 
 	json_array_foreach(json_object_get(finding, "evidence"), i, e)
 	{
-		bool bounded = json_is_number(json_object_get(e, "threshold"));
+		const char *unit = text_cell(e, "unit", c[2]);
+		bool share = strcmp(unit, "share") == 0;
 
-		sb_buf_addf(out, "      %s %s %s", text_cell(e, "metric", c[0]),
-		            number_cell(e, "value", 4, 1, c[1]), text_cell(e, "unit", c[2]));
-		if (bounded)
-			sb_buf_addf(out, " (threshold %s, %s)", number_cell(e, "threshold", 4, 1, c[3]),
+		if (counts_ranks(e))
+			continue;
+		sb_buf_addf(out, "      %s %s%s%s", text_cell(e, "metric", c[0]),
+		            quantity_cell(e, "value", c[1]), share ? "" : " ", share ? "" : unit);
+		if (json_is_number(json_object_get(e, "threshold")))
+			sb_buf_addf(out, " (threshold %s, %s)", quantity_cell(e, "threshold", c[3]),
 			            text_cell(e, "origin", c[0]));
 		sb_buf_adds(out, "\n");
 	}
 	return out->status;
 }
 
-static int print_verdict(const json_t *analysis, struct sb_buf *out)
+int print_verdict(const json_t *analysis, struct sb_buf *out)
 {
 	const json_t *v = json_object_get(analysis, "verdict");
 	char c[4][CELL_MAX];
 
 	if (!json_is_string(json_object_get(v, "component")))
-		return sb_buf_adds(out, "\nVerdict: healthy, no bottleneck above info\n");
-	return sb_buf_addf(out, "\nVerdict: %s, %s (confidence %s, %s %% of the step)\n",
-	                   text_cell(v, "component", c[0]), text_cell(v, "cause", c[1]),
-	                   text_cell(v, "confidence", c[2]), number_cell(v, "share_of_step", 1, 100, c[3]));
+		return sb_buf_addf(out, "Verdict: no bottleneck found (confidence %s)\n",
+		                   text_cell(v, "confidence", c[2]));
+	sb_buf_addf(out, "Verdict: %s", text_cell(v, "component", c[0]));
+	if (json_is_string(json_object_get(v, "cause")))
+		sb_buf_addf(out, ".%s", text_cell(v, "cause", c[1]));
+	return sb_buf_addf(out, " (confidence %s, %s %% of the step)\n", text_cell(v, "confidence", c[2]),
+	                   number_cell(v, "share_of_step", 1, 100, c[3]));
+}
+
+/* Where a finding holds: the rank with the largest share, and how many more there are. */
+static void print_place(const json_t *finding, struct sb_buf *out)
+{
+	json_t *e;
+	size_t i;
+	char cell[CELL_MAX];
+
+	if (!json_is_number(json_object_get(finding, "rank")))
+		return;
+	sb_buf_addf(out, ", rank %s", integer_cell(finding, "rank", cell));
+	json_array_foreach(json_object_get(finding, "evidence"), i, e)
+	{
+		if (counts_ranks(e) && json_number_value(json_object_get(e, "value")) > 1)
+			sb_buf_addf(out, " (worst of %s ranks)", integer_cell(e, "value", cell));
+	}
 }
 
 int print_findings(const json_t *analysis, struct sb_buf *out)
 {
 	char c[4][CELL_MAX];
-	json_t *f;
+	json_t *f, *shown = json_object();
 	size_t i;
 
-	print_verdict(analysis, out);
-
+	/* the worst rank of a code comes first; hundreds of ranks would say the same again */
 	json_array_foreach(json_object_get(analysis, "findings"), i, f)
 	{
+		const char *code = text_cell(f, "code", c[1]);
+		bool ranked = json_is_number(json_object_get(f, "rank"));
+
 		if (i == 0)
-			sb_buf_adds(out, "\nFindings\n");
-		sb_buf_addf(out, "  [%s] %s, rank %s, confidence %s\n", text_cell(f, "severity", c[0]),
-		            text_cell(f, "code", c[1]), integer_cell(f, "rank", c[2]),
-		            text_cell(f, "confidence", c[3]));
+			sb_buf_adds(out, "\nFindings (--json has the numbers of each rank)\n");
+		if (ranked && json_object_get(shown, code))
+			continue;
+		sb_buf_addf(out, "  [%s] %s", text_cell(f, "severity", c[0]), code);
+		print_place(f, out);
+		sb_buf_addf(out, ", confidence %s\n", text_cell(f, "confidence", c[2]));
 		print_evidence(f, out);
+		if (ranked)
+			json_object_set_new(shown, code, json_true());
 	}
+	json_decref(shown);
 	return out->status;
 }
 
@@ -183,8 +240,12 @@ int print_advice(const json_t *advice, struct sb_buf *out)
 	{
 		if (i == 0)
 			sb_buf_adds(out, "\nAdvice\n");
-		sb_buf_addf(out, "  %zu. %s (%s)\n", i + 1, text_cell(item, "title", c[0]),
+		sb_buf_addf(out, "  %zu. %s (%s)", i + 1, text_cell(item, "title", c[0]),
 		            text_cell(item, "finding", c[1]));
+		if (json_is_number(json_object_get(item, "estimated_speedup")))
+			sb_buf_addf(out, ", estimated speedup %s",
+			            number_cell(item, "estimated_speedup", 3, 1, c[2]));
+		sb_buf_adds(out, "\n");
 		json_array_foreach(json_object_get(item, "actions"), k, action)
 		{
 			const char *how = json_string_value(json_object_get(action, "how"));

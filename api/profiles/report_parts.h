@@ -9,6 +9,8 @@
 int print_facts(const char *name, const json_t *facts, struct sb_buf *out);
 int print_breakdown(const json_t *breakdown, struct sb_buf *out);
 int print_operators(const json_t *operators, struct sb_buf *out);
+int print_verdict(const json_t *analysis, struct sb_buf *out);
+/* Each code once, with the numbers of its worst rank. */
 int print_findings(const json_t *analysis, struct sb_buf *out);
 int print_advice(const json_t *advice, struct sb_buf *out);
 #endif

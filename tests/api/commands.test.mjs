@@ -41,6 +41,20 @@ test("version and help", async () => {
   for (const command of ["serve", "analyze", "plan", "push", "version"]) assert.match(help.stdout, new RegExp(`signalbox ${command}`));
 });
 
+test("each command tells its own usage", async () => {
+  for (const command of ["serve", "analyze", "plan", "push", "version", "healthcheck"])
+    for (const flag of ["--help", "-h"]) {
+      const help = await run([command, flag]);
+      assert.equal(help.code, 0, help.stderr);
+      assert.match(help.stdout, new RegExp(`^usage: signalbox ${command}\\b.*\n$`));
+    }
+});
+
+test("serve names the argument that it does not know", async () => {
+  for (const [args, named] of [[["--nonsense"], /"--nonsense"/], [["--allow-remote", "--data"], /--data needs a value/], [["-xy"], /"-xy"/],
+    [["--limit", "x=1"], /upload_bytes.* request_threads/]]) assert.match((await run(["serve", ...args])).stderr, named);
+});
+
 test("healthcheck", async () => {
   assert.equal((await run(["healthcheck", "--server", s.url])).code, 0);
   assert.equal((await run(["healthcheck", "--server", `${s.url}/`])).code, 0);

@@ -172,7 +172,60 @@ static void a_foreign_answer_is_refused_or_harmless(void **state)
 	assert_int_equal(report_verdict("[]", "{}", &out, &e), SB_EFORMAT);
 	assert_int_equal(
 	    report_verdict("{\"verdict\":7,\"findings\":{\"a\":1}}", "{\"items\":[3]}", &out, &e), SB_OK);
-	assert_non_null(strstr(out.data, "healthy"));
+	assert_non_null(strstr(out.data, "no bottleneck"));
+}
+
+static void a_code_is_printed_once_with_its_worst_rank(void **state)
+{
+	static const char finding[] =
+	    "{\"severity\":\"critical\",\"code\":\"communication.small_packets\",\"rank\":%d,"
+	    "\"confidence\":\"medium\",\"evidence\":["
+	    "{\"metric\":\"large_packet_share\",\"value\":0.125,\"unit\":\"share\",\"threshold\":0.8,"
+	    "\"origin\":"
+	    "\"paper\"},"
+	    "{\"metric\":\"packets\",\"value\":5040.0,\"unit\":\"packets\",\"threshold\":null,\"origin\":"
+	    "null},"
+	    "{\"metric\":\"ranks_affected\",\"value\":2.0,\"unit\":\"ranks\",\"threshold\":null}]}";
+	char worst[600], other[600], text[1300];
+	json_t *analysis;
+	SB_BUF_AUTO out;
+
+	(void)state;
+	snprintf(worst, sizeof(worst), finding, 3);
+	snprintf(other, sizeof(other), finding, 0);
+	snprintf(text, sizeof(text), "{\"findings\":[%s,%s]}", worst, other);
+	analysis = json_loads(text, 0, NULL);
+	assert_non_null(analysis);
+	sb_buf_init(&out, 10000);
+	assert_int_equal(print_findings(analysis, &out), SB_OK);
+	assert_string_equal(out.data,
+	                    "\nFindings (--json has the numbers of each rank)\n"
+	                    "  [critical] communication.small_packets, rank 3 (worst of 2 ranks), confidence "
+	                    "medium\n"
+	                    "      large_packet_share 12.5 % (threshold 80 %, paper)\n"
+	                    "      packets 5040 packets\n");
+	json_decref(analysis);
+}
+
+static void advice_tells_what_it_gains(void **state)
+{
+	json_t *advice =
+	    json_loads("{\"items\":["
+	               "{\"title\":\"A\",\"finding\":\"x.y\",\"estimated_speedup\":1.25,"
+	               "\"actions\":[{\"summary\":\"s\",\"how\":\"h\"}]},"
+	               "{\"title\":\"B\",\"finding\":\"x.z\",\"estimated_speedup\":null,\"actions\":[]}]}",
+	               0, NULL);
+	SB_BUF_AUTO out;
+
+	(void)state;
+	assert_non_null(advice);
+	sb_buf_init(&out, 10000);
+	assert_int_equal(print_advice(advice, &out), SB_OK);
+	assert_string_equal(out.data, "\nAdvice\n"
+	                              "  1. A (x.y), estimated speedup 1.250\n"
+	                              "     - s: h\n"
+	                              "  2. B (x.z)\n");
+	json_decref(advice);
 }
 
 int main(void)
@@ -187,6 +240,8 @@ int main(void)
 	    cmocka_unit_test(a_failure_names_file_and_position),
 	    cmocka_unit_test(a_terminal_is_not_steered),
 	    cmocka_unit_test(a_foreign_answer_is_refused_or_harmless),
+	    cmocka_unit_test(a_code_is_printed_once_with_its_worst_rank),
+	    cmocka_unit_test(advice_tells_what_it_gains),
 	};
 
 	return cmocka_run_group_tests_name("documents", tests, NULL, NULL);
