@@ -31,7 +31,7 @@ static bool blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static void trim(const char **text, size_t *len)
+void sb_trim(const char **text, size_t *len)
 {
 	while (*len > 0 && blank(**text)) {
 		(*text)++;
@@ -144,7 +144,7 @@ int sb_parse_scaled(const char *text, size_t len, int digits, int64_t *out_value
 	uint64_t v;
 	int shift;
 
-	trim(&text, &len);
+	sb_trim(&text, &len);
 	if (scan_decimal(text, len, &d) != SB_OK)
 		return SB_EINVAL;
 	shift = d.exponent + digits;
@@ -193,7 +193,7 @@ int sb_parse_double(const char *text, size_t len, double *out_value)
 	char *end;
 	double v;
 
-	trim(&text, &len);
+	sb_trim(&text, &len);
 	if (len == 0 || len >= sizeof(tmp))
 		return SB_EINVAL;
 	if (exact_double(text, len, out_value))

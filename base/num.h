@@ -6,6 +6,8 @@
 /* A quantity that is not there. A measured 0 is something else. */
 #define SB_NULL INT64_MIN
 
+/* Cuts spaces, TABs and line breaks off both ends of a text. */
+void sb_trim(const char **text, size_t *len);
 /* Strict decimal integer of the whole text (an optional '-', digits, nothing else). SB_EINVAL otherwise, also
  * on overflow. */
 int sb_parse_int(const char *text, size_t len, int64_t *out_value);

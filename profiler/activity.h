@@ -13,8 +13,8 @@
 /* Host windows of a capture's steps, cut into disjoint pieces: where windows overlap, the one that began last
  * owns the time. */
 struct step_window {
-	int64_t start, end;
-	uint32_t step; /* index into capture.steps */
+	int64_t start, end; /* start is the key that is searched for: it stays first */
+	uint32_t step;      /* index into capture.steps */
 };
 struct step_windows {
 	struct step_window *items;
@@ -28,7 +28,7 @@ void step_windows_free(struct step_windows *w);
 
 /* Launching host events by correlation; of several with one correlation the last in the file counts. */
 struct launch {
-	int64_t link, start;
+	int64_t link, start; /* link is the key that is searched for: it stays first */
 };
 struct launches {
 	struct launch *items;

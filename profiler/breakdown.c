@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "profiler/breakdown_parts.h"
 
 struct breakdown_row row_empty(const struct profile *p, size_t capture, int64_t device, uint32_t step)
@@ -37,15 +38,8 @@ struct breakdown_row row_empty(const struct profile *p, size_t capture, int64_t 
 
 int rows_add(struct row_list *l, const struct breakdown_row *row)
 {
-	if (l->count == l->capacity) {
-		size_t capacity = l->capacity ? l->capacity * 2 : 16;
-		struct breakdown_row *rows = realloc(l->rows, capacity * sizeof(*rows));
-
-		if (!rows)
-			return SB_ENOMEM;
-		l->rows = rows;
-		l->capacity = capacity;
-	}
+	if (sb_grow(&l->rows, l->count, sizeof(*l->rows)) != SB_OK)
+		return SB_ENOMEM;
 	l->rows[l->count++] = *row;
 	return SB_OK;
 }

@@ -7,7 +7,7 @@
 
 struct row_list {
 	struct breakdown_row *rows;
-	size_t count, capacity;
+	size_t count;
 };
 /* A row whose quantities are all SB_NULL; step = index into capture.steps, or NO_STEP for the whole capture.
  */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "profiler/communication_parts.h"
 
 static void report_free(struct communication_parts *parts)
@@ -14,15 +15,8 @@ int communication_add_row(struct communication_parts *parts, const struct commun
 {
 	struct communication_report *r = &parts->report;
 
-	if (r->row_count == parts->row_capacity) {
-		size_t capacity = parts->row_capacity ? 2 * parts->row_capacity : 64;
-		struct communication_row *rows = realloc(r->rows, capacity * sizeof(*rows));
-
-		if (!rows)
-			return SB_ENOMEM;
-		r->rows = rows;
-		parts->row_capacity = capacity;
-	}
+	if (sb_grow(&r->rows, r->row_count, sizeof(*r->rows)) != SB_OK)
+		return SB_ENOMEM;
 	r->rows[r->row_count++] = *row;
 	return SB_OK;
 }

@@ -7,7 +7,6 @@
 
 struct communication_parts {
 	struct communication_report report;
-	size_t row_capacity;
 };
 int communication_add_row(struct communication_parts *parts, const struct communication_row *row);
 /* A text of the capture as a text of the report. */

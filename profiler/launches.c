@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "profiler/activity.h"
 
@@ -81,18 +82,29 @@ int step_windows_build(const struct capture *c, struct step_windows *out)
 	return SB_OK;
 }
 
-uint32_t step_windows_at(const struct step_windows *w, int64_t time)
+/* How many of the sorted items, each of which begins with its int64_t key, are at most `key`. */
+static size_t at_most(const void *items, size_t count, size_t element, int64_t key)
 {
-	size_t lo = 0, hi = w->count;
+	const char *base = items;
+	size_t lo = 0, hi = count;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
+		int64_t x;
 
-		if (w->items[mid].start <= time)
+		memcpy(&x, base + mid * element, sizeof(x));
+		if (x <= key)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
+	return lo;
+}
+
+uint32_t step_windows_at(const struct step_windows *w, int64_t time)
+{
+	size_t lo = at_most(w->items, w->count, sizeof(*w->items), time);
+
 	return lo > 0 && time < w->items[lo - 1].end ? w->items[lo - 1].step : NO_STEP;
 }
 
@@ -175,17 +187,9 @@ int launches_build(const struct trace *t, struct launches *out)
 
 int64_t launches_start(const struct launches *l, int64_t link)
 {
-	size_t lo = 0, hi = l->count;
-
 	/* the last one with this link */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+	size_t lo = at_most(l->items, l->count, sizeof(*l->items), link);
 
-		if (l->items[mid].link <= link)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return link >= 0 && lo > 0 && l->items[lo - 1].link == link ? l->items[lo - 1].start : SB_NULL;
 }
 

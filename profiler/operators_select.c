@@ -72,7 +72,7 @@ static void merge(struct operator_row *to, const struct operator_row *from)
 		to->rank = SB_NULL;
 	if (to->step != from->step)
 		to->step = SB_NULL;
-	to->count += from->count;
+	to->count = sb_add_sat(to->count, from->count);
 	to->total_ns = sb_add_sat(to->total_ns, from->total_ns);
 	to->min_ns = from->min_ns < to->min_ns ? from->min_ns : to->min_ns;
 	to->max_ns = from->max_ns > to->max_ns ? from->max_ns : to->max_ns;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 const char *capture_format_name(enum capture_format f)
 {
 	switch (f) {
@@ -27,21 +28,6 @@ static struct warning *find(struct warnings *w, const char *code, const char *fi
 	return NULL;
 }
 
-static bool make_room(struct warnings *w)
-{
-	size_t n = w->capacity ? w->capacity * 2 : 4;
-	struct warning *p;
-
-	if (w->count < w->capacity)
-		return true;
-	p = realloc(w->items, n * sizeof(*p));
-	if (!p)
-		return false;
-	w->items = p;
-	w->capacity = n;
-	return true;
-}
-
 void warnings_add(struct warnings *w, const char *code, const char *file, int64_t line, int64_t offset,
                   const char *fmt, ...)
 {
@@ -55,7 +41,7 @@ void warnings_add(struct warnings *w, const char *code, const char *file, int64_
 		x->count++;
 		return;
 	}
-	if (w->count == WARNINGS_MAX || !make_room(w)) {
+	if (w->count == WARNINGS_MAX || sb_grow(&w->items, w->count, sizeof(*x)) != SB_OK) {
 		w->dropped++;
 		return;
 	}

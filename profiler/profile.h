@@ -25,7 +25,7 @@ struct warning {
 #define WARNINGS_MAX 200
 struct warnings {
 	struct warning *items;
-	size_t count, capacity;
+	size_t count;
 	uint64_t dropped;
 };
 

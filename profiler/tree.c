@@ -1,8 +1,8 @@
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "profiler/findings/findings.h"
 
 /* Parts of a step, which add up to it, and the components whose findings stand under each. */
@@ -14,7 +14,6 @@ struct part {
 
 struct builder {
 	struct analysis *a;
-	size_t capacity;
 	int64_t root_ns;
 };
 
@@ -22,15 +21,8 @@ static int32_t add_node(struct builder *b, const char *id, const char *label, in
 {
 	struct tree_node *n;
 
-	if (b->a->tree_count == b->capacity) {
-		size_t capacity = b->capacity ? 2 * b->capacity : 32;
-		struct tree_node *tree = realloc(b->a->tree, capacity * sizeof(*tree));
-
-		if (!tree)
-			return -1;
-		b->a->tree = tree;
-		b->capacity = capacity;
-	}
+	if (sb_grow(&b->a->tree, b->a->tree_count, sizeof(*n)) != SB_OK)
+		return -1;
 	n = &b->a->tree[b->a->tree_count];
 	*n = (struct tree_node){.time_ns = ns,
 	                        .share = ns == SB_NULL ? NAN : (double)ns / (double)b->root_ns,

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 void search_free(struct search *x)
 {
 	free(x->keep);
@@ -24,13 +26,8 @@ static int add_cut(struct search *x, const struct strategy *s, struct sb_error *
 		x->runs = grown;
 		x->run_room = room;
 	}
-	if (x->cut_count % 256 == 0) {
-		struct cut *grown = realloc(x->cuts, (size_t)(x->cut_count + 256) * sizeof(*grown));
-
-		if (!grown)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-		x->cuts = grown;
-	}
+	if (sb_grow(&x->cuts, (size_t)x->cut_count, sizeof(*x->cuts)) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	x->cuts[x->cut_count] = (struct cut){s->vpp, s->last_fewer, x->run_count, 0};
 	x->cuts[x->cut_count].runs = strategy_runs(&x->r->problem.model, s, &x->runs[x->run_count]);
 	x->run_count += x->cuts[x->cut_count++].runs;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "profiler/findings/findings.h"
 
 /* At most this many ranks stand for one code; the number of all is told. */
@@ -19,16 +20,9 @@ struct finding *finding_new(struct check_context *ctx, const char *code, const s
 {
 	struct finding *f;
 
-	if (ctx->count == ctx->capacity) {
-		size_t capacity = ctx->capacity ? 2 * ctx->capacity : 16;
-		struct finding *items = realloc(ctx->items, capacity * sizeof(*items));
-
-		if (!items) {
-			ctx->failed = SB_ENOMEM;
-			return NULL;
-		}
-		ctx->items = items;
-		ctx->capacity = capacity;
+	if (sb_grow(&ctx->items, ctx->count, sizeof(*f)) != SB_OK) {
+		ctx->failed = SB_ENOMEM;
+		return NULL;
 	}
 	f = &ctx->items[ctx->count++];
 	*f = (struct finding){.code = code,
@@ -59,13 +53,17 @@ void finding_cost(const struct check_context *ctx, struct finding *f, const stru
 		f->severity = SEVERITY_WARNING;
 }
 
+int64_t ns_at_most(double ns, int64_t most)
+{
+	if (!(ns > 0))
+		return 0;
+	/* compared as doubles: a sum of hostile durations may not fit an int64_t */
+	return ns < (double)most ? (int64_t)ns : most;
+}
+
 int64_t exposed_at_most(const struct rank_view *v, double cost_ns)
 {
-	double most = (double)(v->exposed_ns == SB_NULL ? v->total_ns : v->exposed_ns);
-
-	if (!(cost_ns > 0))
-		return 0;
-	return (int64_t)(cost_ns < most ? cost_ns : most);
+	return ns_at_most(cost_ns, v->exposed_ns == SB_NULL ? v->total_ns : v->exposed_ns);
 }
 
 void finding_gain(struct finding *f, const struct rank_view *v, int64_t gain_ns)

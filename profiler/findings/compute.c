@@ -69,12 +69,12 @@ static void judge_pipes(struct check_context *ctx, const struct rank_view *v)
 		won_us += us * (1 - (double)k->pipe_ratio / u);
 		tally_add(&tally, k->type ? k->type : k->name, us);
 	}
-	if (!(all_us > 0) || under_us / all_us < limit(ctx, "underutilized_share"))
+	if (!(under_us / all_us >= limit(ctx, "underutilized_share")))
 		return;
 	f = finding_new(ctx, "compute.underutilized", v, true);
 	finding_at_most(f, CONFIDENCE_MEDIUM);
-	finding_cost(ctx, f, v, (int64_t)(won_us * 1000));
-	finding_gain(f, v, (int64_t)(won_us * 1000));
+	finding_cost(ctx, f, v, ns_at_most(won_us * 1000, v->total_ns));
+	finding_gain(f, v, ns_at_most(won_us * 1000, v->total_ns));
 	if (f && f->gain_method)
 		f->gain_method = "kernels sped up until their busiest pipe is at the limit, no replay: an "
 		                 "upper bound";
@@ -178,7 +178,7 @@ static void judge_conversion(struct check_context *ctx, const struct rank_view *
 		tally_add(&tally, k->type, (double)k->dur_ns / 1000);
 	}
 	us = (double)total / 1000;
-	if (count == 0 || us / all_us < limit(ctx, "format_conversion_share"))
+	if (count == 0 || !(us / all_us >= limit(ctx, "format_conversion_share")))
 		return;
 	f = finding_new(ctx, "compute.format_conversion", v, false);
 	finding_cost(ctx, f, v, total);

@@ -63,7 +63,7 @@ void check_compilation(struct check_context *ctx, bool *out_judged)
 
 			if (!strstr(trace_text(&v->c->trace, a->name, NULL), "aclopCompileAndExecute"))
 				continue;
-			api_count += a->count;
+			api_count = sb_add_sat(api_count, a->count);
 			api_ns = sb_add_sat(api_ns, a->time_ns);
 		}
 		if (api_count > count)

@@ -39,7 +39,7 @@ struct check_context {
 	struct rank_view *views; /* by capture, device */
 	size_t view_count;
 	struct finding *items;
-	size_t count, capacity;
+	size_t count;
 	struct sb_strings *strings;
 	int failed; /* the first SB_E* of a builder below, SB_OK while all is well */
 };
@@ -58,6 +58,8 @@ struct finding *finding_new(struct check_context *ctx, const char *code, const s
 /* What the finding costs in total, ns over all steps: sets share and severity. */
 void finding_cost(const struct check_context *ctx, struct finding *f, const struct rank_view *v,
                   int64_t cost_ns);
+/* A computed time as whole ns, at most `most`; 0 for a negative one and for NaN. */
+int64_t ns_at_most(double ns, int64_t most);
 /* A cost of communication, ns: what compute hides costs the step nothing, so at most the exposed part counts.
  */
 int64_t exposed_at_most(const struct rank_view *v, double cost_ns);

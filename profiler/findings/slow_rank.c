@@ -206,23 +206,21 @@ static void report(struct check_context *ctx, const struct domain *d, const stru
 	bool steady = (double)o->steps >= limit(ctx, "steps_for_high_confidence") &&
 	              (double)o->votes >= limit(ctx, "slow_rank_votes") * (double)o->steps;
 	bool contradicted = o->by_transmission && o->waits_known && o->by_waiting != o->by_transmission;
-	double cost_us = o->by_transmission ? o->transit_us * d->r_wait : o->lost_us;
+	int64_t cost_ns = o->by_transmission ? exposed_at_most(slow, o->transit_us * d->r_wait * 1000)
+	                                     : ns_at_most(o->lost_us * 1000, slow->total_ns);
 	struct finding *f;
 
 	/* with steps enough to be sure, a rank that is last now and then is none that is slow */
 	if (!o->by_transmission && !steady && (double)o->steps >= limit(ctx, "steps_for_high_confidence"))
 		return;
 	f = finding_new(ctx, "communication.slow_rank", slow, true);
-	if (o->by_transmission)
-		finding_cost(ctx, f, slow, exposed_at_most(slow, cost_us * 1000));
-	else
-		finding_cost(ctx, f, slow, (int64_t)(cost_us * 1000));
+	finding_cost(ctx, f, slow, cost_ns);
 	if (f && (contradicted || (!o->by_transmission && !steady))) {
 		/* the rules differ, or it was seen once: a hint, no more */
 		finding_at_most(f, CONFIDENCE_LOW);
 		f->severity = SEVERITY_INFO;
 	} else {
-		finding_gain(f, slow, (int64_t)(cost_us * 1000));
+		finding_gain(f, slow, cost_ns);
 		finding_at_most(f, o->by_transmission && steady ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
 	}
 	finding_evidence(ctx, f, "r_wait", d->r_wait, "ratio", "r_wait");

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "profiler/findings/findings.h"
 
 /* The slow rank of a set of timelines without transmission times. A collective ends on all ranks together, so
@@ -18,7 +19,7 @@ struct collective {
 
 struct collectives {
 	struct collective *items;
-	size_t count, capacity;
+	size_t count;
 	struct sb_strings *texts;
 };
 
@@ -39,18 +40,19 @@ static int compare(const int64_t *left, const int64_t *right, size_t n)
 static int by_start(const void *a, const void *b)
 {
 	const struct collective *x = a, *y = b;
-	const int64_t left[] = {x->group, x->name, x->start}, right[] = {y->group, y->name, y->start};
+	const int64_t left[] = {x->group, x->name, x->start, x->dur};
+	const int64_t right[] = {y->group, y->name, y->start, y->dur};
 
-	return compare(left, right, 3);
+	return compare(left, right, 4);
 }
 
 static int by_key(const void *a, const void *b)
 {
 	const struct collective *x = a, *y = b;
-	const int64_t left[] = {x->group, x->name, x->order, (int64_t)x->view};
-	const int64_t right[] = {y->group, y->name, y->order, (int64_t)y->view};
+	const int64_t left[] = {x->group, x->name, x->order, (int64_t)x->view, x->start, x->dur};
+	const int64_t right[] = {y->group, y->name, y->order, (int64_t)y->view, y->start, y->dur};
 
-	return compare(left, right, 4);
+	return compare(left, right, 6);
 }
 
 static int text(struct collectives *to, const struct trace *t, uint32_t id, uint32_t *out)
@@ -75,15 +77,8 @@ static int add(struct collectives *to, const struct trace *t, size_t event, size
 	if (rc != SB_OK)
 		return rc;
 	c.numbered = c.order != SB_NULL;
-	if (to->count == to->capacity) {
-		size_t capacity = to->capacity ? 2 * to->capacity : 256;
-		struct collective *items = realloc(to->items, capacity * sizeof(*items));
-
-		if (!items)
-			return SB_ENOMEM;
-		to->items = items;
-		to->capacity = capacity;
-	}
+	if (sb_grow(&to->items, to->count, sizeof(c)) != SB_OK)
+		return SB_ENOMEM;
 	to->items[to->count++] = c;
 	return SB_OK;
 }
@@ -125,11 +120,15 @@ static int64_t score(const struct check_context *ctx, const struct collectives *
 
 	for (size_t from = 0, to = 0; from < c->count; from = to) {
 		size_t shortest = from, longest = from;
+		bool twice = false;
 
-		while (to < c->count && c->items[to].group == c->items[from].group &&
-		       c->items[to].name == c->items[from].name && c->items[to].order == c->items[from].order)
-			to++;
-		if (to - from != n)
+		for (to = from + 1;
+		     to < c->count && c->items[to].group == c->items[from].group &&
+		     c->items[to].name == c->items[from].name && c->items[to].order == c->items[from].order;
+		     to++)
+			twice = twice || c->items[to].view == c->items[to - 1].view;
+		/* a number that a rank used twice does not say which two belong together */
+		if (to - from != n || twice)
 			continue;
 		for (size_t i = from; i < to; i++) {
 			shortest = c->items[i].dur < c->items[shortest].dur ? i : shortest;
@@ -176,12 +175,12 @@ static void report(struct check_context *ctx, size_t slow, const struct score *s
 	    lost_ns < limit(ctx, "slow_rank_share") * (double)v->total_ns)
 		return;
 	f = finding_new(ctx, "communication.slow_rank", v, true);
-	finding_cost(ctx, f, v, (int64_t)lost_ns);
+	finding_cost(ctx, f, v, ns_at_most(lost_ns, v->total_ns));
 	if (f && (double)v->steps < limit(ctx, "steps_for_high_confidence")) {
 		finding_at_most(f, CONFIDENCE_LOW);
 		f->severity = SEVERITY_INFO;
 	} else {
-		finding_gain(f, v, (int64_t)lost_ns);
+		finding_gain(f, v, ns_at_most(lost_ns, v->total_ns));
 		/* a cause seen on the rank itself makes it sure */
 		if (!(compute > 0) || (double)v->compute_ns < (1 + limit(ctx, "slow_rank_share")) * compute)
 			finding_at_most(f, CONFIDENCE_MEDIUM);

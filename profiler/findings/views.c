@@ -48,8 +48,9 @@ static void fill(struct rank_view *v, const struct breakdown_row *rows, size_t n
 	}
 	if (v->steps == 0)
 		v->steps = 1;
+	/* without a span (rows of a table that name no step) nothing can be a share of it */
 	v->total_ns = v->span_ns == SB_NULL ? 0 : v->span_ns;
-	if (v->bubble_ns != SB_NULL)
+	if (v->bubble_ns != SB_NULL && v->span_ns != SB_NULL)
 		v->total_ns = sb_add_sat(v->total_ns, v->bubble_ns);
 	/* work may run past the end of the host's step: the longer of the two is what a step costs */
 	if (steps_known && step_ns > v->total_ns)

@@ -1,5 +1,6 @@
 #ifndef SB_PROFILER_READ_ASCEND_H
 #define SB_PROFILER_READ_ASCEND_H
+#include "base/grow.h"
 #include "profiler/read/csv.h"
 #include "profiler/read/json.h"
 #include "profiler/read/reader.h"
@@ -60,12 +61,10 @@ int ascend_text_like(struct capture *cap, const struct csv *c, int column, uint3
 /* A time was written with too few digits to be one (a spreadsheet's 1.69512E+15). */
 bool ascend_precision_lost(const char *text, size_t len);
 
-/* Makes room for one more element in an array that is only ever grown by this call. SB_ENOMEM. */
-int rows_grow(void **items, size_t count, size_t element);
-
-/* Members of an object, one after the other: the next key, or false in *out_more at its end. Errors as
- * jpull_next(). The key is valid until the next token. */
-int object_next(struct jpull *j, struct jpull_value *out_key, bool *out_more, struct sb_error *err);
+/* Walks the members of an object: true while there is a next one, with its key in *out_key (valid until the
+ * next token). *more is what object_enter() gave; *rc holds the result of the body of the loop and ends it
+ * when it is an error, then as jpull_next() gives it. */
+bool object_member(struct jpull *j, int *rc, bool *more, struct jpull_value *out_key, struct sb_error *err);
 /* The next token must be the beginning of an object; anything else is skipped, and *out_is false. */
 int object_enter(struct jpull *j, bool *out_is, struct sb_error *err);
 /* Skips the next value, whatever it is. */

@@ -30,10 +30,7 @@ static int read_times(struct communication_reading *r, struct communication_op *
 	bool more = false;
 	int rc = object_enter(r->j, &more, r->err);
 
-	while (rc == SB_OK && more) {
-		rc = object_next(r->j, &key, &more, r->err);
-		if (rc != SB_OK || !more)
-			break;
+	while (object_member(r->j, &rc, &more, &key, r->err)) {
 		if (key_is(&key, "Elapse Time(ms)"))
 			rc = communication_us(r, &op->elapse_us);
 		else if (key_is(&key, "Transit Time(ms)"))
@@ -62,10 +59,7 @@ static int read_body(struct communication_reading *r, struct communication_op *o
 	bool more = false;
 	int rc = object_enter(r->j, &more, r->err);
 
-	while (rc == SB_OK && more) {
-		rc = object_next(r->j, &key, &more, r->err);
-		if (rc != SB_OK || !more)
-			break;
+	while (object_member(r->j, &rc, &more, &key, r->err)) {
 		if (key_is(&key, "Communication Time Info"))
 			rc = read_times(r, op);
 		else if (key_is(&key, "Communication Bandwidth Info") && op->link_count == 0)
@@ -114,8 +108,7 @@ static int read_operator(struct communication_reading *r, const struct jpull_val
 	rc = set_name(r, &op, key);
 	if (rc == SB_OK)
 		rc = read_body(r, &op);
-	if (rc == SB_OK &&
-	    rows_grow((void **)&cap->communications, cap->communication_count, sizeof(op)) != SB_OK)
+	if (rc == SB_OK && sb_grow(&cap->communications, cap->communication_count, sizeof(op)) != SB_OK)
 		rc = sb_fail(r->err, SB_ENOMEM, "no_memory", "out of memory");
 	if (rc != SB_OK) {
 		free_links(&op);
@@ -131,11 +124,8 @@ static int read_kind(struct communication_reading *r, int64_t step, bool p2p)
 	bool more = false;
 	int rc = object_enter(r->j, &more, r->err);
 
-	while (rc == SB_OK && more) {
-		rc = object_next(r->j, &key, &more, r->err);
-		if (rc == SB_OK && more)
-			rc = read_operator(r, &key, step, p2p);
-	}
+	while (object_member(r->j, &rc, &more, &key, r->err))
+		rc = read_operator(r, &key, step, p2p);
 	return rc;
 }
 
@@ -155,10 +145,7 @@ static int read_step(struct communication_reading *r, const struct jpull_value *
 	if (sb_parse_int(text, len, &step) != SB_OK)
 		step = SB_NULL;
 	rc = object_enter(r->j, &more, r->err);
-	while (rc == SB_OK && more) {
-		rc = object_next(r->j, &kind, &more, r->err);
-		if (rc != SB_OK || !more)
-			break;
+	while (object_member(r->j, &rc, &more, &kind, r->err)) {
 		if (key_is(&kind, "p2p") || key_is(&kind, "collective"))
 			rc = read_kind(r, step, key_is(&kind, "p2p"));
 		else
@@ -173,11 +160,8 @@ static int read_steps(struct communication_reading *r)
 	bool more = false;
 	int rc = object_enter(r->j, &more, r->err);
 
-	while (rc == SB_OK && more) {
-		rc = object_next(r->j, &key, &more, r->err);
-		if (rc == SB_OK && more)
-			rc = read_step(r, &key);
-	}
+	while (object_member(r->j, &rc, &more, &key, r->err))
+		rc = read_step(r, &key);
 	return rc;
 }
 

@@ -184,20 +184,3 @@ bool ascend_precision_lost(const char *text, size_t len)
 	/* the last digit that was written stands for whole microseconds or more */
 	return sb_parse_int(text + at, len - at, &exponent) == SB_OK && exponent > digits;
 }
-
-int rows_grow(void **items, size_t count, size_t element)
-{
-	size_t capacity = count < 16 ? 16 : count * 2;
-	void *p;
-
-	/* the capacity follows from the count: it only changes at powers of two */
-	if ((count & (count - 1)) != 0 || (count > 0 && count < 16))
-		return SB_OK;
-	if (capacity > SIZE_MAX / element)
-		return SB_ENOMEM;
-	p = realloc(*items, capacity * element);
-	if (!p)
-		return SB_ENOMEM;
-	*items = p;
-	return SB_OK;
-}

@@ -25,7 +25,7 @@ static int numbers_add(struct numbers *n, int64_t value)
 {
 	if (value == SB_NULL || (n->count > 0 && n->items[n->count - 1] == value))
 		return SB_OK;
-	if (rows_grow((void **)&n->items, n->count, sizeof(value)) != SB_OK)
+	if (sb_grow(&n->items, n->count, sizeof(value)) != SB_OK)
 		return SB_ENOMEM;
 	n->items[n->count++] = value;
 	return SB_OK;
@@ -82,7 +82,7 @@ static int add_steps(struct capture *c)
 		if (known.count > 0 &&
 		    bsearch(&s.number, known.items, known.count, sizeof(s.number), by_value))
 			continue;
-		if (rows_grow((void **)&c->steps, c->step_count, sizeof(s)) != SB_OK)
+		if (sb_grow(&c->steps, c->step_count, sizeof(s)) != SB_OK)
 			return SB_ENOMEM;
 		c->steps[c->step_count++] = s;
 	}

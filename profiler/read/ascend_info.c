@@ -58,12 +58,9 @@ static int read_members(struct jpull *j, struct wanted *wanted, size_t count, st
 	bool more = true;
 	int rc = SB_OK;
 
-	while (rc == SB_OK) {
+	while (object_member(j, &rc, &more, &key, err)) {
 		size_t i = 0;
 
-		rc = object_next(j, &key, &more, err);
-		if (rc != SB_OK || !more)
-			return rc;
 		while (i < count && !key_is(&key, wanted[i].key))
 			i++;
 		rc = i < count ? read_number(j, &wanted[i].value, err) : value_skip(j, err);
@@ -135,12 +132,9 @@ static int read_metadata(struct read_context *ctx, struct stream *in, struct sb_
 	if (jpull_new(in, &j) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	rc = object_enter(j, &more, &got);
-	while (rc == SB_OK && more) {
+	while (object_member(j, &rc, &more, &key, &got)) {
 		bool is = false;
 
-		rc = object_next(j, &key, &more, &got);
-		if (rc != SB_OK || !more)
-			break;
 		if (!key_is(&key, "distributed_args")) {
 			rc = value_skip(j, &got);
 			continue;

@@ -2,14 +2,15 @@
 
 #include "profiler/read/ascend.h"
 
-int object_next(struct jpull *j, struct jpull_value *out_key, bool *out_more, struct sb_error *err)
+bool object_member(struct jpull *j, int *rc, bool *more, struct jpull_value *out_key, struct sb_error *err)
 {
-	int rc = jpull_next(j, out_key, err);
-
-	if (rc != SB_OK)
-		return rc;
-	*out_more = out_key->token == JPULL_KEY;
-	return SB_OK;
+	if (*rc != SB_OK || !*more)
+		return false;
+	*rc = jpull_next(j, out_key, err);
+	if (*rc != SB_OK)
+		return false;
+	*more = out_key->token == JPULL_KEY;
+	return *more;
 }
 
 int object_enter(struct jpull *j, bool *out_is, struct sb_error *err)

@@ -191,7 +191,7 @@ static int read_row(struct read_context *ctx, struct capture *cap, const struct 
 		return rc;
 	k.communication = is_communication(cap, &k);
 	read_pipes(c, cols, &k);
-	if (rows_grow((void **)&cap->kernels, cap->kernel_count, sizeof(k)) != SB_OK)
+	if (sb_grow(&cap->kernels, cap->kernel_count, sizeof(k)) != SB_OK)
 		return SB_ENOMEM;
 	cap->kernels[cap->kernel_count++] = k;
 	return SB_OK;

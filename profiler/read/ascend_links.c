@@ -85,13 +85,10 @@ static int read_packets(struct communication_reading *r, struct link *l)
 	bool more = false;
 	int rc = object_enter(r->j, &more, r->err);
 
-	while (rc == SB_OK && more) {
+	while (object_member(r->j, &rc, &more, &key, r->err)) {
 		struct packet p = {0};
 		bool size_ok, ok = false;
 
-		rc = object_next(r->j, &key, &more, r->err);
-		if (rc != SB_OK || !more)
-			break;
 		size_ok = sb_parse_scaled(key.text, key.len, 6, &p.bytes) == SB_OK && p.bytes >= 0;
 		rc = read_pair(r, &p, &ok);
 		if (rc != SB_OK)
@@ -100,7 +97,7 @@ static int read_packets(struct communication_reading *r, struct link *l)
 			bad_value(r, "An entry of a size distribution");
 			continue;
 		}
-		if (rows_grow((void **)&l->packets, l->packet_count, sizeof(p)) != SB_OK)
+		if (sb_grow(&l->packets, l->packet_count, sizeof(p)) != SB_OK)
 			return sb_fail(r->err, SB_ENOMEM, "no_memory", "out of memory");
 		l->packets[l->packet_count++] = p;
 	}
@@ -140,10 +137,7 @@ static int read_link(struct communication_reading *r, struct link *l)
 	bool more = false;
 	int rc = object_enter(r->j, &more, r->err);
 
-	while (rc == SB_OK && more) {
-		rc = object_next(r->j, &key, &more, r->err);
-		if (rc != SB_OK || !more)
-			break;
+	while (object_member(r->j, &rc, &more, &key, r->err)) {
 		if (key_is(&key, "Transit Size(MB)"))
 			rc = read_bytes(r, &l->bytes);
 		else if (key_is(&key, "Transit Time(ms)"))
@@ -182,12 +176,9 @@ int communication_links(struct communication_reading *r, struct communication_op
 	bool more = false;
 	int rc = object_enter(r->j, &more, r->err);
 
-	while (rc == SB_OK && more) {
+	while (object_member(r->j, &rc, &more, &key, r->err)) {
 		const char *name;
 
-		rc = object_next(r->j, &key, &more, r->err);
-		if (rc != SB_OK || !more)
-			break;
 		name = link_name(&key);
 		if (!name || has_link(op, name) || op->link_count == LINKS_MAX) {
 			bad_value(r, "A link of an unknown or repeated kind");

@@ -83,7 +83,7 @@ static int step_row(struct capture *cap, const struct csv *c, const char **out_c
 	*out_column = "Computing";
 	if (t.computing == SB_NULL)
 		return SB_ENOENT;
-	if (rows_grow((void **)&cap->step_traces, cap->step_trace_count, sizeof(t)) != SB_OK)
+	if (sb_grow(&cap->step_traces, cap->step_trace_count, sizeof(t)) != SB_OK)
 		return SB_ENOMEM;
 	cap->step_traces[cap->step_trace_count++] = t;
 	return SB_OK;
@@ -120,7 +120,7 @@ static int op_row(struct capture *cap, const struct csv *c, const char **out_col
 	if (rc == SB_OK)
 		rc = ascend_text(cap, c, csv_column(c, "Core Type"), &o.core);
 	if (rc == SB_OK)
-		rc = rows_grow((void **)&cap->op_statistics, cap->op_statistic_count, sizeof(o));
+		rc = sb_grow(&cap->op_statistics, cap->op_statistic_count, sizeof(o));
 	if (rc == SB_OK)
 		cap->op_statistics[cap->op_statistic_count++] = o;
 	return rc;
@@ -156,7 +156,7 @@ static int api_row(struct capture *cap, const struct csv *c, const char **out_co
 	if (rc == SB_OK)
 		rc = ascend_text(cap, c, csv_column(c, "API Name"), &a.name);
 	if (rc == SB_OK)
-		rc = rows_grow((void **)&cap->apis, cap->api_count, sizeof(a));
+		rc = sb_grow(&cap->apis, cap->api_count, sizeof(a));
 	if (rc == SB_OK)
 		cap->apis[cap->api_count++] = a;
 	return rc;

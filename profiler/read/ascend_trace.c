@@ -67,7 +67,7 @@ static int add_place(struct reading *r, const char *key, size_t len, uint32_t *o
 	if (rc != SB_OK)
 		return rc;
 	while (r->place_count <= id) {
-		if (rows_grow((void **)&r->places, r->place_count, sizeof(*r->places)) != SB_OK)
+		if (sb_grow(&r->places, r->place_count, sizeof(*r->places)) != SB_OK)
 			return SB_ENOMEM;
 		r->places[r->place_count++] = (struct place){.lane = NO_LANE, .device = -1};
 	}
@@ -103,7 +103,7 @@ static int new_lane(struct reading *r, const struct chrome_event *e, uint32_t bo
 	if (rc == SB_OK)
 		rc = sb_strings_add(strings, e->tid.text, part_len(&e->tid), &lane.thread);
 	if (rc == SB_OK)
-		rc = rows_grow((void **)&r->lanes, r->cap->trace.lane_count, sizeof(*r->lanes));
+		rc = sb_grow(&r->lanes, r->cap->trace.lane_count, sizeof(*r->lanes));
 	if (rc == SB_OK)
 		rc = trace_add_lane(&r->cap->trace, &lane, out_lane);
 	if (rc == SB_OK)
@@ -240,7 +240,7 @@ static int add_step(struct reading *r, const struct chrome_event *e)
 	if (e->name.len <= n || memcmp(e->name.text, mark, n) != 0 ||
 	    sb_parse_int(e->name.text + n, e->name.len - n, &s.number) != SB_OK || s.number < 0)
 		return SB_OK;
-	if (rows_grow((void **)&r->cap->steps, r->cap->step_count, sizeof(s)) != SB_OK)
+	if (sb_grow(&r->cap->steps, r->cap->step_count, sizeof(s)) != SB_OK)
 		return SB_ENOMEM;
 	r->cap->steps[r->cap->step_count++] = s;
 	return SB_OK;

@@ -59,7 +59,7 @@ static int find_capture(struct read_context *ctx, const char *key, enum capture_
 		return rc;
 	/* ids are given out one after the other, from 1 on */
 	if (id > c->count) {
-		if (rows_grow((void **)&c->list, c->count, sizeof(struct capture *)) != SB_OK)
+		if (sb_grow(&c->list, c->count, sizeof(struct capture *)) != SB_OK)
 			return SB_ENOMEM;
 		c->list[c->count] = NULL;
 		rc = new_capture(name, format, &c->list[c->count]);

@@ -304,26 +304,11 @@ int csv_header(struct csv *c)
 	return SB_OK;
 }
 
-static bool is_blank(char ch)
-{
-	return ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n';
-}
-
-static void trim(const char **text, size_t *len)
-{
-	while (*len > 0 && is_blank(**text)) {
-		(*text)++;
-		(*len)--;
-	}
-	while (*len > 0 && is_blank((*text)[*len - 1]))
-		(*len)--;
-}
-
 const char *csv_trimmed(const struct csv *c, int column, size_t *out_len)
 {
 	const char *text = field_of(&c->record, column < 0 ? SIZE_MAX : (size_t)column, out_len);
 
-	trim(&text, out_len);
+	sb_trim(&text, out_len);
 	return text;
 }
 
@@ -340,7 +325,7 @@ int csv_column(const struct csv *c, const char *name)
 		size_t len;
 		const char *text = field_of(&c->header, i, &len);
 
-		trim(&text, &len);
+		sb_trim(&text, &len);
 		if (len == want && memcmp(text, name, len) == 0)
 			return (int)i;
 	}

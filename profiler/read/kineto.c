@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "profiler/read/kineto_impl.h"
 
 static const char *const WANTED[] = {
@@ -48,15 +49,8 @@ static void note(struct jpull_flaw *f, const struct chrome_event *e)
 
 static int add_step(struct kineto *k, const struct event *span, int64_t number)
 {
-	if (k->step_count == k->step_capacity) {
-		size_t n = k->step_capacity ? k->step_capacity * 2 : 64;
-		struct step *p = realloc(k->steps, n * sizeof(*p));
-
-		if (!p)
-			return SB_ENOMEM;
-		k->steps = p;
-		k->step_capacity = n;
-	}
+	if (sb_grow(&k->steps, k->step_count, sizeof(*k->steps)) != SB_OK)
+		return SB_ENOMEM;
 	k->steps[k->step_count++] =
 	    (struct step){.number = number, .start_ns = span->start_ns, .dur_ns = span->dur_ns};
 	return SB_OK;

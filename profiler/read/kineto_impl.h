@@ -42,7 +42,7 @@ struct kineto {
 	struct trace trace;
 	int64_t event_count;
 	struct step *steps;
-	size_t step_count, step_capacity;
+	size_t step_count;
 	struct kineto_head head;
 	struct kineto_lanes lanes;
 	uint8_t *marks; /* by name id: is it a collective? see kineto_is_collective() */

@@ -1,0 +1,27 @@
+#include "base/grow.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+#define FIRST 16
+
+int sb_grow(void *items, size_t count, size_t element)
+{
+	size_t capacity = count < FIRST ? FIRST : count * 2;
+	void *p;
+
+	if ((count & (count - 1)) != 0 || (count > 0 && count < FIRST))
+		return SB_OK;
+	if (capacity < count || capacity > SIZE_MAX / element)
+		return SB_ENOMEM;
+	/* copied, because a pointer to T may not be read through a pointer to void * */
+	memcpy(&p, items, sizeof(p));
+	p = realloc(p, capacity * element);
+	if (!p)
+		return SB_ENOMEM;
+	memcpy(items, &p, sizeof(p));
+	return SB_OK;
+}
