@@ -170,6 +170,7 @@ int analysis_run(const struct profile *p, const struct breakdown *b, const struc
 	if (rc == SB_OK)
 		rc = tree_build(&ctx, &a);
 	if (rc != SB_OK)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 		return sb_fail(err, rc, "analysis", "The analysis failed: %s.", sb_strerror(rc));
 	a.findings = ctx.items;
 	a.count = ctx.count;

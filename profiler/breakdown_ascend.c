@@ -71,6 +71,7 @@ static uint32_t step_numbered(const struct ascend *a, int64_t number)
 static int ascend_init(struct ascend *a)
 {
 	a->numbers = calloc(a->c->step_count + 1, sizeof(*a->numbers));
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 	a->csv = calloc(a->c->step_count + 1, sizeof(*a->csv));
 	if (!a->numbers || !a->csv)
 		return SB_ENOMEM;
@@ -326,5 +327,6 @@ int breakdown_ascend(const struct profile *p, size_t capture, struct warnings *w
 
 	for (size_t s = 0; s < ASCEND_NOTHING && rc == SB_OK; s++)
 		rc = collect_pieces(&a, (enum ascend_source)s, &sources.from[s]);
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 	return rc == SB_OK ? ascend_rows(&a, p, capture, &sources, warnings, out) : rc;
 }

@@ -21,18 +21,19 @@ static int64_t minus(int64_t a, int64_t b)
 static void fill(const struct step_trace *s, struct warnings *warnings, const char *source,
                  struct breakdown_row *row)
 {
-	int64_t sum, off;
+	/* old versions have no such column: they count no bubble, which does not mean that there was none */
+	int64_t bubble = known(s->bubble, 0), sum, off;
 
 	row->compute_ns = s->computing;
 	row->exposed_ns = s->exposed;
 	row->communication_ns = known(s->communication, plus(s->exposed, s->overlapped));
 	row->overlap_ns = known(s->overlapped, minus(row->communication_ns, s->exposed));
 	row->free_ns = s->free;
-	row->bubble_ns = known(s->bubble, 0);
+	row->bubble_ns = s->bubble;
 	row->preparing_ns = s->preparing;
 	row->span_ns = s->stage;
 	/* the parts are exact and Stage is not: within the rounding, the parts decide */
-	sum = minus(plus(plus(s->computing, s->exposed), s->free), row->bubble_ns);
+	sum = minus(plus(plus(s->computing, s->exposed), s->free), bubble);
 	off = minus(sum, s->stage);
 	if (off == SB_NULL || (off >= -ROUNDING_NS && off <= ROUNDING_NS))
 		row->span_ns = known(sum, s->stage);
@@ -41,7 +42,7 @@ static void fill(const struct step_trace *s, struct warnings *warnings, const ch
 		             "Stage and Bubble differ from the sum of the parts by %lld ns in "
 		             "step_trace_time.csv.",
 		             (long long)off);
-	row->busy_ns = minus(plus(row->span_ns, row->bubble_ns), row->free_ns);
+	row->busy_ns = minus(plus(row->span_ns, bubble), row->free_ns);
 }
 
 static void warn_rounded(const struct capture *c, struct warnings *warnings)

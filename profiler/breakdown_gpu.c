@@ -139,7 +139,7 @@ static int collect_work(struct gpu *g)
 		rc = step_windows_build(g->c, &windows);
 	if (rc != SB_OK)
 		return rc;
-	g->work = malloc((g->count + 1) * sizeof(*g->work));
+	g->work = calloc(g->count + 1, sizeof(*g->work));
 	if (!g->work)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < t->count; i++) {
@@ -239,11 +239,10 @@ int breakdown_gpu(const struct profile *p, size_t capture, struct row_list *out)
 	size_t from = 0;
 	int rc = find_devices(&g);
 
-	if (rc != SB_OK)
-		return rc;
-	if (g.count == 0)
+	if (rc == SB_OK && g.count == 0)
 		return host_rows(&g, out);
-	rc = collect_work(&g);
+	if (rc == SB_OK)
+		rc = collect_work(&g);
 	if (rc == SB_OK)
 		rc = sort_work(&g);
 	for (size_t d = 0; d < g.devices.count && rc == SB_OK; d++) {
@@ -254,5 +253,6 @@ int breakdown_gpu(const struct profile *p, size_t capture, struct row_list *out)
 		rc = device_rows(&g, d, from, to, out);
 		from = to;
 	}
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 	return rc;
 }

@@ -9,15 +9,16 @@ struct transmission {
 	int64_t rank, step;
 	uint32_t group, name;
 	double us;
+	size_t at; /* row: sums must not depend on how ties are sorted */
 };
 
 static int by_operator(const void *a, const void *b)
 {
 	const struct transmission *x = a, *y = b;
-	int64_t left[] = {x->group, null_last(x->step), x->name, x->rank};
-	int64_t right[] = {y->group, null_last(y->step), y->name, y->rank};
+	int64_t left[] = {x->group, null_last(x->step), x->name, x->rank, (int64_t)x->at};
+	int64_t right[] = {y->group, null_last(y->step), y->name, y->rank, (int64_t)y->at};
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < 5; i++)
 		if (left[i] != right[i])
 			return left[i] < right[i] ? -1 : 1;
 	return 0;
@@ -126,7 +127,7 @@ static size_t collect(const struct communication_report *r, struct transmission 
 		if (row->rank == SB_NULL || is_point_to_point(sb_strings_get(r->strings, row->name, NULL)))
 			continue;
 		items[n++] =
-		    (struct transmission){row->rank, row->step, row->group, row->name, row->transit_us};
+		    (struct transmission){row->rank, row->step, row->group, row->name, row->transit_us, i};
 	}
 	qsort(items, n, sizeof(*items), by_operator);
 	return n;

@@ -62,6 +62,7 @@ int step_windows_build(const struct capture *c, struct step_windows *out)
 
 	pieces.items = calloc(2 * c->step_count + 1, sizeof(*pieces.items));
 	if (!windows || !stack || !pieces.items) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees the pieces */
 		free(windows);
 		free(stack);
 		/* cppcheck-suppress memleak ; freed by the cleanup attribute */
@@ -179,6 +180,7 @@ int launches_build(const struct trace *t, struct launches *out)
 			l.items[l.count++] = (struct launch){t->link[i], t->start_ns[i]};
 	rc = sort_launches(&l);
 	if (rc != SB_OK)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 		return rc;
 	*out = l;
 	l = (struct launches){0};

@@ -273,9 +273,11 @@ static int collect_capture(struct collector *to, const struct capture *c)
 	s.text_count = c->trace.strings ? sb_strings_count(c->trace.strings) : c->trace.text_count;
 	s.texts = calloc(s.text_count + 1, sizeof(*s.texts));
 	s.types = calloc(s.text_count + 1, sizeof(*s.types));
-	if (rc != SB_OK || !s.texts || !s.types)
+	if (rc == SB_OK && (!s.texts || !s.types))
+		rc = SB_ENOMEM;
+	if (rc != SB_OK)
 		/* cppcheck-suppress memleak ; freed by the cleanup attribute */
-		return rc != SB_OK ? rc : SB_ENOMEM;
+		return rc; /* NOLINT(clang-analyzer-unix.Malloc): the same */
 	if (c->kernel_count > 0)
 		return collect_kernels(&s);
 	for (size_t i = 0; i < c->trace.count && !device; i++)

@@ -143,6 +143,7 @@ int operators_load(int fd, struct operator_table *out, struct sb_error *err)
 	if (rc == SB_OK)
 		rc = load_rows(&b, &t, err);
 	if (rc != SB_OK)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 		return rc;
 	*out = t;
 	t = (struct operator_table){0};

@@ -28,6 +28,7 @@ const struct thresholds THRESHOLDS_DEFAULT = {{
     {"r_wait", "ratio", 0.2, ORIGIN_MSPROF},
     {"wait_ratio", "ratio", 0.2, ORIGIN_MSPROF},
     {"link_utilization", "ratio", 0.8, ORIGIN_MSPROF},
+    {"link_dominance", "share of the other side", 0.25, ORIGIN_MSPROF},
     {"large_packet_share", "share", 0.8, ORIGIN_MSPROF},
     {"large_packet_bytes", "bytes", 32e6, ORIGIN_PAPER},
     {"large_packet_rdma_bytes", "bytes", 0.5e6, ORIGIN_MSPROF},

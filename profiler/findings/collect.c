@@ -161,6 +161,21 @@ static int by_rank(int64_t x, int64_t y)
 	return x < y ? -1 : 1;
 }
 
+/* Two findings of one code, rank and share (of two devices, of two sides) differ in what they saw: the order
+ * must not be left to the sort. */
+static int by_evidence(const struct finding *x, const struct finding *y)
+{
+	if (x->evidence_count != y->evidence_count)
+		return x->evidence_count > y->evidence_count ? -1 : 1;
+	for (size_t i = 0; i < x->evidence_count; i++) {
+		double left = x->evidence[i].value, right = y->evidence[i].value;
+
+		if (left != right && !isnan(left) && !isnan(right))
+			return left > right ? -1 : 1;
+	}
+	return 0;
+}
+
 static int by_code_and_rank(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
@@ -168,7 +183,9 @@ static int by_code_and_rank(const void *a, const void *b)
 
 	if (order == 0)
 		order = by_rank(x->rank, y->rank);
-	return order ? order : (share_of(x) < share_of(y)) - (share_of(x) > share_of(y));
+	if (order == 0)
+		order = (share_of(x) < share_of(y)) - (share_of(x) > share_of(y));
+	return order ? order : by_evidence(x, y);
 }
 
 static int by_code_and_share(const void *a, const void *b)
@@ -178,7 +195,7 @@ static int by_code_and_share(const void *a, const void *b)
 
 	if (order == 0)
 		order = (share_of(x) < share_of(y)) - (share_of(x) > share_of(y));
-	return order ? order : by_rank(x->rank, y->rank);
+	return order ? order : by_code_and_rank(a, b);
 }
 
 static int by_severity(const void *a, const void *b)

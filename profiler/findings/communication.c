@@ -6,8 +6,6 @@
 
 /* Two sides that are judged apart: everything that SDMA moves, and RDMA. */
 enum side { SIDE_SDMA, SIDE_RDMA, SIDES };
-/* A side with less than this part of the other's time does not matter (msprof). */
-#define DOMINANCE 0.25
 
 struct side_sum {
 	double packets, large, bytes, us, transit_us;
@@ -84,7 +82,9 @@ void check_small_packets(struct check_context *ctx, bool *out_judged)
 			if (!(s->packets > 0))
 				continue;
 			*out_judged = true;
-			if (s->us < DOMINANCE * other->us || link_is_well_used(ctx, v, side == SIDE_RDMA))
+			/* a side that takes little of the time does not matter */
+			if (s->us < limit(ctx, "link_dominance") * other->us ||
+			    link_is_well_used(ctx, v, side == SIDE_RDMA))
 				continue;
 			if (s->large / s->packets < limit(ctx, "large_packet_share"))
 				report_packets(ctx, v, (enum side)side, s);

@@ -315,5 +315,6 @@ int host_time_fill(const struct thresholds *t, struct rank_view *v)
 	activity_normalise(&a);
 	if (rc == SB_OK)
 		rc = find_idle(&w, &a);
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 	return rc == SB_OK ? split(&w) : rc;
 }

@@ -4,10 +4,11 @@
 
 #include "profiler/findings/findings.h"
 
-/* One rank's operators of a domain, us: of one step, or of all. */
+/* One rank's operators of a domain, us: one operator, those of one step, or all. */
 struct rank_sum {
+	uint32_t group; /* as in the report */
 	int64_t step;
-	size_t view;
+	size_t view, at; /* at: place in the source, so that sums do not depend on how ties are sorted */
 	double transit, wait, synchronization;
 };
 
@@ -72,13 +73,21 @@ static bool in_domain(const struct domain *d, int64_t rank)
 	return rank != SB_NULL && lo < d->rank_count && d->ranks[lo] == rank;
 }
 
-static int by_step_and_view(const void *a, const void *b)
+static int by_view(const struct rank_sum *x, const struct rank_sum *y)
 {
-	const struct rank_sum *x = a, *y = b;
-
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
 	if (x->step != y->step)
 		return x->step < y->step ? -1 : 1;
 	return (x->view > y->view) - (x->view < y->view);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct rank_sum *x = a, *y = b;
+	int order = by_view(x, y);
+
+	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
 static void add(struct rank_sum *to, const struct rank_sum *from)
@@ -88,33 +97,63 @@ static void add(struct rank_sum *to, const struct rank_sum *from)
 	to->synchronization += from->synchronization;
 }
 
-/* The domain's operators, one entry each; *out_items is the caller's. */
-static int gather(const struct check_context *ctx, const struct domain *d, const char *group,
-                  struct rank_sum **out_items, size_t *out_count)
+/* All operators of all ranks, sorted: each domain's lie together. *out_items is the caller's. */
+static int gather(const struct check_context *ctx, struct rank_sum **out_items, size_t *out_count)
 {
-	size_t most = 1, n = 0, len = strlen(group);
+	size_t most = 1, n = 0;
 	struct rank_sum *items;
 
 	for (size_t i = 0; i < ctx->view_count; i++)
-		most += in_domain(d, ctx->views[i].rank) ? ctx->views[i].c->communication_count : 0;
+		most += ctx->views[i].c->communication_count;
 	items = malloc(most * sizeof(*items));
 	if (!items)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < ctx->view_count; i++) {
 		const struct capture *c = ctx->views[i].c;
-		uint32_t id = c->trace.strings ? sb_strings_find(c->trace.strings, group, len) : 0;
 
-		for (size_t k = 0; k < c->communication_count && in_domain(d, c->rank); k++) {
+		for (size_t k = 0; k < c->communication_count; k++) {
 			const struct communication_op *op = &c->communications[k];
+			size_t len;
+			const char *group = trace_text(&c->trace, op->group, &len);
 
-			if (op->group == id && !op->point_to_point)
-				items[n++] = (struct rank_sum){op->step, i, op->transit_us, op->wait_us,
-				                               op->synchronization_us};
+			if (op->point_to_point)
+				continue;
+			items[n] = (struct rank_sum){sb_strings_find(ctx->communication->strings, group, len),
+			                             op->step,
+			                             i,
+			                             n,
+			                             op->transit_us,
+			                             op->wait_us,
+			                             op->synchronization_us};
+			n++;
 		}
 	}
+	qsort(items, n, sizeof(*items), by_place);
 	*out_items = items;
 	*out_count = n;
 	return SB_OK;
+}
+
+/* The operators of one domain among all: *from is its first, the number of those whose rank is in the domain
+ * is returned; they are moved to the front. */
+static size_t domain_items(const struct check_context *ctx, const struct domain *d, struct rank_sum *items,
+                           size_t count, size_t *from)
+{
+	size_t lo = 0, hi = count, n = 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (items[mid].group < d->group)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*from = lo;
+	for (; lo < count && items[lo].group == d->group; lo++)
+		if (in_domain(d, ctx->views[items[lo].view].rank))
+			items[*from + n++] = items[lo];
+	return n;
 }
 
 /* Merges sorted entries of one step and view; returns how many are left. */
@@ -123,7 +162,7 @@ static size_t merge(struct rank_sum *items, size_t n)
 	size_t merged = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (merged > 0 && by_step_and_view(&items[merged - 1], &items[i]) == 0)
+		if (merged > 0 && by_view(&items[merged - 1], &items[i]) == 0)
 			add(&items[merged - 1], &items[i]);
 		else
 			items[merged++] = items[i];
@@ -170,33 +209,27 @@ static void count_votes(const struct check_context *ctx, const struct rank_sum *
 	}
 }
 
-static int ask(const struct check_context *ctx, const struct domain *d, struct opinion *o)
+/* Asks both rules about one domain. The operators given are its own, and are summed in place. */
+static int ask(const struct check_context *ctx, const struct domain *d, struct rank_sum *items, size_t n,
+               struct opinion *o)
 {
-	const char *group = sb_strings_get(ctx->communication->strings, d->group, NULL);
-	struct rank_sum *items = NULL, *all;
-	size_t n = 0, ranks;
-	int rc = gather(ctx, d, group, &items, &n);
+	struct rank_sum *all;
+	size_t ranks;
 
 	*o = (struct opinion){0};
-	if (rc != SB_OK)
-		return rc;
-	qsort(items, n, sizeof(*items), by_step_and_view);
 	n = merge(items, n);
 	all = malloc((n + 1) * sizeof(*all));
-	if (!all) {
-		free(items);
+	if (!all)
 		return SB_ENOMEM;
-	}
 	for (size_t i = 0; i < n; i++) {
 		all[i] = items[i];
 		all[i].step = 0;
 	}
-	qsort(all, n, sizeof(*all), by_step_and_view);
+	qsort(all, n, sizeof(*all), by_place);
 	ranks = merge(all, n);
 	judge_all(ctx, d, all, ranks, o);
 	count_votes(ctx, items, n, ranks, o);
 	free(all);
-	free(items);
 	return SB_OK;
 }
 
@@ -235,20 +268,34 @@ static void report(struct check_context *ctx, const struct domain *d, const stru
 	finding_evidence(ctx, f, "ranks_in_domain", (double)d->rank_count, "ranks", NULL);
 }
 
-void check_slow_rank(struct check_context *ctx, bool *out_judged)
+static void judge_domains(struct check_context *ctx, bool *out_judged)
 {
-	for (size_t i = 0; i < ctx->communication->domain_count; i++) {
+	struct rank_sum *items = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < ctx->communication->domain_count && ctx->failed == SB_OK; i++) {
 		const struct domain *d = &ctx->communication->domains[i];
 		struct opinion o;
+		size_t from, n;
 
 		if (d->rank_count < 2 || isnan(d->r_wait))
 			continue;
 		*out_judged = true;
-		ctx->failed = ask(ctx, d, &o);
+		if (!items)
+			ctx->failed = gather(ctx, &items, &count);
 		if (ctx->failed != SB_OK)
-			return;
-		if (o.by_transmission || o.by_waiting)
+			break;
+		n = domain_items(ctx, d, items, count, &from);
+		ctx->failed = ask(ctx, d, items + from, n, &o);
+		if (ctx->failed == SB_OK && (o.by_transmission || o.by_waiting))
 			report(ctx, d, &o);
 	}
-	check_straggler(ctx, out_judged);
+	free(items);
+}
+
+void check_slow_rank(struct check_context *ctx, bool *out_judged)
+{
+	judge_domains(ctx, out_judged);
+	if (ctx->failed == SB_OK)
+		check_straggler(ctx, out_judged);
 }
