@@ -161,6 +161,22 @@ static int walk_all(struct source *s, const struct read_input *inputs, size_t co
 	return rc;
 }
 
+/* A capture without events, and a file beside it that might have had some. */
+static int no_events(const struct reading *r, struct sb_error *err)
+{
+	const struct profile *p = &r->all.profile;
+
+	for (size_t i = 0; i < p->left_out_count; i++) {
+		const struct left_out *l = &p->left_out[i];
+
+		if (strcmp(l->file, r->all.empty) != 0)
+			return sb_fail_at(err, SB_EFORMAT, "no_events", r->all.empty, 0, -1,
+			                  "the profile holds no events; left out, for example, %.120s: %s",
+			                  l->file, l->reason);
+	}
+	return sb_fail_at(err, SB_EFORMAT, "no_events", r->all.empty, 0, -1, "the profile holds no events");
+}
+
 /* Why nothing could be used, as well as it can be told. */
 static int nothing(const struct reading *r, struct sb_error *err)
 {
@@ -172,8 +188,7 @@ static int nothing(const struct reading *r, struct sb_error *err)
 		return r->failed.code == SB_ELIMIT ? SB_EFORMAT : r->failed.code;
 	}
 	if (r->all.empty[0] != '\0' && !r->database)
-		return sb_fail_at(err, SB_EFORMAT, "no_events", r->all.empty, 0, -1,
-		                  "the profile holds no events");
+		return no_events(r, err);
 	if (r->unknown[0] != '\0')
 		return sb_fail_at(err, SB_EFORMAT, "unknown_format", r->unknown, 0, 0, "%s", r->hint);
 	if (p->left_out_count > 0)

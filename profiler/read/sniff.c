@@ -108,6 +108,8 @@ const char *sniff_hint(const struct sniff *s)
 	first = sniff_first(s);
 	if (first == 0)
 		return "The file holds only blanks.";
+	if (mindinsight_path(s->path))
+		return "This is a file of MindInsight's profiler: it is not read yet.";
 	if (first == '{' || first == '[')
 		return json_hint(s);
 	if (first == '<')

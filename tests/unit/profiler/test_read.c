@@ -188,6 +188,8 @@ static void what_is_no_profile_is_refused_with_a_reason(void **state)
 	    {{"profiler_info_0.json", "{\"rank_id\": 0}", 0}, "no_events", "no events"},
 	    {{"a.json", "{\"steps\": {}}", 0}, "unknown_format", "no trace"},
 	    {{"a", "1,2,3,4\n", 0}, "no_header", "header"},
+	    {{"device_queue_profiling_1.txt", "1 2 3 4\n", 0}, "unknown_format", "MindInsight"},
+	    {{"flops_0.txt", "0.1 0.2\n", 0}, "unknown_format", "MindInsight"},
 	};
 	struct profile none = {0};
 	struct sb_error err;
@@ -203,6 +205,19 @@ static void what_is_no_profile_is_refused_with_a_reason(void **state)
 	}
 	assert_int_equal(profile_read(NULL, 0, NULL, NULL, &none, &err), SB_EFORMAT);
 	assert_string_equal(err.word, "empty");
+}
+
+static void what_was_left_out_is_named_beside_an_empty_capture(void **state)
+{
+	const struct text_file files[] = {{"profiler_info_0.json", "{\"rank_id\": 0}", 0},
+	                                  {"cluster.csv", "Step,Type,Index,Computing\n", 0}};
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+
+	(void)state;
+	assert_int_equal(read_texts(files, 2, &p, &err), SB_EFORMAT);
+	assert_string_equal(err.word, "no_events");
+	assert_non_null(strstr(err.text, "cluster.csv: a table of a whole cluster"));
 }
 
 static void a_database_is_named_before_an_empty_capture(void **state)
@@ -319,6 +334,7 @@ int main(void)
 	    cmocka_unit_test(the_newest_capture_of_a_rank_wins),
 	    cmocka_unit_test(broken_files_do_not_spoil_the_others),
 	    cmocka_unit_test(what_is_no_profile_is_refused_with_a_reason),
+	    cmocka_unit_test(what_was_left_out_is_named_beside_an_empty_capture),
 	    cmocka_unit_test(a_database_is_named_before_an_empty_capture),
 	    cmocka_unit_test(unsafe_archives_are_refused_whole),
 	    cmocka_unit_test(one_path_twice_is_read_once),

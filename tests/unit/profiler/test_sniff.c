@@ -134,10 +134,15 @@ static void known_files_that_are_not_used(void **state)
 	    {"r_ascend_pt/PROF_1/host/info.json", "{}", 0, "raw data"},
 	    {"r_ascend_pt/FRAMEWORK/torch.op_range", "x", 0, "raw data"},
 	    {"a/r_ascend_ms/logs/x.log", "x", 0, "raw data"},
+	    {"p/ascend_timeline_display_0.json", "[{\"name\": \"InitData\", \"ph\": \"X\", \"tid\": \"0\"}]",
+	     0, "MindInsight"},
 	};
-	static const struct look used[] = {{"r_ascend_pt/profiler_info.json", "{}", 0, NULL},
-	                                   {"r_ascend_pt/ASCEND_PROFILER_OUTPUT/a.txt", "x", 0, NULL},
-	                                   {"logs/a.txt", "x", 0, NULL}};
+	static const struct look used[] = {
+	    {"r_ascend_pt/profiler_info.json", "{}", 0, NULL},
+	    {"r_ascend_pt/ASCEND_PROFILER_OUTPUT/a.txt", "x", 0, NULL},
+	    {"logs/a.txt", "x", 0, NULL},
+	    /* a trace may be called anything */
+	    {"timeline_display_1.json", "[{\"ph\": \"X\", \"cat\": \"kernel\"}]", 0, NULL}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(looks); i++) {
