@@ -1,7 +1,7 @@
 // Who may talk to a local service, and on which address it listens.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { BINARY, run, Service, temporary } from "./service.mjs";
+import { PROGRAM, run, Service, temporary } from "./service.mjs";
 
 let s;
 before(async () => { s = await Service.start(); });
@@ -61,6 +61,6 @@ test("IPv6 loopback", async (t) => {
 
 test("an address in use is an error of its own", async () => {
   const { code, stderr } = await run(["serve", "--listen", s.authority, "--data", temporary()]);
-  assert.equal(code, 1, BINARY);
+  assert.equal(code, 1, PROGRAM);
   assert.match(stderr, /in use/);
 });

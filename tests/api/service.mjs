@@ -1,28 +1,20 @@
-// Starts the real program on a free port with a fresh data directory, and talks to it.
+// Talks to the real program: requests held against the contract, uploads, waiting.
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import fs from "node:fs";
 import http from "node:http";
-import os from "node:os";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { PROGRAM, start } from "../support/service.mjs";
 import { checkAnswer } from "./schema.mjs";
 
-const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
-export const BINARY = path.resolve(process.env.SIGNALBOX ?? path.join(root, "build/signalbox"));
+export { PROGRAM, temporary } from "../support/service.mjs";
 // A loaded machine with sanitizers is slow: nothing here is asserted tighter than this.
 export const PATIENCE_MS = 60000;
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
-export function temporary(name = "signalbox-test-") {
-  return fs.mkdtempSync(path.join(os.tmpdir(), name));
-}
-
 // Runs the program to its end. Never rejects: { code, signal, stdout, stderr }.
 export function run(args, { input, env } = {}) {
   return new Promise((done) => {
-    const child = spawn(BINARY, args, { env: { ...process.env, ...env } });
+    const child = spawn(PROGRAM, args, { env: { ...process.env, ...env } });
     const out = [], err = [];
     child.stdout.on("data", (d) => out.push(d));
     child.stderr.on("data", (d) => err.push(d));
@@ -36,33 +28,22 @@ export function run(args, { input, env } = {}) {
 export class Service {
   // options: dir (kept by the caller), listen, args (more arguments), limits ({name: value}), t (the test that
   // owns it: when it fails, the service ends with it)
-  static async start(options = {}) {
+  static async start({ dir, listen, args = [], limits = {}, t } = {}) {
     const s = new Service();
-    s.ownDir = options.dir === undefined;
-    s.dir = options.dir ?? temporary();
-    const args = ["serve", "--listen", options.listen ?? "127.0.0.1:0", "--data", s.dir, ...(options.args ?? [])];
-    for (const [name, value] of Object.entries(options.limits ?? {})) args.push("--limit", `${name}=${value}`);
-    s.child = spawn(BINARY, args, { stdio: ["ignore", "pipe", "pipe"] });
-    options.t?.after(() => { s.child.kill("SIGKILL"); s.clean(); });
-    s.stderr = "";
-    s.stdout = "";
-    s.child.stderr.on("data", (d) => (s.stderr += d));
-    s.ended = once(s.child, "close").then(([code, signal]) => ({ code, signal }));
-    await new Promise((ready, failed) => {
-      s.child.stdout.on("data", (d) => {
-        s.stdout += d;
-        if (s.stdout.includes("\n")) ready();
-      });
-      s.ended.then(() => failed(new Error(`the service did not start: ${s.stderr}`)));
-    });
-    const found = /^listening on (http:\/\/(.+):(\d+))\n$/.exec(s.stdout);
-    if (!found) throw new Error(`unexpected first line: ${s.stdout}`);
-    [, s.url, s.host, s.port] = found;
-    s.host = s.host.replace(/^\[|\]$/g, "");
-    s.port = Number(s.port);
+    const bounds = Object.entries(limits).flatMap(([name, value]) => ["--limit", `${name}=${value}`]);
+    s.process = await start({ dir, listen, args: [...args, ...bounds] });
+    t?.after(() => { s.child.kill("SIGKILL"); s.process.remove(); });
+    Object.assign(s, { url: s.process.url, dir: s.process.dir, child: s.process.child, ended: s.process.ended });
+    const found = /^http:\/\/(.+):(\d+)$/.exec(s.url);
+    s.host = found[1].replace(/^\[|\]$/g, "");
+    s.port = Number(found[2]);
     s.authority = s.url.slice("http://".length);
     s.agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
     return s;
+  }
+
+  get stderr() {
+    return this.process.log();
   }
 
   // One request. Resolves to { status, headers, body, json }; rejects when there is no answer.
@@ -144,12 +125,12 @@ export class Service {
   // Ends the service gracefully and removes its data. Throws when it did not end well (sanitizers report so).
   async stop() {
     this.agent.destroy();
-    const end = this.child.exitCode === null && this.child.signalCode === null ? await this.signal("SIGTERM") : null;
-    this.clean();
-    if (end && end.code !== 0) throw new Error(`the service ended with ${JSON.stringify(end)}:\n${this.stderr.slice(-4000)}`);
+    const running = this.child.exitCode === null && this.child.signalCode === null;
+    const end = await this.process.stop();
+    if (running && end.code !== 0) throw new Error(`the service ended with ${JSON.stringify(end)}:\n${this.stderr.slice(-4000)}`);
   }
 
   clean() {
-    if (this.ownDir) fs.rmSync(this.dir, { recursive: true, force: true });
+    this.process.remove();
   }
 }

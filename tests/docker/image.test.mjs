@@ -113,7 +113,7 @@ test("`make install` puts the program where the entry point looks", () => {
 
 test("the program takes the flags, and Prometheus gets its answer", async () => {
   const args = command.map((word) => (word === data ? "DATA" : word.endsWith(`:${port}`) ? "127.0.0.1:0" : word));
-  const service = await start(args);
+  const service = await start({ command: args });
   try {
     const path = /metrics_path: (.*)/.exec(scrape)[1];
     const target = /targets: \["(.*?)"\]/.exec(scrape)[1];

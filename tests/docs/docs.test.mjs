@@ -41,7 +41,7 @@ async function prepare(commands, address) {
       const data = args.indexOf("--data");
       if (data > 0) args[data + 1] = "DATA";
       else args.push("--data", "DATA");
-      const service = await start(args);
+      const service = await start({ command: args });
       running.push(service);
       address.url = service.url;
     } else {

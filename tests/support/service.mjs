@@ -1,36 +1,53 @@
-// Starts the built program for a test, on a free port and with a data directory of its own.
+// The built program and generator for all rings of tests, and the service on a free port with a folder of its own.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 
-export const PROGRAM = process.env.SIGNALBOX ?? resolve("build/signalbox");
-export const GENERATE = process.env.SIGNALBOX_GENERATE ?? resolve("build/generate");
+const root = fileURLToPath(new URL("../..", import.meta.url));
+export const PROGRAM = resolve(process.env.SIGNALBOX ?? join(root, "build/signalbox"));
+export const GENERATE = resolve(process.env.SIGNALBOX_GENERATE ?? join(root, "build/generate"));
 
-// args replaces "serve --listen … --data …"; DATA in it becomes the data directory. Resolves to {url, data, child, stop}.
-export function start(args = ["serve", "--listen", "127.0.0.1:0", "--data", "DATA"]) {
-  const data = mkdtempSync(join(tmpdir(), "signalbox-"));
-  const child = spawn(PROGRAM, args.map((arg) => (arg === "DATA" ? data : arg)), { stdio: ["ignore", "pipe", "pipe"] });
-  let log = "";
+// A sanitizer build on a loaded machine takes its time.
+const START_MS = 60000;
+
+export function temporary(name = "signalbox-test-") {
+  return mkdtempSync(join(tmpdir(), name));
+}
+
+// Starts the service; resolves once it listens. dir: kept by the caller, else made and removed by remove(). command: the
+// whole command line where it is under test, "DATA" in it standing for the directory.
+// Resolves to { url, dir, child, ended, log(), stop(), remove() }; ended resolves to { code, signal }.
+export async function start({ dir, listen = "127.0.0.1:0", args = [], command } = {}) {
+  const data = dir ?? temporary();
+  const line = command?.map((word) => (word === "DATA" ? data : word)) ?? ["serve", "--listen", listen, "--data", data, ...args];
+  const child = spawn(PROGRAM, line, { stdio: ["ignore", "pipe", "pipe"] });
+  let out = "", log = "";
   child.stderr.on("data", (bytes) => (log += bytes));
   const ended = new Promise((done) => child.on("close", (code, signal) => done({ code, signal })));
-  const stop = async () => {
-    child.kill("SIGTERM");
-    const result = await ended;
-    rmSync(data, { recursive: true, force: true });
-    return { ...result, log };
-  };
-  return new Promise((done, fail) => {
-    let seen = "";
-    const timer = setTimeout(() => fail(new Error(`the service does not start: ${seen}${log}`)), 30000);
-    child.on("error", fail);
-    ended.then(() => fail(new Error(`the service ended: ${seen}${log}`)));
+  const remove = () => { if (!dir) rmSync(data, { recursive: true, force: true }); };
+  const url = await new Promise((ready, failed) => {
+    const timer = setTimeout(() => failed("does not start"), START_MS);
+    child.on("error", failed);
+    ended.then((end) => failed(`ended with ${JSON.stringify(end)}`));
     child.stdout.on("data", (bytes) => {
-      seen += bytes;
-      const found = /listening on (http:\/\/\S+)/.exec(seen);
-      if (!found) return;
+      out += bytes;
+      const found = /^listening on (http:\/\/\S+)\n$/.exec(out);
+      if (found) ready(found[1]);
+      else if (out.includes("\n")) failed("printed something else");
       clearTimeout(timer);
-      done({ url: found[1], data, child, stop });
     });
+  }).catch((why) => {
+    child.kill("SIGKILL");
+    remove();
+    throw new Error(`the service ${why}: ${out}${log}`);
   });
+  const stop = async (signal = "SIGTERM") => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    const end = await ended;
+    remove();
+    return end;
+  };
+  return { url, dir: data, child, ended, log: () => log, stop, remove };
 }
