@@ -115,7 +115,7 @@ static int counting_pass(struct gpu *g, struct work **to, bool by_step, size_t k
 
 static int sort_work(struct gpu *g)
 {
-	struct work *other = malloc((g->count + 1) * sizeof(*other));
+	struct work *other = calloc(g->count + 1, sizeof(*other));
 	int rc = other ? SB_OK : SB_ENOMEM;
 
 	if (rc == SB_OK)

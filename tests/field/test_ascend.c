@@ -21,7 +21,7 @@ static void read_bundle(const char *name, struct profile *out)
 {
 	char *path = shared_path(name);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
+	struct stat st = {0};
 	struct sb_error err = {0};
 	struct read_input in = {.path = "bundle.tar.gz", .fd = fd};
 
@@ -76,6 +76,7 @@ static void read_members(const char *name, const char *folder, struct profile *o
 		fail_msg("%s: %s", err.word, err.text);
 	for (size_t i = 0; i < count; i++) {
 		close(in[i].fd);
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): the path is borrowed as const, but made here */
 		free((void *)(uintptr_t)in[i].path);
 	}
 	free(path);

@@ -215,7 +215,7 @@ static void compilation_counts_from_twenty_calls(void **state)
 		uint32_t host = add_lane(c, "CANN", "1", -1);
 
 		/* 10 us each, the first in the free time 800..1000 */
-		for (int i = 0; i < calls; i++)
+		for (int64_t i = 0; i < calls; i++)
 			add_event(c, host, EVENT_HOST_RUNTIME, "AscendCL@aclopCompileAndExecute",
 			          (i == 0 ? 900 : 10 * i) * 1000, 10000, -1);
 		judge(&j);
@@ -336,7 +336,7 @@ static void the_tree_adds_up_to_the_step(void **state)
 	make_rank(&j.p, 0, 3, 600, 551, 951);
 	make_rank(&j.p, 1, 3, 700, 651, 951);
 	judge(&j);
-	assert_true(j.a.tree_count > 1);
+	assert_true(j.a.tree && j.a.tree_count > 1);
 	assert_true(j.a.tree[0].time_ns == 3000000 && j.a.tree[0].next == -1);
 	for (int32_t n = j.a.tree[0].first_child; n >= 0; n = j.a.tree[n].next)
 		sum += j.a.tree[n].time_ns;

@@ -1,0 +1,86 @@
+/* bench_pipeline DIR: from the bytes of a trace to its findings, on one core: DIR/kineto.json, the same
+ * number of events cut into many steps (DIR/kineto_steps.json), and an Ascend capture's timeline and kernel
+ * table. The baselines of memory are the promise: 64 MB and 40 bytes an event. */
+#include "profiler/analysis.h"
+#include "tests/bench/bench.h"
+
+static void memory(struct result *r)
+{
+	double x = anon_mib();
+
+	r->anon_mib = x > r->anon_mib ? x : r->anon_mib;
+}
+
+static void run_pipeline(const struct file *f, struct result *r)
+{
+	struct profile p = {0};
+	struct breakdown b = {0};
+	struct operator_table o = {0};
+	struct communication_report c = {0};
+	struct analysis a = {0};
+	double start = now();
+	int rc = read_file(f, r, &p);
+
+	memory(r);
+	if (rc == SB_OK)
+		rc = breakdown_compute(&p, &p.warnings, &b, NULL);
+	memory(r);
+	if (rc == SB_OK)
+		rc = operators_collect(&p, &o, NULL);
+	memory(r);
+	if (rc == SB_OK)
+		rc = communication_compute(&p, threshold_get(&THRESHOLDS_DEFAULT, "r_wait")->value, &c, NULL);
+	if (rc == SB_OK)
+		rc = analysis_run(&p, &b, &o, &c, &THRESHOLDS_DEFAULT, &a, NULL);
+	memory(r);
+	r->seconds = now() - start;
+	r->ok = rc == SB_OK && p.count == 1;
+	r->events = r->ok ? (double)p.captures[0].event_count : 0;
+	analysis_free(&a);
+	communication_free(&c);
+	operators_free(&o);
+	breakdown_free(&b);
+	profile_free(&p);
+}
+
+static struct result measure(const char *dir, const char *name, double *out_mb)
+{
+	struct result r = {0};
+	char path[4096];
+	struct file f = {.path = path};
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	*out_mb = megabytes(path);
+	if (*out_mb > 0)
+		best_of(&r, run_pipeline, &f, 3);
+	return r;
+}
+
+static double promise(const struct result *r)
+{
+	return 64 + r->events * 40 / 1048576;
+}
+
+int main(int argc, char **argv)
+{
+	double mb, steps_mb, trace_mb, kernels_mb;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: bench_pipeline DIR\n");
+		return 2;
+	}
+	struct result kineto = measure(argv[1], "kineto.json", &mb);
+	struct result steps = measure(argv[1], "kineto_steps.json", &steps_mb);
+	struct result trace = measure(argv[1], "trace_view.json", &trace_mb);
+	struct result kernels = measure(argv[1], "kernel_details.csv", &kernels_mb);
+
+	if (!kineto.ok || !steps.ok || !trace.ok || !kernels.ok)
+		return 1;
+	line("kineto_pipeline_vs_goal", mb / kineto.seconds, 400, "MB/s");
+	line("kineto_pipeline_memory_vs_limit", kineto.anon_mib, promise(&kineto), "MiB");
+	line("kineto_2000_steps_vs_3", steps.seconds / steps_mb * mb, kineto.seconds, "s");
+	line("ascend_trace_pipeline_vs_goal", trace_mb / trace.seconds, 400, "MB/s");
+	line("ascend_trace_memory_vs_limit", trace.anon_mib, promise(&trace), "MiB");
+	line("kernel_details_pipeline_vs_goal", kernels_mb / kernels.seconds, 400, "MB/s");
+	return 0;
+}
