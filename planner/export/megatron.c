@@ -28,6 +28,8 @@ static void attention(struct sb_buf *out, const struct model *m)
 		number(out, "qk-head-dim", m->mla.nope_dim);
 		number(out, "qk-pos-emb-head-dim", m->mla.rope_dim);
 		number(out, "v-head-dim", m->mla.value_dim);
+		/* the norms behind both down-projections */
+		flag(out, "qk-layernorm");
 		return;
 	}
 	if (m->kv_heads != m->heads) {
@@ -48,7 +50,11 @@ static void experts(struct sb_buf *out, const struct model *m, const struct stra
 	if (m->moe.shared_experts > 0)
 		number(out, "moe-shared-expert-intermediate-size",
 		       m->moe.shared_experts * m->moe.shared_ffn_hidden);
-	flag_if(out, m->moe.router_bias, "moe-router-enable-expert-bias");
+	if (m->moe.router_bias) {
+		flag(out, "moe-router-enable-expert-bias");
+		/* Megatron refuses a bias on its default, softmax */
+		sb_buf_adds(out, "--moe-router-score-function sigmoid\n");
+	}
 	if (m->moe.first_dense > 0 || m->moe.every > 1) {
 		/* A list with one entry a layer: 1 has experts. */
 		sb_buf_adds(out, "--moe-layer-freq [");
@@ -77,6 +83,19 @@ static void shape(struct sb_buf *out, const struct model *m)
 	            m->learned_positions ? "learned_absolute" : "rope");
 	flag_if(out, !m->biases, "disable-bias-linear");
 	flag_if(out, !m->tied_embedding, "untie-embeddings-and-output-weights");
+	/* Megatron's default is 0.1, whose masks the plan's memory does not count */
+	if (!m->dropout)
+		sb_buf_adds(out, "--attention-dropout 0.0\n--hidden-dropout 0.0\n");
+}
+
+/* bfloat16 accumulates gradients in float32 by itself, float16 does not. */
+static void precision(struct sb_buf *out, const struct model *m, const struct strategy *s)
+{
+	flag(out, m->float16 ? "fp16" : "bf16");
+	if (m->float16)
+		flag_if(out, s->gradient_bytes == 4, "accumulate-allreduce-grads-in-fp32");
+	else
+		flag_if(out, s->gradient_bytes == 2, "grad-reduce-in-bf16");
 }
 
 /* Any cut, by the layout string: E embedding, t*N transformer layers, L loss, "|" between stages. */
@@ -124,8 +143,8 @@ static int parallel(struct sb_buf *out, const struct model *m, const struct stra
 		flag(out, "use-tp-pp-dp-mapping");
 	if (s->vpp > 1) {
 		number(out, "num-virtual-stages-per-pipeline-rank", s->vpp);
-		/* The plan's time counts blocking sends. */
-		flag(out, "no-overlap-p2p-communication");
+		/* The plan's time counts blocking sends; between two stages Megatron demands the overlap. */
+		flag_if(out, s->pp > 2, "no-overlap-p2p-communication");
 	}
 	if (s->zero >= 2 && s->pp > 1)
 		return sb_fail(err, SB_EIMPOSSIBLE, "zero_with_pipeline",
@@ -140,7 +159,6 @@ static int parallel(struct sb_buf *out, const struct model *m, const struct stra
 	}
 	flag_if(out, s->overlap_gradients, "overlap-grad-reduce");
 	flag_if(out, s->overlap_gradients && s->zero >= 1, "overlap-param-gather");
-	flag_if(out, s->gradient_bytes == 2, "grad-reduce-in-bf16");
 	return cut(out, m, s, err);
 }
 
@@ -168,6 +186,6 @@ int megatron_arguments(const struct model *m, const struct strategy *s, int64_t 
 	number(out, "micro-batch-size", s->micro_batch);
 	number(out, "global-batch-size", sequences);
 	recomputation(out, s);
-	flag(out, m->float16 ? "fp16" : "bf16");
+	precision(out, m, s);
 	return out->status == SB_OK ? SB_OK : sb_fail(err, out->status, "no_memory", "out of memory");
 }
