@@ -1,11 +1,16 @@
 // Who may talk to a local service, and on which address it listens.
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { after, before, test } from "node:test";
 import { PROGRAM, run, Service, temporary } from "./service.mjs";
 
 let s;
+const unused = temporary(); // the data of services that must not start
 before(async () => { s = await Service.start(); });
-after(() => s.stop());
+after(async () => {
+  fs.rmSync(unused, { recursive: true, force: true });
+  await s.stop();
+});
 
 test("hosts that are ours", async () => {
   for (const host of [s.authority, `localhost:${s.port}`, `LOCALHOST:${s.port}`])
@@ -37,11 +42,12 @@ test("a foreign upload is refused before its body", async () => {
 
 test("addresses that are not loopback need --allow-remote", async (t) => {
   for (const listen of ["0.0.0.0:0", "[::]:0", ":0"]) {
-    const { code, stdout, stderr } = await run(["serve", "--listen", listen, "--data", temporary()]);
+    const { code, stdout, stderr } = await run(["serve", "--listen", listen, "--data", unused]);
     assert.equal(code, 2, `${listen}: ${stderr}`);
     assert.equal(stdout, "");
     assert.match(stderr, /--allow-remote/);
   }
+  assert.deepEqual(fs.readdirSync(unused), []);
   const remote = await Service.start({ listen: "0.0.0.0:0", args: ["--allow-remote"], t });
   remote.host = "127.0.0.1";
   const answer = await remote.get("/v1/version", { headers: { Host: `signalbox:${remote.port}` } });
@@ -60,7 +66,7 @@ test("IPv6 loopback", async (t) => {
 });
 
 test("an address in use is an error of its own", async () => {
-  const { code, stderr } = await run(["serve", "--listen", s.authority, "--data", temporary()]);
+  const { code, stderr } = await run(["serve", "--listen", s.authority, "--data", unused]);
   assert.equal(code, 1, PROGRAM);
   assert.match(stderr, /in use/);
 });

@@ -138,6 +138,16 @@ test("a file has at most 400 lines, a function at most 60", () => {
   assert.deepEqual(wrong, []);
 });
 
+test("npm packages run on the Node.js of Debian 12", () => {
+  const wrong = [];
+  for (const path of tracked(/package-lock\.json$/))
+    for (const [name, { engines }] of Object.entries(JSON.parse(readFileSync(path, "utf8")).packages)) {
+      const least = /^>=\s*(\d+)/.exec(engines?.node ?? "");
+      if (least && Number(least[1]) > 18) wrong.push(`${path}: ${name} wants node ${engines.node}`);
+    }
+  assert.deepEqual(wrong, []);
+});
+
 test("nothing names a place of one machine", () => {
   // Spelt in pieces, so that this file does not find itself.
   const places = ["wo" + "rk/", "ro" + "ot/", "ho" + "me/[a-z]"].map((place) => new RegExp(`(?<![\\w.}])/${place}`));
