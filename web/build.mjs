@@ -64,6 +64,8 @@ function collect() {
   const typed = (path, file) => add(path, readFileSync(file), TYPES[extname(path)]);
   typed('/style.css', join(web, 'style.css'));
   typed('/favicon.svg', join(web, 'favicon.svg'));
+  // What a browser asks for by itself beside a page without a link to an icon: the licences, the API.
+  add('/favicon.ico', readFileSync(join(web, 'favicon.svg')), TYPES['.svg']);
   for (const name of readdirSync(join(web, 'app')).filter((n) => n.endsWith('.js')))
     typed(`/app/${name}`, join(web, 'app', name));
   for (const [path, file] of Object.entries(VENDOR)) typed(path, join(modules, file));
