@@ -58,7 +58,7 @@ async function plan(url) {
     `${gib(body.predicted.memory_bytes)} GiB a device`);
   for (const other of body.alternatives.slice(0, 3)) {
     const s = other.solution;
-    console.log(`  loses: dp ${s.dp} tp ${s.tp} cp ${s.cp} pp ${s.pp} zero ${s.zero}, recompute ${s.recompute}: ${other.reason}`);
+    console.log(`  next: dp ${s.dp} tp ${s.tp} cp ${s.cp} pp ${s.pp} zero ${s.zero}, recompute ${s.recompute}: ${other.reason}`);
   }
   const flags = await fetch(`${url}/v1/plans/${body.id}/export?format=megatron`);
   if (flags.status !== 200) throw new Error(`the export failed with ${flags.status}`);
@@ -83,4 +83,4 @@ try {
 title("ready");
 console.log(`the page:  ${url}/`);
 console.log(`stop it:   kill ${pid}`);
-console.log(`its files: ${place} (state, log, the made-up job)`);
+console.log(`its files: ${place} (state, log, the made-up job; delete them when you are done)`);

@@ -169,7 +169,7 @@ static void why_slower(const struct strategy_cost *best, const struct strategy_c
 			worst = i;
 	}
 	if (parts[worst].more <= 0)
-		snprintf(out, room, "no slower than the best by more than rounding");
+		snprintf(out, room, "as fast as the best, within rounding");
 	else
 		snprintf(out, room, "more %s: %.3g s", parts[worst].name, parts[worst].more);
 }
