@@ -98,6 +98,7 @@ for (const [format, fault, code] of faults)
     const finding = analysis.findings.find((f) => f.code === code);
     assert.ok(finding, `only ${analysis.findings.map((f) => `${f.code} (${f.severity})`).join(", ")}`);
     assert.notEqual(finding.severity, "info");
+    assert.equal(`${analysis.verdict.component}.${analysis.verdict.cause}`, code);
     assert.ok(finding.evidence.length > 0 && finding.evidence.every((e) => e.threshold === null || e.origin));
     assert.ok(advice.items.some((item) => item.finding === code));
   });

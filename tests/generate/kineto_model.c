@@ -75,8 +75,11 @@ static void compute(const struct kineto_options *o, struct kineto_rank *r, enum 
 	issue(o, r, u);
 	dur = random_between(&r->shared, w->low, w->high);
 	dur += random_between(&r->random, 0, dur / 100);
-	if (o->fault == KINETO_HOST_BOUND || o->fault == KINETO_SYNC)
+	if (o->fault == KINETO_HOST_BOUND)
 		dur = dur % 4000 + 2000;
+	/* Longer than the host takes for an operator: but for the waits the device would never be idle. */
+	if (o->fault == KINETO_SYNC)
+		dur = dur % 4000 + 16000;
 	if (o->fault == KINETO_SLOW_RANK && r->rank == 1)
 		dur += dur * 2 / 5;
 	run(o, r, u, round_up(o, dur));
@@ -141,6 +144,9 @@ static int64_t units_per_step(const struct kineto_options *o)
 {
 	int64_t units = (o->events - 64 - 8 * o->steps) / o->steps / 8;
 
+	/* every second forward operator brings a copy and a wait along */
+	if (o->fault == KINETO_SYNC)
+		units -= units / 6;
 	if (units < 24)
 		out_die("at least %" PRId64 " events are needed for %" PRId64 " steps", 64 + 208 * o->steps,
 		        o->steps);
@@ -181,7 +187,7 @@ static void play_step(const struct kineto_options *o, struct kineto_rank *ranks,
 	for (int64_t k = 0; k < n_forward; k++)
 		for (int64_t i = 0; i < o->ranks; i++) {
 			compute(o, &ranks[i], PHASE_FORWARD, step, k);
-			if (o->fault == KINETO_SYNC && k % 4 == 3)
+			if (o->fault == KINETO_SYNC && k % 2 == 1)
 				copy(o, &ranks[i], UNIT_COPY_OUT, step);
 		}
 	turn = ranks[0].count;
