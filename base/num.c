@@ -212,6 +212,14 @@ int sb_parse_double(const char *text, size_t len, double *out_value)
 	return SB_OK;
 }
 
+int sb_compare(const int64_t *left, const int64_t *right, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (left[i] != right[i])
+			return left[i] < right[i] ? -1 : 1;
+	return 0;
+}
+
 int64_t sb_add_sat(int64_t a, int64_t b)
 {
 	int64_t r;

@@ -20,6 +20,8 @@ int sb_parse_scaled(const char *text, size_t len, int digits, int64_t *out_value
 int sb_parse_us(const char *text, size_t len, int64_t *out_ns);
 /* Decimal text to a double (finite only), for quantities that are no times. Blanks around it are accepted. */
 int sb_parse_double(const char *text, size_t len, double *out_value);
-/* Saturating a + b. */
+/* Compares n numbers one after the other, for qsort(): -1, 0 or 1. */
+int sb_compare(const int64_t *left, const int64_t *right, size_t n);
+/* a + b; INT64_MAX or -INT64_MAX where it does not fit, so never SB_NULL by chance. */
 int64_t sb_add_sat(int64_t a, int64_t b);
 #endif

@@ -92,10 +92,7 @@ static int by_rank_and_step(const void *a, const void *b)
 	int64_t left[] = {null_last(x->row.rank), null_last(x->row.step), (int64_t)x->at};
 	int64_t right[] = {null_last(y->row.rank), null_last(y->row.step), (int64_t)y->at};
 
-	for (size_t i = 0; i < 3; i++)
-		if (left[i] != right[i])
-			return left[i] < right[i] ? -1 : 1;
-	return 0;
+	return sb_compare(left, right, 3);
 }
 
 static int sort_rows(struct communication_report *r)

@@ -18,10 +18,7 @@ static int by_operator(const void *a, const void *b)
 	int64_t left[] = {x->group, null_last(x->step), x->name, x->rank, (int64_t)x->at};
 	int64_t right[] = {y->group, null_last(y->step), y->name, y->rank, (int64_t)y->at};
 
-	for (size_t i = 0; i < 5; i++)
-		if (left[i] != right[i])
-			return left[i] < right[i] ? -1 : 1;
-	return 0;
+	return sb_compare(left, right, 5);
 }
 
 static int by_value(const void *a, const void *b)

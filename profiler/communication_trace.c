@@ -18,10 +18,7 @@ static int by_row(const void *a, const void *b)
 	int64_t left[] = {null_last(x->step), x->name, x->group, (int64_t)x->at};
 	int64_t right[] = {null_last(y->step), y->name, y->group, (int64_t)y->at};
 
-	for (size_t i = 0; i < 4; i++)
-		if (left[i] != right[i])
-			return left[i] < right[i] ? -1 : 1;
-	return 0;
+	return sb_compare(left, right, 4);
 }
 
 /* By first appearance inside a step: the order of the source. */
@@ -30,10 +27,7 @@ static int by_appearance(const void *a, const void *b)
 	const struct collective *x = a, *y = b;
 	int64_t left[] = {null_last(x->step), (int64_t)x->at}, right[] = {null_last(y->step), (int64_t)y->at};
 
-	for (size_t i = 0; i < 2; i++)
-		if (left[i] != right[i])
-			return left[i] < right[i] ? -1 : 1;
-	return 0;
+	return sb_compare(left, right, 2);
 }
 
 /* The collective's own name where the source gives one, else the type of its kernel. */

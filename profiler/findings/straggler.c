@@ -29,21 +29,13 @@ static void collectives_free(struct collectives *c)
 	sb_strings_free(&c->texts);
 }
 
-static int compare(const int64_t *left, const int64_t *right, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (left[i] != right[i])
-			return left[i] < right[i] ? -1 : 1;
-	return 0;
-}
-
 static int by_start(const void *a, const void *b)
 {
 	const struct collective *x = a, *y = b;
 	const int64_t left[] = {x->group, x->name, x->start, x->dur};
 	const int64_t right[] = {y->group, y->name, y->start, y->dur};
 
-	return compare(left, right, 4);
+	return sb_compare(left, right, 4);
 }
 
 static int by_key(const void *a, const void *b)
@@ -52,7 +44,7 @@ static int by_key(const void *a, const void *b)
 	const int64_t left[] = {x->group, x->name, x->order, (int64_t)x->view, x->start, x->dur};
 	const int64_t right[] = {y->group, y->name, y->order, (int64_t)y->view, y->start, y->dur};
 
-	return compare(left, right, 6);
+	return sb_compare(left, right, 6);
 }
 
 static int text(struct collectives *to, const struct trace *t, uint32_t id, uint32_t *out)

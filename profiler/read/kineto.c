@@ -174,10 +174,10 @@ static void report(struct kineto *k)
 static int by_start(const void *a, const void *b)
 {
 	const struct step *x = a, *y = b;
+	const int64_t left[] = {x->start_ns, x->number, x->dur_ns},
+	              right[] = {y->start_ns, y->number, y->dur_ns};
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
+	return sb_compare(left, right, 3);
 }
 
 /* The base may stand behind the events. */

@@ -64,7 +64,8 @@ static void aicpu_counts_from_twenty_us_and_costs_what_shows(void **state)
 	judge(&j);
 	const struct finding *f = found(&j, "compute.aicpu");
 
-	is_near(f ? f->share_of_step : NAN, 0.04);
+	assert_non_null(f);
+	is_near(f->share_of_step, 0.04);
 	assert_true(f->gain_ns == 40000 && !f->portable);
 	is_near(evidence_of(f, "longest_aicpu_us"), 60);
 	c = make_rank(&near.p, 0, 1, 1000, 0, 0);

@@ -82,7 +82,7 @@ static void random_sets_agree_with_a_bitmap(void **state)
 		INTERVALS_AUTO y = {0};
 		INTERVALS_AUTO u = {0};
 		INTERVALS_AUTO d = {0};
-		char bits[128] = {0};
+		unsigned bits[100 + 12] = {0};
 		int64_t in_both = 0, in_any = 0, in_first = 0;
 
 		for (int i = 0; i < 16; i++) {
@@ -91,11 +91,11 @@ static void random_sets_agree_with_a_bitmap(void **state)
 
 			assert_int_equal(intervals_add(i % 2 ? &x : &y, start, start + len), SB_OK);
 			for (int64_t t = start; t < start + len; t++)
-				bits[t] |= (char)(i % 2 ? 1 : 2);
+				bits[t] |= i % 2 ? 1 : 2;
 		}
 		intervals_normalise(&x);
 		intervals_normalise(&y);
-		for (size_t t = 0; t < sizeof(bits); t++) {
+		for (size_t t = 0; t < sizeof(bits) / sizeof(bits[0]); t++) {
 			in_both += bits[t] == 3;
 			in_any += bits[t] != 0;
 			in_first += bits[t] == 1;

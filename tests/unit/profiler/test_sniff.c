@@ -110,9 +110,8 @@ static void known_files_find_their_reader(void **state)
 				score = n;
 			}
 		}
-		assert_non_null(best);
-		if (strcmp(best->name, looks[i].want) != 0)
-			fail_msg("%zu: %s", i, best->name);
+		if (!best || strcmp(best->name, looks[i].want) != 0)
+			fail_msg("%zu: %s", i, best ? best->name : "nobody");
 	}
 }
 
