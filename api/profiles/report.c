@@ -53,7 +53,7 @@ int report_text(const struct profile_results *r, const char *name, struct sb_buf
 	if (rc == SB_OK)
 		rc = print_findings(analysis, out);
 	if (rc == SB_OK)
-		rc = print_advice(advice, out);
+		rc = print_advice(advice, analysis, out);
 	json_decref(facts);
 	json_decref(breakdown);
 	json_decref(analysis);
@@ -72,7 +72,7 @@ int report_verdict(const char *analysis_json, const char *advice_json, struct sb
 	if (json_is_object(analysis) && json_is_object(advice))
 		rc = print_verdict(analysis, out);
 	if (rc == SB_OK)
-		rc = print_advice(advice, out);
+		rc = print_advice(advice, analysis, out);
 	json_decref(analysis);
 	json_decref(advice);
 	return rc == SB_OK ? SB_OK

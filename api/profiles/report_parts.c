@@ -17,7 +17,10 @@ static const char *clean(const char *text, char cell[CELL_MAX])
 		unsigned char c = (unsigned char)text[i], next = (unsigned char)text[i + 1];
 		bool c1 = c == 0xC2 && next >= 0x80 && next < 0xA0;
 
-		cell[n++] = c < 0x20 || c == 0x7F || c1 ? '?' : text[i];
+		cell[n] = text[i];
+		if (c < 0x20 || c == 0x7F || c1)
+			cell[n] = '?';
+		n++;
 		if (c1)
 			i++;
 	}
@@ -230,22 +233,51 @@ int print_findings(const json_t *analysis, struct sb_buf *out)
 	return out->status;
 }
 
-int print_advice(const json_t *advice, struct sb_buf *out)
+/* The gain of an advice, and how it was estimated: the finding of its code knows that. */
+static void print_gain(const json_t *item, const json_t *methods, struct sb_buf *out)
+{
+	char c[2][CELL_MAX];
+	const char *code = json_string_value(json_object_get(item, "finding"));
+	const char *method = code ? json_string_value(json_object_get(methods, code)) : NULL;
+
+	if (!json_is_number(json_object_get(item, "estimated_speedup")))
+		return;
+	sb_buf_addf(out, "     estimated speedup %s", number_cell(item, "estimated_speedup", 3, 1, c[0]));
+	if (method)
+		sb_buf_addf(out, " (%s)", clean(method, c[1]));
+	sb_buf_adds(out, "\n");
+}
+
+/* code -> method of the gain, of the first finding of each code. A new reference, or NULL. */
+static json_t *gain_methods(const json_t *analysis)
+{
+	json_t *methods = json_object(), *f;
+	size_t i;
+
+	json_array_foreach(json_object_get(analysis, "findings"), i, f)
+	{
+		const char *code = json_string_value(json_object_get(f, "code"));
+		json_t *method = json_object_get(json_object_get(f, "estimated_gain"), "method");
+
+		if (code && json_is_string(method) && !json_object_get(methods, code))
+			json_object_set(methods, code, method);
+	}
+	return methods;
+}
+
+int print_advice(const json_t *advice, const json_t *analysis, struct sb_buf *out)
 {
 	char c[3][CELL_MAX];
-	json_t *item, *action;
+	json_t *item, *action, *methods = gain_methods(analysis);
 	size_t i, k;
 
 	json_array_foreach(json_object_get(advice, "items"), i, item)
 	{
 		if (i == 0)
 			sb_buf_adds(out, "\nAdvice\n");
-		sb_buf_addf(out, "  %zu. %s (%s)", i + 1, text_cell(item, "title", c[0]),
+		sb_buf_addf(out, "  %zu. %s (%s)\n", i + 1, text_cell(item, "title", c[0]),
 		            text_cell(item, "finding", c[1]));
-		if (json_is_number(json_object_get(item, "estimated_speedup")))
-			sb_buf_addf(out, ", estimated speedup %s",
-			            number_cell(item, "estimated_speedup", 3, 1, c[2]));
-		sb_buf_adds(out, "\n");
+		print_gain(item, methods, out);
 		json_array_foreach(json_object_get(item, "actions"), k, action)
 		{
 			const char *how = json_string_value(json_object_get(action, "how"));
@@ -256,5 +288,6 @@ int print_advice(const json_t *advice, struct sb_buf *out)
 			sb_buf_adds(out, "\n");
 		}
 	}
+	json_decref(methods);
 	return out->status;
 }

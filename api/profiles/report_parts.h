@@ -12,5 +12,6 @@ int print_operators(const json_t *operators, struct sb_buf *out);
 int print_verdict(const json_t *analysis, struct sb_buf *out);
 /* Each code once, with the numbers of its worst rank. */
 int print_findings(const json_t *analysis, struct sb_buf *out);
-int print_advice(const json_t *advice, struct sb_buf *out);
+/* analysis tells how a gain was estimated; NULL leaves that out. */
+int print_advice(const json_t *advice, const json_t *analysis, struct sb_buf *out);
 #endif

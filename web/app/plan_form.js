@@ -127,7 +127,7 @@ function Form({ models, clusters, schema }) {
     <${Nodes} clusters=${clusters} form=${form} set=${set} />
     <div class="field"><label for="micro">Micro-batch (sequences)</label><input id="micro" type="number" min="1" step="1" value=${form.micro} placeholder="any"
       onInput=${(e) => set({ micro: e.target.value })} /></div>
-    ${objectives.length > 0 && html`<div class="field"><label for="objective">Objective</label><select id="objective" value=${form.objective}
+    ${objectives.length > 1 && html`<div class="field"><label for="objective">Objective</label><select id="objective" value=${form.objective}
       onChange=${(e) => set({ objective: e.target.value })}><option value="">default</option>${objectives.map((o) => html`<option value=${o}>${o}</option>`)}</select></div>`}
     <details class="wide"><summary>Constraints</summary><div class="constraints">
       ${fields.map((f) => html`<${Constraint} key=${f.name} field=${f} value=${form.constraints[f.name] ?? ''}

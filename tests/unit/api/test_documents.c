@@ -215,17 +215,22 @@ static void advice_tells_what_it_gains(void **state)
 	               "\"actions\":[{\"summary\":\"s\",\"how\":\"h\"}]},"
 	               "{\"title\":\"B\",\"finding\":\"x.z\",\"estimated_speedup\":null,\"actions\":[]}]}",
 	               0, NULL);
+	json_t *analysis =
+	    json_loads("{\"findings\":[{\"code\":\"x.y\",\"estimated_gain\":{\"method\":\"m\"}}]}", 0, NULL);
 	SB_BUF_AUTO out;
 
 	(void)state;
 	assert_non_null(advice);
+	assert_non_null(analysis);
 	sb_buf_init(&out, 10000);
-	assert_int_equal(print_advice(advice, &out), SB_OK);
+	assert_int_equal(print_advice(advice, analysis, &out), SB_OK);
 	assert_string_equal(out.data, "\nAdvice\n"
-	                              "  1. A (x.y), estimated speedup 1.250\n"
+	                              "  1. A (x.y)\n"
+	                              "     estimated speedup 1.250 (m)\n"
 	                              "     - s: h\n"
 	                              "  2. B (x.z)\n");
 	json_decref(advice);
+	json_decref(analysis);
 }
 
 int main(void)
