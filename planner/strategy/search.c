@@ -80,6 +80,13 @@ static int settle_best(struct search *x, struct sb_error *err)
 	return SB_OK;
 }
 
+/* Degrees that only trade data against sequence ranks do the same work in the same time: one of them says it
+ * all. */
+static bool as_before(const struct kept *list, int i)
+{
+	return i > 0 && list[i].bound - list[i - 1].bound <= 1e-9 * list[i].bound;
+}
+
 static int settle_alternatives(struct search *x, struct sb_error *err)
 {
 	struct search_result *out = x->out;
@@ -90,7 +97,7 @@ static int settle_alternatives(struct search *x, struct sb_error *err)
 		struct choice c = {.strategy = x->keep->degrees[i].strategy};
 		int rc;
 
-		if (same_degrees(&c.strategy, &out->best.strategy))
+		if (same_degrees(&c.strategy, &out->best.strategy) || as_before(x->keep->degrees, i))
 			continue;
 		rc = strategy_cost(&x->r->problem, &c.strategy, &c.cost, err);
 		if (rc != SB_OK)

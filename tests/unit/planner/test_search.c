@@ -204,6 +204,11 @@ static void check_result(const struct search_request *r, const struct search_res
 		    strategy_fit(&p->model, &p->cluster, &x->alternatives[i].strategy, p->sequences), FIT_OK);
 		assert_true(x->alternatives[i].cost.fits);
 		assert_true(x->alternatives[i].cost.step_seconds >= x->best.cost.step_seconds);
+		/* the same work under other names is no alternative to the one before */
+		for (int k = 0; k < i; k++)
+			assert_true(fabs(x->alternatives[i].cost.bound_seconds /
+			                     x->alternatives[k].cost.bound_seconds -
+			                 1) > 1e-10);
 	}
 	assert_true(x->frontier_count > 0);
 	assert_true(x->frontier[0].cost.step_seconds == x->best.cost.step_seconds);
