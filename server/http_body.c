@@ -47,8 +47,10 @@ static void begin_upload(struct call *c)
 	int rc;
 
 	if (form && !multipart_boundary(type, boundary, sizeof(boundary))) {
-		decide(c, 415, "unsupported_media_type",
-		       "A multipart upload must be multipart/form-data with a boundary.");
+		decide(
+		    c, 415, "unsupported_media_type",
+		    "A multipart upload must be multipart/form-data with a boundary of 2 to 70 bytes as its "
+		    "last parameter.");
 		return;
 	}
 	if (!encoding_fits(c, !form)) {

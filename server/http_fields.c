@@ -41,6 +41,26 @@ bool disposition_filename(const char *value, char *out, size_t out_size)
 	return parameter(value, "filename", out, out_size) && out[0];
 }
 
+/* The library takes all text after the first "boundary=", in lower case, as the boundary, and none of one
+ * byte: what it would read differently must not reach it. */
+static bool library_reads(const char *content_type, const char *boundary)
+{
+	const char *at = strstr(content_type, "boundary=");
+	size_t len;
+
+	if (!at)
+		return false;
+	at += strlen("boundary=");
+	len = strlen(at);
+	if (len < 2)
+		return false;
+	if (at[0] == '"' && at[len - 1] == '"') {
+		at++;
+		len -= 2;
+	}
+	return len == strlen(boundary) && memcmp(at, boundary, len) == 0;
+}
+
 bool multipart_boundary(const char *content_type, char *out, size_t out_size)
 {
 	char text[80];
@@ -51,7 +71,7 @@ bool multipart_boundary(const char *content_type, char *out, size_t out_size)
 	    !parameter(content_type, "boundary", text, sizeof(text)))
 		return false;
 	len = strlen(text);
-	if (len < 1 || len > 70 || len >= out_size)
+	if (len < 1 || len > 70 || len >= out_size || !library_reads(content_type, text))
 		return false;
 	memcpy(out, text, len + 1);
 	return true;

@@ -47,8 +47,9 @@ void target_clear(struct target *t);
 /* The file name of a Content-Disposition value into out (cut to fit): the quoted or plain filename parameter.
  * False when there is none. */
 bool disposition_filename(const char *value, char *out, size_t out_size);
-/* The boundary of a multipart/form-data content type into out. False when it is none or has no boundary of 1
- * to 70 bytes (RFC 2046, section 5.1.1). */
+/* The boundary of a multipart/form-data content type into out. False when it is none, has no boundary of 1
+ * to 70 bytes (RFC 2046, section 5.1.1), or one that libmicrohttpd would read differently: a single byte that
+ * is not quoted, "Boundary" in capitals, or parameters after it. */
 bool multipart_boundary(const char *content_type, char *out, size_t out_size);
 /* True when an X-Request-Id may be taken over: [A-Za-z0-9._-]{1,64}. */
 bool request_id_valid(const char *text);

@@ -182,6 +182,13 @@ static void boundaries_are_found(void **state)
 	assert_false(multipart_boundary("multipart/form-data; boundary=", out, sizeof(out)));
 	assert_false(multipart_boundary("multipart/mixed; boundary=a", out, sizeof(out)));
 	assert_false(multipart_boundary("multipart/form-dat; boundary=a", out, sizeof(out)));
+	/* what the library would read differently, or not at all */
+	assert_false(multipart_boundary("multipart/form-data; boundary=a", out, sizeof(out)));
+	assert_true(multipart_boundary("multipart/form-data; boundary=\"a\"", out, sizeof(out)));
+	assert_true(multipart_boundary("multipart/form-data; boundary=ab", out, sizeof(out)));
+	assert_false(multipart_boundary("multipart/form-data; Boundary=ab", out, sizeof(out)));
+	assert_false(multipart_boundary("multipart/form-data; boundary=ab; charset=x", out, sizeof(out)));
+	assert_false(multipart_boundary("multipart/form-data; x-boundary=cd; boundary=ab", out, sizeof(out)));
 	memset(seventy_one + strlen(seventy_one), 'b', 71);
 	assert_false(multipart_boundary(seventy_one, out, sizeof(out)));
 	seventy_one[strlen(seventy_one) - 1] = '\0';
