@@ -53,7 +53,8 @@ static struct spread spread_aligned(int64_t size, int64_t unit_domain, int64_t g
 		int64_t offset = k * size % unit_domain;
 		int64_t first = unit_domain - offset < size ? unit_domain - offset : size;
 		int64_t rest = size - first, last = rest % unit_domain;
-		struct spread s = {1 + (rest + unit_domain - 1) / unit_domain, first, first};
+		struct spread s = {
+		    .domains = 1 + (rest + unit_domain - 1) / unit_domain, .least = first, .most = first};
 
 		if (rest > 0) {
 			int64_t end = last ? last : unit_domain;
@@ -68,7 +69,7 @@ static struct spread spread_aligned(int64_t size, int64_t unit_domain, int64_t g
 
 static struct spread spread_of_base(const struct axis *axes, int count, int64_t base, int64_t domain)
 {
-	struct spread s = {0, INT64_MAX, 0};
+	struct spread s = {.least = INT64_MAX};
 	int64_t at[LINK_SCOPES + 1] = {0}, rank = base, here = -1, run = 0;
 
 	for (;;) {
@@ -112,6 +113,7 @@ static struct spread spread_enumerated(const struct axis *axes, int count, int64
 		if (first)
 			worse(&worst, spread_of_base(axes, count, base, domain));
 	}
+	worst.examined = devices;
 	return worst;
 }
 
@@ -129,21 +131,21 @@ struct spread group_spread(const struct axis *axes, int count, int64_t devices, 
 			used[n++] = axes[i];
 	}
 	if (n == 0)
-		return (struct spread){1, 1, 1};
+		return (struct spread){1, 1, 1, 0};
 	if (domain >= devices) {
 		int64_t all = 1;
 
 		for (int i = 0; i < n; i++)
 			all *= used[i].size;
-		return (struct spread){1, all, all};
+		return (struct spread){1, all, all, 0};
 	}
 	if (n == 1 && used[0].stride >= domain)
-		return (struct spread){used[0].size, 1, 1};
+		return (struct spread){used[0].size, 1, 1, 0};
 	if (n == 1 && domain % used[0].stride == 0)
 		return spread_aligned(used[0].size, domain / used[0].stride,
 		                      devices / (used[0].stride * used[0].size));
 	if (n == 2 && domain % (used[0].stride * used[0].size) == 0 && used[1].stride >= domain)
-		return (struct spread){used[1].size, used[0].size, used[0].size};
+		return (struct spread){used[1].size, used[0].size, used[0].size, 0};
 	return spread_enumerated(used, n, devices, domain);
 }
 
@@ -154,7 +156,13 @@ struct group group_on(const struct network *n, const struct axis *axes, int coun
 	for (int i = 0; i < count; i++)
 		g.ranks *= axes[i].size;
 	for (int l = 0; l < n->levels; l++) {
-		int64_t least = g.ranks > 1 ? group_spread(axes, count, devices, n->domain[l]).least : 1;
+		struct spread s = {1, 1, 1, 0};
+		int64_t least;
+
+		if (g.ranks > 1)
+			s = group_spread(axes, count, devices, n->domain[l]);
+		least = s.least;
+		g.examined += s.examined;
 
 		/* A domain further out holds at least what the inner one holds. */
 		g.inside[l] = l > 0 && least < g.inside[l - 1] ? g.inside[l - 1] : least;

@@ -19,6 +19,7 @@ struct network network_of(const struct cluster *c, const struct constants *k);
 struct group {
 	int64_t ranks;
 	int64_t inside[LINK_SCOPES];
+	int64_t examined; /* ranks gone through to find that out: 0 where a closed form holds */
 };
 
 /* One dimension of a group: size ranks, stride apart. */
@@ -27,6 +28,7 @@ struct axis {
 };
 struct spread {
 	int64_t domains, least, most; /* domains touched; ranks in the emptiest and in the fullest of them */
+	int64_t examined;             /* ranks gone through: 0 where a closed form holds */
 };
 /* The worst spread (most domains, then fewest ranks in one) of all groups over the given axes (strides
  * ascending, each stride a multiple of the one before times its size) in `devices` ranks with `domain` ranks

@@ -163,7 +163,9 @@ int strategy_search(const struct search_request *r, struct search_result *out, s
 	rc = search_prepare(&x, err);
 	if (rc != SB_OK)
 		return rc;
-	search_walk(&x);
+	if (!search_walk(&x))
+		return sb_fail(err, SB_EIMPOSSIBLE, "search_too_large",
+		               "the space of strategies is too large to search: constrain some degrees");
 	if (x.keep->top_count == 0)
 		return nothing_found(out, err);
 	rc = settle_best(&x, err);
@@ -172,11 +174,12 @@ int strategy_search(const struct search_request *r, struct search_result *out, s
 	return rc == SB_OK ? settle_frontier(&x, err) : rc;
 }
 
-static int fits_on(const struct search_request *r, int64_t nodes, bool *out_fits, struct sb_error *err)
+static int fits_on(const struct search_request *r, int64_t nodes, int64_t *effort, bool *out_fits,
+                   struct sb_error *err)
 {
 	struct search_request larger = *r;
 	struct search_result ignored = {.least_memory = INFINITY};
-	SEARCH_AUTO x = {.r = &larger, .out = &ignored, .memory_only = true};
+	SEARCH_AUTO x = {.r = &larger, .out = &ignored, .memory_only = true, .effort = *effort};
 	int rc;
 
 	larger.problem.cluster.nodes = nodes;
@@ -189,13 +192,14 @@ static int fits_on(const struct search_request *r, int64_t nodes, bool *out_fits
 	if (rc != SB_OK)
 		return rc;
 	search_walk(&x);
+	*effort = x.effort;
 	*out_fits = x.any_fits;
 	return SB_OK;
 }
 
 int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, struct sb_error *err)
 {
-	int64_t low = r->problem.cluster.nodes, high = low;
+	int64_t low = r->problem.cluster.nodes, high = low, effort = 0;
 	bool fits = false;
 
 	while (!fits && high < MOST_NODES && high < MOST_NODES_FACTOR * r->problem.cluster.nodes) {
@@ -203,17 +207,20 @@ int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, s
 
 		low = high;
 		high *= 2;
-		rc = fits_on(r, high, &fits, err);
+		rc = fits_on(r, high, &effort, &fits, err);
 		if (rc != SB_OK)
 			return rc;
 	}
 	while (fits && high - low > 1) {
 		int64_t mid = low + (high - low) / 2;
 		bool here;
-		int rc = fits_on(r, mid, &here, err);
+		int rc = fits_on(r, mid, &effort, &here, err);
 
 		if (rc != SB_OK)
 			return rc;
+		/* what was not searched to its end tells nothing */
+		if (search_exhausted(&(struct search){.r = r, .effort = effort}))
+			fits = false;
 		if (here)
 			high = mid;
 		else

@@ -38,6 +38,7 @@ struct search_request {
 	enum attention attention;
 	int gradient_bytes;
 	int alternatives; /* wanted, at most SEARCH_ALTERNATIVES */
+	int64_t effort;   /* steps of the walk after which to give up, 0 = SEARCH_EFFORT */
 };
 
 enum rejection {
@@ -58,6 +59,9 @@ const char *rejection_word(enum rejection r);
 #define SEARCH_ALTERNATIVES 16
 #define SEARCH_FRONTIER 16
 #define SEARCH_SLACK 1.25
+/* Steps of the walk after which a search gives up, so that a hostile problem cannot hold a core: about two
+ * seconds of work. A mixture of 256 experts on 16,384 devices stays within it. */
+#define SEARCH_EFFORT ((int64_t)1 << 24)
 
 struct choice {
 	struct strategy strategy;
@@ -84,9 +88,10 @@ struct search_result {
 };
 
 /* SB_EINFEASIBLE when nothing fits: then out->least_memory, leanest, candidates and rejected are valid. When
- * the constraints leave no strategy at all: SB_EIMPOSSIBLE. SB_ENOMEM. Deterministic. */
+ * the constraints leave no strategy at all, or the walk takes more steps than the effort
+ * ("search_too_large"): SB_EIMPOSSIBLE. SB_ENOMEM. Deterministic. */
 int strategy_search(const struct search_request *r, struct search_result *out, struct sb_error *err);
 /* The fewest nodes (up to 64 times as many, at most 65,536) on which the request becomes feasible, 0 when
- * none is found. Costs memory only. */
+ * none is found with that effort. Costs memory only. */
 int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, struct sb_error *err);
 #endif

@@ -128,6 +128,7 @@ static void weigh_zero(struct search *x, struct strategy *s, const struct groups
 
 		if (!allowed_value(x->r, ONLY_ZERO, s->zero))
 			continue;
+		x->effort += cut->runs;
 		x->out->candidates++;
 		x->out->costed++;
 		s->overlap_gradients = s->zero > 0;
@@ -157,6 +158,7 @@ static void weigh_cuts(struct search *x, struct strategy *s, const struct groups
 	struct layer_costs *l = costs_for(x, s, g, batch, &work);
 	double rows = (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp;
 
+	x->effort++;
 	s->zero = 0;
 	/* The slowest stage does at least an equal share. */
 	quick = cost_outside(p, s, (double)m * work / (double)s->pp);
@@ -182,14 +184,30 @@ static void weigh_cuts(struct search *x, struct strategy *s, const struct groups
 	s->zero = 0;
 }
 
+/* Ranks that are gone through for a group cost far less than a strategy weighed. */
+static int64_t effort_of(const struct groups *g)
+{
+	return (g->tp.examined + g->cp.examined + g->pp.examined + g->dp.examined + g->ep.examined +
+	        g->etp.examined + g->edp.examined) /
+	       16;
+}
+
+bool search_exhausted(const struct search *x)
+{
+	return x->effort > (x->r->effort > 0 ? x->r->effort : SEARCH_EFFORT);
+}
+
 static void weigh_batches(struct search *x, struct strategy *s, const struct pipeline *q)
 {
 	const struct cost_problem *p = &x->r->problem;
 	struct groups g = groups_of(&p->network, s);
 	int64_t share = p->sequences / s->dp;
 
+	x->effort += effort_of(&g);
 	for (int i = 0; i < x->batch.count && x->batch.value[i] <= share; i++) {
 		s->micro_batch = x->batch.value[i];
+		if (search_exhausted(x))
+			return;
 		if (share % s->micro_batch != 0 || !allowed_value(x->r, ONLY_MICRO_BATCH, s->micro_batch))
 			continue;
 		for (int sp = s->tp > 1 ? 1 : 0; sp >= 0; sp--) {
@@ -217,9 +235,10 @@ static void weigh_replicas(struct search *x, struct strategy *s, const struct pi
 	int64_t devices = cluster_devices(c), one = s->tp * s->cp * q->pp;
 
 	s->pp = q->pp;
-	for (int i = x->batch.count - 1; i >= 0; i--) {
+	for (int i = x->batch.count - 1; i >= 0 && !search_exhausted(x); i--) {
 		int64_t used;
 
+		x->effort++;
 		s->dp = x->batch.value[i];
 		if (s->dp > devices / one || !allowed_value(x->r, ONLY_DP, s->dp))
 			continue;
@@ -267,7 +286,7 @@ static void weigh_experts(struct search *x, struct strategy *s, bool many)
 	}
 }
 
-void search_walk(struct search *x)
+bool search_walk(struct search *x)
 {
 	struct values tp, cp;
 	struct strategy s = strategy_default(&x->r->problem.model, &x->r->problem.cluster);
@@ -281,12 +300,15 @@ void search_walk(struct search *x)
 
 			context_values(x->r, tp.value[i], pass == 0 ? x->out : &ignored, &cp);
 			for (int k = 0; k < cp.count; k++) {
+				if (search_exhausted(x))
+					return false;
 				if (x->memory_only && x->any_fits)
-					return;
+					return true;
 				s.tp = tp.value[i];
 				s.cp = cp.value[k];
 				weigh_experts(x, &s, pass == 0);
 			}
 		}
 	}
+	return !search_exhausted(x);
 }

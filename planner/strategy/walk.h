@@ -32,12 +32,17 @@ struct search {
 	double *work;     /* whole pipeline's seconds a micro-batch, NaN = not computed yet */
 	bool memory_only; /* stop at the first strategy that fits */
 	bool any_fits;
+	int64_t effort; /* steps of the walk so far: runs of stages weighed, and what is cut off in one go as
+	                   one */
 };
 
 /* Lists the cuts and batch sizes. SB_ENOMEM. */
 int search_prepare(struct search *x, struct sb_error *err);
-/* Weighs every strategy; what is worth keeping is in x->keep. */
-void search_walk(struct search *x);
+/* Has the walk taken more steps than the request allows? */
+bool search_exhausted(const struct search *x);
+/* Weighs every strategy; what is worth keeping is in x->keep. False when it gave up after SEARCH_EFFORT
+ * steps. */
+bool search_walk(struct search *x);
 void search_free(struct search *x);
 #define SEARCH_AUTO __attribute__((cleanup(search_free))) struct search
 #endif

@@ -23,7 +23,7 @@ static void near(double got, double want, double tolerance)
 static void test_ring_bandwidth_grows_with_ranks_inside(void **state)
 {
 	struct network n = two_levels(230e9, 22e9);
-	struct group wide = {64, {8, 64}}, thin = {8, {1, 8}};
+	struct group wide = {64, {8, 64}, 0}, thin = {8, {1, 8}, 0};
 
 	(void)state;
 	near(ring_bandwidth(&n, &wide), 176e9, 1e-12);
@@ -37,7 +37,7 @@ static void test_ring_bandwidth_grows_with_ranks_inside(void **state)
 static void test_all_to_all(void **state)
 {
 	struct network n = two_levels(230e9, 22e9);
-	struct group g = {16, {8, 16}}, inner = {8, {8, 8}};
+	struct group g = {16, {8, 16}, 0}, inner = {8, {8, 8}, 0};
 
 	(void)state;
 	near(all_to_all_seconds(&n, &g, 64e6), 1.4545e-3, 1e-4);
@@ -47,7 +47,7 @@ static void test_all_to_all(void **state)
 static void test_a_group_of_one_costs_nothing(void **state)
 {
 	struct network n = {2, {8, INT64_MAX}, {1e9, 1e8}, {1e-6, 1e-5}};
-	struct group g = {1, {1, 1}};
+	struct group g = {1, {1, 1}, 0};
 
 	(void)state;
 	assert_true(all_reduce_seconds(&n, &g, 1e9) == 0);
@@ -59,7 +59,7 @@ static void test_a_group_of_one_costs_nothing(void **state)
 static void test_reduce_is_scatter_and_gather(void **state)
 {
 	struct network n = two_levels(100e9, 10e9);
-	struct group g = {32, {4, 32}};
+	struct group g = {32, {4, 32}, 0};
 
 	(void)state;
 	near(all_reduce_seconds(&n, &g, 1e9), 2 * all_gather_seconds(&n, &g, 1e9), 1e-12);
@@ -70,7 +70,7 @@ static void test_faster_links_never_slow(void **state)
 	(void)state;
 	for (int64_t inside = 1; inside <= 8; inside *= 2) {
 		struct network n = {2, {8, INT64_MAX}, {100e9, 10e9}, {4e-6, 1e-5}}, fast = n;
-		struct group g = {16, {inside, 16}};
+		struct group g = {16, {inside, 16}, 0};
 
 		fast.bandwidth[0] *= 2;
 		fast.bandwidth[1] *= 2;
@@ -99,16 +99,16 @@ static void test_spread(void **state)
 {
 	(void)state;
 	/* tp 8 fills a node; dp outside it has one rank a node. */
-	spread_is(&(struct axis){8, 1}, 1, 64, 8, (struct spread){1, 8, 8});
-	spread_is(&(struct axis){8, 8}, 1, 64, 8, (struct spread){8, 1, 1});
+	spread_is(&(struct axis){8, 1}, 1, 64, 8, (struct spread){1, 8, 8, 0});
+	spread_is(&(struct axis){8, 8}, 1, 64, 8, (struct spread){8, 1, 1, 0});
 	/* tp 2, dp 8: four replicas a node. */
-	spread_is(&(struct axis){8, 2}, 1, 16, 8, (struct spread){2, 4, 4});
+	spread_is(&(struct axis){8, 2}, 1, 16, 8, (struct spread){2, 4, 4, 0});
 	/* dp 3 at stride 4: ranks 0 4 8 and 1 5 9 ...: two in one node, one in the next. */
-	spread_is(&(struct axis){3, 4}, 1, 24, 8, (struct spread){2, 1, 2});
+	spread_is(&(struct axis){3, 4}, 1, 24, 8, (struct spread){2, 1, 2, 0});
 	/* A stride that does not divide the node: 0 3 6 9 over nodes of 8. */
-	spread_is(&(struct axis){4, 3}, 1, 12, 8, (struct spread){2, 1, 3});
+	spread_is(&(struct axis){4, 3}, 1, 12, 8, (struct spread){2, 1, 3, 0});
 	/* cp 2 next to tp 2, dp 4 beyond 2 stages: pairs in four nodes. */
-	spread_is((struct axis[]){{2, 2}, {4, 8}}, 2, 32, 8, (struct spread){4, 2, 2});
+	spread_is((struct axis[]){{2, 2}, {4, 8}}, 2, 32, 8, (struct spread){4, 2, 2, 0});
 }
 
 static void test_equal_levels_are_one(void **state)

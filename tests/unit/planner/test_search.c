@@ -298,6 +298,38 @@ static void test_constraints_hold(void **state)
 	free(x);
 }
 
+/* Many divisors everywhere: heads, layers, experts and batch, on a node count that aligns with nothing. */
+static void test_gives_up_on_a_space_without_end(void **state)
+{
+	struct search_request r = request("megatron-1.7b", "dgx-a100-80g", 110880, 2882880);
+	struct search_result *x = calloc(1, sizeof(*x));
+	struct model *m = &r.problem.model;
+	struct sb_error err = {0};
+	int64_t nodes = -1;
+
+	(void)state;
+	assert_non_null(x);
+	m->layers = m->heads = m->kv_heads = 720;
+	m->hidden = 46080;
+	m->ffn_hidden = 184320;
+	r.effort = 100000;
+	assert_int_equal(strategy_search(&r, x, &err), SB_EIMPOSSIBLE);
+	assert_string_equal(err.word, "search_too_large");
+	/* each strategy weighed is a step at least: it stopped in time */
+	assert_true(x->costed <= 2 * r.effort);
+	/* groups that align with nothing are gone through rank by rank: that counts, too */
+	r.problem.cluster.nodes = 129999;
+	r.problem.network = network_of(&r.problem.cluster, &r.problem.constants);
+	x->costed = 0;
+	assert_int_equal(strategy_search(&r, x, &err), SB_EIMPOSSIBLE);
+	/* the fewest nodes are looked for with the same effort in all */
+	r.problem.cluster.nodes = 1024;
+	r.problem.memory_bytes = 1;
+	assert_int_equal(strategy_nearest_nodes(&r, &nodes, &err), SB_OK);
+	assert_int_equal(nodes, 0);
+	free(x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +340,7 @@ int main(void)
 	    cmocka_unit_test(test_answers_are_sound),
 	    cmocka_unit_test(test_infeasible_says_what_is_missing),
 	    cmocka_unit_test(test_constraints_hold),
+	    cmocka_unit_test(test_gives_up_on_a_space_without_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
