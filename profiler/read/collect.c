@@ -101,10 +101,11 @@ void collection_left_out(struct collection *c, const char *file, const char *rea
 	p->left_out[at] = entry;
 }
 
+/* Sums by operator type are only there to be compared with events: alone they answer nothing. */
 static bool without_data(const struct capture *c)
 {
 	return c->trace.count == 0 && c->kernel_count == 0 && c->step_trace_count == 0 &&
-	       c->communication_count == 0 && c->api_count == 0 && c->op_statistic_count == 0;
+	       c->communication_count == 0 && c->api_count == 0;
 }
 
 static int finish_capture(struct collection *c, struct capture *cap, struct sb_error *err)
@@ -210,6 +211,7 @@ static void drop_empty(struct collection *c)
 		}
 		if (c->empty[0] == '\0' || strcmp(cap->source, c->empty) < 0)
 			snprintf(c->empty, sizeof(c->empty), "%s", cap->source);
+		c->sums_only = c->sums_only || cap->op_statistic_count > 0;
 		collection_left_out(c, cap->source, "a capture without any events or rows");
 		drop(c, i);
 	}

@@ -1,5 +1,7 @@
 #ifndef SB_PROFILER_READ_COLLECT_H
 #define SB_PROFILER_READ_COLLECT_H
+#include <stdbool.h>
+
 #include "profiler/read/reader.h"
 
 /* The captures of a profile while it is read, by key, and their way into the profile. */
@@ -10,6 +12,7 @@ struct collection {
 	struct capture **list; /* by key id - 1; each stays where it is, so that readers may hold on to it */
 	size_t count;
 	char empty[256]; /* a capture without any data */
+	bool sums_only;  /* … and one of those held op_statistic.csv */
 };
 
 /* The context points into the collection: it must not be moved afterwards. SB_ENOMEM. */

@@ -174,7 +174,10 @@ static int no_events(const struct reading *r, struct sb_error *err)
 			                  "the profile holds no events; left out, for example, %.120s: %s",
 			                  l->file, l->reason);
 	}
-	return sb_fail_at(err, SB_EFORMAT, "no_events", r->all.empty, 0, -1, "the profile holds no events");
+	return sb_fail_at(err, SB_EFORMAT, "no_events", r->all.empty, 0, -1, "the profile holds no events%s",
+	                  r->all.sums_only ? ": op_statistic.csv has sums only, send trace_view.json or "
+	                                     "kernel_details.csv with it"
+	                                   : "");
 }
 
 /* Why nothing could be used, as well as it can be told. */

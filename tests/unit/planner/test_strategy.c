@@ -53,7 +53,7 @@ static void test_no_communication_at_degree_one(void **state)
 	assert_true(c.breakdown.bubble == 0);
 	/* a step of many micro-batches has no bubble either, to the last bit */
 	s.micro_batch = 1;
-	p.sequences = 7 * 3 * 11;
+	p.sequences = 231;
 	c = cost(&p, &s);
 	assert_true(c.breakdown.bubble == 0);
 }

@@ -97,15 +97,15 @@ static void advice_speaks_of_the_hardware_at_hand(void **state)
 static void the_hardware_is_known_by_format_and_chip(void **state)
 {
 	static const struct {
-		enum capture_format format;
 		const char *chip;
+		enum capture_format format;
 		enum platform want;
-	} cases[] = {{FORMAT_KINETO, "NVIDIA H100 80GB HBM3", PLATFORM_NVIDIA},
-	             {FORMAT_KINETO, "Tesla V100-SXM2-16GB", PLATFORM_NVIDIA},
-	             {FORMAT_KINETO, "", PLATFORM_NVIDIA},
-	             {FORMAT_KINETO, "AMD Instinct MI300X", PLATFORM_AMD},
-	             {FORMAT_KINETO, "Radeon RX 7900 XTX", PLATFORM_AMD},
-	             {FORMAT_ASCEND_TEXT, "", PLATFORM_ASCEND}};
+	} cases[] = {{"NVIDIA H100 80GB HBM3", FORMAT_KINETO, PLATFORM_NVIDIA},
+	             {"Tesla V100-SXM2-16GB", FORMAT_KINETO, PLATFORM_NVIDIA},
+	             {"", FORMAT_KINETO, PLATFORM_NVIDIA},
+	             {"AMD Instinct MI300X", FORMAT_KINETO, PLATFORM_AMD},
+	             {"Radeon RX 7900 XTX", FORMAT_KINETO, PLATFORM_AMD},
+	             {"", FORMAT_ASCEND_TEXT, PLATFORM_ASCEND}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

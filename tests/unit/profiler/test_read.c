@@ -186,6 +186,13 @@ static void what_is_no_profile_is_refused_with_a_reason(void **state)
 	    {{"trace_view.json", "[]", 0}, "no_events", "no events"},
 	    {{"a.csv", "Component,Timestamp(us),Total Allocated(MB)\n", 0}, "no_profile", "not used yet"},
 	    {{"profiler_info_0.json", "{\"rank_id\": 0}", 0}, "no_events", "no events"},
+	    {{"op_statistic.csv",
+	      "Device_id,OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max "
+	      "Time(us),Ratio(%)\n"
+	      "0,Add,AI_CORE,1,2,2,2,2,100\n",
+	      0},
+	     "no_events",
+	     "kernel_details.csv"},
 	    {{"a.json", "{\"steps\": {}}", 0}, "unknown_format", "no trace"},
 	    {{"a", "1,2,3,4\n", 0}, "no_header", "header"},
 	    {{"device_queue_profiling_1.txt", "1 2 3 4\n", 0}, "unknown_format", "MindInsight"},
