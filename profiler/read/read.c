@@ -193,7 +193,10 @@ static int nothing(const struct reading *r, struct sb_error *err)
 	if (r->all.empty[0] != '\0' && !r->database)
 		return no_events(r, err);
 	if (r->unknown[0] != '\0')
-		return sb_fail_at(err, SB_EFORMAT, "unknown_format", r->unknown, 0, 0, "%s", r->hint);
+		return sb_fail_at(err, SB_EFORMAT, "unknown_format", r->unknown, 0, -1,
+		                  "%s Read are Kineto traces of PyTorch (JSON, plain or gzip), *_ascend_pt "
+		                  "directories, and zip or tar archives of them.",
+		                  r->hint);
 	if (p->left_out_count > 0)
 		return sb_fail_at(err, SB_EFORMAT, "no_profile", p->left_out[0].file, 0, -1,
 		                  "none of the files can be used: %s", p->left_out[0].reason);
