@@ -11,17 +11,18 @@
 int sb_grow(void *items, size_t count, size_t element)
 {
 	size_t capacity = count < FIRST ? FIRST : count * 2;
-	void *p;
+	void *old, *p;
 
 	if ((count & (count - 1)) != 0 || (count > 0 && count < FIRST))
 		return SB_OK;
 	if (capacity < count || capacity > SIZE_MAX / element)
 		return SB_ENOMEM;
 	/* copied, because a pointer to T may not be read through a pointer to void * */
-	memcpy(&p, items, sizeof(p));
-	p = realloc(p, capacity * element);
+	memcpy(&old, items, sizeof(old));
+	p = realloc(old, capacity * element);
 	if (!p)
 		return SB_ENOMEM;
 	memcpy(items, &p, sizeof(p));
+	/* cppcheck-suppress memleak ; it has just been stored */
 	return SB_OK;
 }

@@ -29,8 +29,10 @@ static void rows_without_a_step_have_no_span_to_share(void **state)
 	add_step_trace(c, row);
 	add_step_trace(c, row);
 	judge(&j);
-	assert_true(j.b.rows && j.b.count == 1);
-	assert_true(j.b.rows[0].span_ns == SB_NULL && j.b.rows[0].bubble_ns == 200000);
+	assert_int_equal(j.b.count, 1);
+	const struct breakdown_row r = j.b.rows ? j.b.rows[0] : (struct breakdown_row){0};
+
+	assert_true(r.span_ns == SB_NULL && r.bubble_ns == 200000);
 	assert_int_equal(j.a.count, 0);
 }
 
@@ -50,9 +52,11 @@ static void a_missing_bubble_is_not_zero(void **state)
 	                                      .bubble = SB_NULL,
 	                                      .preparing = SB_NULL});
 	judge(&j);
-	assert_true(j.b.rows && j.b.count == 1);
-	assert_true(j.b.rows[0].bubble_ns == SB_NULL);
-	assert_true(j.b.rows[0].span_ns == 1000000 && j.b.rows[0].busy_ns == 800000);
+	assert_int_equal(j.b.count, 1);
+	const struct breakdown_row r = j.b.rows ? j.b.rows[0] : (struct breakdown_row){0};
+
+	assert_true(r.bubble_ns == SB_NULL);
+	assert_true(r.span_ns == 1000000 && r.busy_ns == 800000);
 	assert_true(left_open(&j, "parallel.pipeline_bubble"));
 }
 
