@@ -67,7 +67,9 @@ struct layer_flops {
 	double linear; /* matrix products with weights, experts included */
 	double scores; /* attention core over the full square (kappa = 1) */
 };
+/* One layer, FLOP. */
 struct layer_flops model_layer_flops(const struct model *m, enum layer_kind kind);
+/* The product with the head's matrix, FLOP. */
 double model_head_flops(const struct model *m);
 /* Model FLOP of one training step over `sequences`: 3 x forward; kappa = 1, or 1/2 to count the causal half.
  */

@@ -20,6 +20,7 @@ struct step_windows {
 	struct step_window *items;
 	size_t count;
 };
+/* The windows of all steps that have one; *out is to be freed by step_windows_free(). SB_ENOMEM. */
 int step_windows_build(const struct capture *c, struct step_windows *out);
 /* The step whose window holds the time, or NO_STEP. O(log n). */
 uint32_t step_windows_at(const struct step_windows *w, int64_t time);
@@ -34,6 +35,7 @@ struct launches {
 	struct launch *items;
 	size_t count;
 };
+/* All launches of a trace; *out is to be freed by launches_free(). SB_ENOMEM. */
 int launches_build(const struct trace *t, struct launches *out);
 /* Start of the host event that launched work with this correlation, or SB_NULL. O(log n). */
 int64_t launches_start(const struct launches *l, int64_t link);
@@ -48,8 +50,9 @@ struct activity {
 	struct interval_set compute, communication, copy;
 	int64_t first, last;
 };
-/* Adds one piece of work; kind is an enum event_kind of device work. */
+/* Adds one piece of work; kind is an enum event_kind of device work. SB_ENOMEM. */
 int activity_add(struct activity *a, uint8_t kind, int64_t start_ns, int64_t dur_ns);
+/* Makes sets of what was added, in any order. */
 void activity_normalise(struct activity *a);
 void activity_free(struct activity *a);
 #define ACTIVITY_AUTO __attribute__((cleanup(activity_free))) struct activity
@@ -65,7 +68,7 @@ enum ascend_source {
 };
 enum ascend_source ascend_source_of(const struct capture *c);
 /* All device activity of an Ascend capture that lies in [from, to), judged by the start, from the lane, the
- * kernels or the hardware lanes. */
+ * kernels or the hardware lanes. *out is to be freed by activity_free(). SB_ENOMEM. */
 int ascend_activity(const struct capture *c, enum ascend_source source, int64_t from, int64_t to,
                     struct activity *out);
 #endif

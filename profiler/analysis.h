@@ -22,6 +22,7 @@ struct thresholds {
 	struct threshold items[THRESHOLDS_MAX];
 };
 extern const struct thresholds THRESHOLDS_DEFAULT;
+/* A threshold by name, NULL when there is none. */
 const struct threshold *threshold_get(const struct thresholds *t, const char *name);
 /* Changes one value. SB_ENOENT for an unknown name. */
 int threshold_set(struct thresholds *t, const char *name, double value);
@@ -88,11 +89,14 @@ struct analysis {
 	struct sb_strings *strings;
 };
 
-/* Runs every check of findings/ over the profile. Pure and deterministic. */
+/* Runs every check of findings/ over the profile and what was computed from it, by the thresholds of t. Pure
+ * and deterministic. *out is to be freed by analysis_free(); it borrows nothing but static texts. SB_ENOMEM.
+ */
 int analysis_run(const struct profile *p, const struct breakdown *b, const struct operator_table *o,
                  const struct communication_report *c, const struct thresholds *t, struct analysis *out,
                  struct sb_error *err);
 void analysis_free(struct analysis *a);
+/* The words of the API. */
 const char *origin_name(enum origin o);
 const char *severity_name(enum severity s);
 const char *confidence_name(enum confidence c);

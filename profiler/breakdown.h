@@ -20,7 +20,7 @@ struct breakdown {
 };
 
 /* Computes all rows by interval union. Adds a warning to `warnings` where it falls back to a rounded source.
- */
+ * *out is to be freed by breakdown_free(). SB_ENOMEM. */
 int breakdown_compute(const struct profile *p, struct warnings *warnings, struct breakdown *out,
                       struct sb_error *err);
 void breakdown_free(struct breakdown *b);

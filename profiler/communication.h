@@ -32,7 +32,9 @@ struct communication_report {
 	struct sb_strings *strings;
 };
 
-/* r_wait_threshold: see thresholds in findings.h. The report borrows from p. */
+/* Sums the collectives of all captures. r_wait_threshold: value of the threshold "r_wait" (thresholds.c). The
+ * report borrows the links from p and is to be freed by communication_free(). SB_ENOMEM; SB_ELIMIT with too
+ * many texts. */
 int communication_compute(const struct profile *p, double r_wait_threshold, struct communication_report *out,
                           struct sb_error *err);
 void communication_free(struct communication_report *r);

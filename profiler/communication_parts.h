@@ -8,8 +8,9 @@
 struct communication_parts {
 	struct communication_report report;
 };
+/* Appends a copy of the row. SB_ENOMEM. */
 int communication_add_row(struct communication_parts *parts, const struct communication_row *row);
-/* A text of the capture as a text of the report. */
+/* A text of the capture as a text of the report. SB_ENOMEM, SB_ELIMIT. */
 int communication_text(struct communication_parts *parts, const struct capture *c, uint32_t id,
                        uint32_t *out);
 /* Rows of a capture that has no communication.json: the collectives of its timeline. */

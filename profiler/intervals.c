@@ -155,24 +155,6 @@ int intervals_union(const struct interval_set *a, const struct interval_set *b, 
 	return SB_OK;
 }
 
-int intervals_intersection(const struct interval_set *a, const struct interval_set *b,
-                           struct interval_set *out)
-{
-	INTERVALS_AUTO common = {0};
-	struct interval piece;
-	size_t i = 0, j = 0;
-
-	while (next_common(a, b, &i, &j, &piece)) {
-		int rc = intervals_add(&common, piece.start, piece.end);
-
-		if (rc != SB_OK)
-			return rc;
-	}
-	*out = common;
-	common = (struct interval_set){0};
-	return SB_OK;
-}
-
 int intervals_difference(const struct interval_set *a, const struct interval_set *b, struct interval_set *out)
 {
 	INTERVALS_AUTO rest = {0};

@@ -25,12 +25,9 @@ void intervals_normalise(struct interval_set *s);
 int64_t intervals_total(const struct interval_set *s);
 /* Length of the intersection of two sets. O(n + m). */
 int64_t intervals_common(const struct interval_set *a, const struct interval_set *b);
-/* The union of two sets as a new set. */
+/* The union of two sets as a new set, freed by intervals_free(). SB_ENOMEM. */
 int intervals_union(const struct interval_set *a, const struct interval_set *b, struct interval_set *out);
-/* The intersection of two sets as a new set. */
-int intervals_intersection(const struct interval_set *a, const struct interval_set *b,
-                           struct interval_set *out);
-/* What is in a and not in b, as a new set. */
+/* What is in a and not in b, as a new set, freed by intervals_free(). SB_ENOMEM. */
 int intervals_difference(const struct interval_set *a, const struct interval_set *b,
                          struct interval_set *out);
 void intervals_free(struct interval_set *s);

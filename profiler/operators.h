@@ -46,15 +46,16 @@ struct operator_line {
 };
 
 /* From the events themselves (kernel_details rows or device events; host operators only where a capture has
- * no device events). */
+ * no device events). *out is to be freed by operators_free(). SB_ENOMEM; SB_ELIMIT past 2^30 rows. */
 int operators_collect(const struct profile *p, struct operator_table *out, struct sb_error *err);
-/* Answers a query: *out_lines is owned by the caller (free()). */
+/* Answers a query: *out_lines is owned by the caller (free()). SB_ENOMEM. */
 int operators_select(const struct operator_table *t, const struct operator_query *q,
                      struct operator_line **out_lines, size_t *out_count);
 void operators_free(struct operator_table *t);
 /* The table as a side file (same block format and checks as trace_write()/trace_map()), so that requests need
- * not touch the trace. The loaded table is owned by the caller. */
+ * not touch the trace. SB_EIO, SB_ENOSPC, SB_ENOMEM. */
 int operators_write(const struct operator_table *t, int fd, struct sb_error *err);
+/* Reads such a file; the table is owned by the caller. SB_EFORMAT when it is damaged, SB_EIO, SB_ENOMEM. */
 int operators_load(int fd, struct operator_table *out, struct sb_error *err);
 #define OPERATORS_AUTO __attribute__((cleanup(operators_free))) struct operator_table
 #endif

@@ -82,14 +82,14 @@ struct event {
 	enum event_kind kind;
 };
 
-/* An empty trace for reading into, with an own string set. Free with trace_free(). */
+/* An empty trace for reading into, with an own string set. Free with trace_free(). SB_ENOMEM. */
 int trace_init(struct trace *t);
 void trace_free(struct trace *t);
 /* Appends one event. SB_ENOMEM; SB_ELIMIT past 2^32-1 events. */
 int trace_append(struct trace *t, const struct event *e);
-/* Appends what only the event appended last has. */
+/* Appends what only the event appended last has. SB_ENOMEM. */
 int trace_append_detail(struct trace *t, const struct event_detail *d);
-/* Adds a lane; its index in *out_lane. */
+/* Adds a lane; its index in *out_lane. SB_ENOMEM; SB_ELIMIT past 2^32-1 lanes. */
 int trace_add_lane(struct trace *t, const struct lane *lane, uint32_t *out_lane);
 /* The detail of an event, or NULL. O(log detail_count). */
 const struct event_detail *trace_detail(const struct trace *t, uint32_t event);

@@ -12,6 +12,8 @@ struct network {
 	int64_t domain[LINK_SCOPES]; /* devices of one domain; the last level holds everything */
 	double bandwidth[LINK_SCOPES], latency[LINK_SCOPES]; /* reached, not nominal */
 };
+/* The levels that a cluster's links make up: bytes per second and rank times the share that software reaches,
+ * seconds a hop. Links of rate 0 are left out; with none left there is one level that sends for nothing. */
 struct network network_of(const struct cluster *c, const struct constants *k);
 
 /* How the ranks of one group lie over the levels: inside[l] of its ranks share one domain of level l (the

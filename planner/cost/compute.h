@@ -13,6 +13,7 @@ struct groups {
 	struct group etp; /* tensor ranks of one expert */
 	struct group edp; /* who holds the same experts */
 };
+/* The groups of a fitting strategy, its ranks numbered in its own order (strategy.order, innermost first). */
 struct groups groups_of(const struct network *n, const struct strategy *s);
 
 /* What the cost of a problem needs beside the strategy. */
@@ -30,14 +31,17 @@ struct layer_time {
 	double forward, backward;  /* with what is exposed of the layer's own communication */
 	double parts[LAYER_PARTS]; /* forward + backward, split */
 };
-/* cost-model sections 4, 8 and 9. */
+/* Seconds of one layer and one micro-batch on one device, what waits of its communication included.
+ * cost-model sections 4, 8 and 9. */
 struct layer_time layer_seconds(const struct cost_problem *p, const struct strategy *s,
                                 const struct groups *g, enum layer_kind kind);
-/* The embedding on the first stage, and the final norm, head and loss on the last. */
+/* The embedding on the first stage, seconds of one micro-batch. cost-model section 4. */
 struct layer_time embedding_seconds(const struct cost_problem *p, const struct strategy *s,
                                     const struct groups *g);
+/* The final norm, head and loss on the last stage, likewise. */
 struct layer_time head_seconds(const struct cost_problem *p, const struct strategy *s,
                                const struct groups *g);
-/* One matrix product (m x k) x (k x n) in 16 bit: a saturating share of the peak, or the memory's speed. */
+/* Seconds of one matrix product (m x k) x (k x n) in 16 bit: a saturating share of the peak, or the memory's
+ * speed. cost-model section 4. */
 double gemm_seconds(const struct cost_problem *p, double m, double n, double k);
 #endif

@@ -13,6 +13,7 @@ int64_t chunks_in_flight(int64_t pp, int64_t vpp, int64_t micro_batches, int64_t
 struct memory_parts {
 	double weights, gradients, optimizer, activations, workspace;
 };
+/* Sum of the parts, bytes. */
 double memory_total(const struct memory_parts *m);
 
 /* The part that is the same for every stage of one strategy shape, computed once. */
@@ -25,9 +26,9 @@ struct memory_model {
 	double transient;           /* replayed layer, buffers of exchanges */
 	double largest_layer;       /* parameters, unsharded over dp */
 };
+/* For a fitting strategy; bytes and parameters of one device. */
 struct memory_model memory_model_of(const struct cost_problem *p, const struct strategy *s);
-/* The peak of the first stage of a run (the fullest one of it). dense_ranks and expert_ranks: over how many
- * devices ZeRO shards the dense and the expert state. */
+/* The peak of the first stage of a run, which is the fullest one of it, bytes; `m` of the same strategy. */
 struct memory_parts stage_memory(const struct cost_problem *p, const struct memory_model *m,
                                  const struct strategy *s, const struct stage_run *run,
                                  int64_t micro_batches);

@@ -95,11 +95,6 @@ const char *const *cluster_preset_names(void)
 	return cluster_names;
 }
 
-const struct device_preset *device_presets(void)
-{
-	return devices;
-}
-
 const struct device_preset *device_preset(const char *name)
 {
 	for (const struct device_preset *p = devices; p->name; p++) {

@@ -20,18 +20,21 @@ struct cluster_preset {
 	struct cluster cluster; /* one node or one supernode; the device filled in */
 };
 
+/* The table of models; static data. */
 const struct model_preset *model_presets(void);
-const struct device_preset *device_presets(void);
 /* The i-th cluster; false past the end. */
 bool cluster_preset_at(int i, struct cluster_preset *out);
 
-/* The names in the order of the tables, NULL-terminated. */
+/* The names of the models in the order of their table, NULL-terminated; static data. */
 const char *const *model_preset_names(void);
+/* Those of the clusters. */
 const char *const *cluster_preset_names(void);
 
-/* NULL for an unknown name. */
+/* A model by its name; NULL when it is not known. */
 const struct model_preset *model_preset(const char *name);
+/* A device by its name; NULL when it is not known. */
 const struct device_preset *device_preset(const char *name);
+/* A cluster by its name; false, and *out as it was, when it is not known. */
 bool cluster_preset(const char *name, struct cluster_preset *out);
 /* The family of a device that is no preset, guessed from its name. */
 enum device_family device_family_of(const char *name);

@@ -11,6 +11,7 @@ struct layer_costs {
 	struct memory_model memory;
 	double send; /* between stages, one way */
 };
+/* For a fitting strategy; seconds and bytes. */
 struct layer_costs layer_costs_of(const struct cost_problem *p, const struct strategy *s,
                                   const struct groups *g);
 
@@ -38,6 +39,7 @@ struct stage_time {
 	double exchange;                    /* gradient reduction and weight gathering that nothing hides */
 	double optimizer;
 };
+/* One stage of a run: seconds of one micro-batch, and of what comes once a step. */
 struct stage_time stage_seconds(const struct cost_problem *p, const struct layer_costs *l,
                                 const struct strategy *s, const struct groups *g,
                                 const struct stage_run *run);

@@ -24,6 +24,7 @@ struct keep {
 	double best; /* lowest bound so far, INFINITY before any */
 };
 
+/* Nothing is remembered yet. */
 void keep_init(struct keep *k);
 /* Takes in a strategy that fits. Ties keep the first. */
 void keep_offer(struct keep *k, const struct strategy *s, double bound, double memory);

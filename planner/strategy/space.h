@@ -10,17 +10,23 @@ struct values {
 	int64_t value[VALUES_MAX];
 };
 
+/* May the constraint have this value? A request that does not constrain it allows all. */
 bool allowed_value(const struct search_request *r, enum constraint c, int64_t value);
 /* Divisors of n, ascending, as many as fit. */
 void divisors(int64_t n, struct values *out);
 /* tp: counts what it leaves out in `out`. */
 void tensor_values(const struct search_request *r, struct search_result *out, struct values *v);
+/* cp beside this tp: counts what it leaves out in `out`. */
 void context_values(const struct search_request *r, int64_t tp, struct search_result *out, struct values *v);
+/* pp. */
 void pipeline_values(const struct search_request *r, struct values *v);
+/* ep beside this tp. */
 void expert_values(const struct search_request *r, int64_t tp, struct values *v);
 /* Most layers by which shortening the last stage can pay: what the head weighs, rounded up,
  * at most 8. */
 int64_t most_last_fewer(const struct model *m);
+/* Counts `count` candidates as left out; example: one of them, may be NULL; seconds: its bound, NaN = not
+ * costed. */
 void count_rejection(struct search_result *out, enum rejection why, int64_t count,
                      const struct strategy *example, double seconds);
 #endif

@@ -44,9 +44,9 @@ struct check_context {
 	int failed; /* the first SB_E* of a builder below, SB_OK while all is well */
 };
 
-/* Fills views: one a device with known time. */
+/* Fills views: one a device with known time. SB_ENOMEM. */
 int views_build(struct check_context *ctx);
-/* Splits the idle time of one view. */
+/* Splits the idle time of one view. SB_ENOMEM. */
 int host_time_fill(const struct thresholds *t, struct rank_view *v);
 
 /* Value of a threshold that exists. */
@@ -78,7 +78,9 @@ struct tally {
 	double *us; /* by text id */
 	size_t count;
 };
+/* Zero for each text of the capture. SB_ENOMEM. */
 int tally_init(struct tally *t, const struct capture *c);
+/* Adds to one text; an unknown id is passed over. */
 void tally_add(struct tally *t, uint32_t id, double us);
 /* Moves the largest into the finding, ties to the lowest id. */
 void tally_into(struct tally *t, struct check_context *ctx, const struct capture *c, struct finding *f);

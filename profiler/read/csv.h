@@ -13,6 +13,7 @@
 #define CSV_FIELDS_MAX 512
 
 struct csv;
+/* A reader of a stream, which is borrowed until csv_free(). SB_ENOMEM. */
 int csv_new(struct stream *in, struct csv **out);
 void csv_free(struct csv **c);
 #define CSV_AUTO __attribute__((cleanup(csv_free))) struct csv *
@@ -20,13 +21,15 @@ void csv_free(struct csv **c);
 /* Reads the next record; false in *out_more at the end. SB_EFORMAT "truncated" (the file ends inside quotes;
  * the record is dropped), SB_ELIMIT (record or field bound). Empty lines are skipped. */
 int csv_next(struct csv *c, bool *out_more, struct sb_error *err);
-/* Fields of the present record; borrowed until the next csv_next(). A field past the end is empty. */
+/* How many fields the present record has. */
 size_t csv_count(const struct csv *c);
+/* A field of the present record: borrowed until the next csv_next(), followed by a NUL. A field past the end
+ * is empty. */
 const char *csv_field(const struct csv *c, size_t i, size_t *out_len);
 /* 1-based line where the present record began. */
 int64_t csv_line(const struct csv *c);
 
-/* Keeps the present record as the header. */
+/* Keeps the present record as the header. SB_ENOMEM. */
 int csv_header(struct csv *c);
 /* How many columns the header has; 0 before csv_header(). */
 size_t csv_header_count(const struct csv *c);
