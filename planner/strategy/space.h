@@ -25,8 +25,8 @@ void expert_values(const struct search_request *r, int64_t tp, struct values *v)
 /* Most layers by which shortening the last stage can pay: what the head weighs, rounded up,
  * at most 8. */
 int64_t most_last_fewer(const struct model *m);
-/* Counts `count` candidates as left out; example: one of them, may be NULL; seconds: its bound, NaN = not
- * costed. */
+/* Counts `count` candidates as left out. Of the examples given, the one with the least seconds is kept; of
+ * those that were not costed (NaN) the first. */
 void count_rejection(struct search_result *out, enum rejection why, int64_t count,
                      const struct strategy *example, double seconds);
 #endif
