@@ -34,21 +34,26 @@ static double ms_to_us(const char *text, size_t len)
 	return sb_parse_double(shifted, strlen(shifted), &v) == SB_OK ? v : NAN;
 }
 
+static void bad_value(struct communication_reading *r, const char *what)
+{
+	warnings_add(&r->ctx->profile->warnings, "bad_value", r->in->path, 0, jpull_offset(r->j),
+	             "%s cannot be used and is left out.", what);
+}
+
 int communication_us(struct communication_reading *r, double *out)
 {
 	const char *text;
 	size_t len;
 	int rc = value_scalar(r->j, &text, &len, r->err);
 
-	if (rc == SB_OK)
-		*out = ms_to_us(text, len);
-	return rc;
-}
-
-static void bad_value(struct communication_reading *r, const char *what)
-{
-	warnings_add(&r->ctx->profile->warnings, "bad_value", r->in->path, 0, jpull_offset(r->j),
-	             "%s cannot be used and is left out.", what);
+	if (rc != SB_OK)
+		return rc;
+	*out = ms_to_us(text, len);
+	if (*out < 0) {
+		bad_value(r, "A time below zero");
+		*out = NAN;
+	}
+	return SB_OK;
 }
 
 /* The value of a packet size: [count, milliseconds]. *out_ok is false when it is something else. */

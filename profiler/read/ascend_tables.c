@@ -58,6 +58,27 @@ static int64_t time_or_null(const struct csv *c, const char *column)
 	return csv_us(c, csv_column(c, column), &v) == SB_OK ? v : SB_NULL;
 }
 
+/* The column of a time below zero, which no step can have; NULL when there is none. */
+static const char *negative_time(const struct step_trace *t)
+{
+	const struct {
+		int64_t ns;
+		const char *column;
+	} times[] = {{t->computing, "Computing"},
+	             {t->exposed, "Communication(Not Overlapped)"},
+	             {t->overlapped, "Overlapped"},
+	             {t->communication, "Communication"},
+	             {t->free, "Free"},
+	             {t->stage, "Stage"},
+	             {t->bubble, "Bubble"},
+	             {t->preparing, "Preparing"}};
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		if (times[i].ns != SB_NULL && times[i].ns < 0)
+			return times[i].column;
+	return NULL;
+}
+
 static int step_row(struct capture *cap, const struct csv *c, const char **out_column)
 {
 	struct step_trace t = {
@@ -82,6 +103,9 @@ static int step_row(struct capture *cap, const struct csv *c, const char **out_c
 		return SB_ENOENT;
 	*out_column = "Computing";
 	if (t.computing == SB_NULL)
+		return SB_ENOENT;
+	*out_column = negative_time(&t);
+	if (*out_column)
 		return SB_ENOENT;
 	if (sb_grow(&cap->step_traces, cap->step_trace_count, sizeof(t)) != SB_OK)
 		return SB_ENOMEM;

@@ -189,6 +189,29 @@ static void step_table(void **state)
 	assert_int_equal(q.captures[0].step_count, 0);
 }
 
+/* No duration is below zero: the row is left out, the time of an operator is unknown. */
+static void negative_times_are_not_believed(void **state)
+{
+	PROFILE_AUTO p = {0}, q = {0};
+	const struct communication_op *op;
+
+	(void)state;
+	read_one("step_trace_time.csv",
+	         "Step,Computing,Communication,Free,Stage\n1,-1,2,3,4\n2,1,2,-3,4\n3,1,2,3,-4\n4,1,2,3,4\n",
+	         &p);
+	assert_int_equal(p.captures[0].step_trace_count, 1);
+	assert_int_equal(p.captures[0].step_traces[0].step, 4);
+	assert_non_null(warning_of(&p, "bad_value"));
+	read_one(OUT "communication.json",
+	         "{\"step1\": {\"collective\": {\"hcom_a@1\": {\"Communication Time Info\": "
+	         "{\"Elapse Time(ms)\": -1, \"Transit Time(ms)\": -0.5, \"Wait Time(ms)\": 2}}}}}",
+	         &q);
+	assert_int_equal(q.captures[0].communication_count, 1);
+	op = q.captures[0].communications;
+	assert_true(isnan(op->elapse_us) && isnan(op->transit_us) && op->wait_us == 2000);
+	assert_non_null(warning_of(&q, "bad_value"));
+}
+
 static void statistics_tables(void **state)
 {
 	PROFILE_AUTO p = {0};
@@ -330,6 +353,7 @@ int main(void)
 	    cmocka_unit_test(bad_rows_are_left_out_and_counted),
 	    cmocka_unit_test(a_missing_header_is_named),
 	    cmocka_unit_test(step_table),
+	    cmocka_unit_test(negative_times_are_not_believed),
 	    cmocka_unit_test(statistics_tables),
 	    cmocka_unit_test(communication_file),
 	    cmocka_unit_test(a_cut_communication_file_keeps_whole_operators),
