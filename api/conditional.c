@@ -32,13 +32,17 @@ bool etag_matches(const char *list, const char *etag)
 	return false;
 }
 
-/* Other bytes, another tag (RFC 9110, section 8.8.3.3). */
-static void add_etag(struct api_res *res, bool packed)
+/* Other bytes, another tag (RFC 9110, section 8.8.3.3). version: what names the plain bytes, or NULL. */
+static void add_etag(struct api_res *res, const char *version, bool packed)
 {
-	char digest[65], tag[48];
+	char digest[65], tag[60];
 
-	store_sha256(res->body ? res->body : res->static_body, res->body_len, digest);
-	snprintf(tag, sizeof(tag), packed ? "\"%.32s-gzip\"" : "\"%.32s\"", digest);
+	if (!version) {
+		store_sha256(res->body ? res->body : res->static_body, res->body_len, digest);
+		digest[32] = '\0';
+		version = digest;
+	}
+	snprintf(tag, sizeof(tag), packed ? "\"%.48s-gzip\"" : "\"%.48s\"", version);
 	api_res_header(res, "ETag", tag);
 	api_res_header(res, "Vary", "Accept-Encoding");
 }
@@ -63,7 +67,7 @@ void represent(struct call *c)
 		return;
 	if (strcmp(c->req->method, "GET") == 0) {
 		if (!res_header(res, "ETag") && (res->body || res->static_body))
-			add_etag(res, packed);
+			add_etag(res, c->version[0] ? c->version : NULL, packed);
 		etag = res_header(res, "ETag");
 		if (asked && etag && etag_matches(asked, etag)) {
 			not_modified(res);

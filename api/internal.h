@@ -26,6 +26,8 @@ struct call {
 	const struct api_req *req;
 	struct api_res *res;
 	char param[PARAM_MAX]; /* what stands for {id} or {name} in the path */
+	/* names the bytes of the answer, for its ETag, where something does for good; "": they are hashed */
+	char version[STORE_ID_MAX];
 };
 
 /* ---- routes (router.c) ---- */

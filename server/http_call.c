@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 
 #include "server/clock.h"
 #include "server/http_private.h"
@@ -49,20 +48,24 @@ static enum MHD_Result take_header(void *arg, enum MHD_ValueKind kind, const cha
 	return MHD_YES;
 }
 
+static void put_hex(char *out, uint64_t v)
+{
+	for (int i = 15; i >= 0; i--, v >>= 4)
+		out[i] = "0123456789abcdef"[v & 15];
+}
+
 static void make_request_id(struct call *c)
 {
 	const char *given = api_header(&c->req, "X-Request-Id");
-	unsigned char raw[16];
 	char *out = c->req.request_id;
 
 	if (given && request_id_valid(given)) {
 		snprintf(out, sizeof(c->req.request_id), "%s", given);
 		return;
 	}
-	if (getrandom(raw, sizeof(raw), 0) != (ssize_t)sizeof(raw))
-		memset(raw, 0, sizeof(raw));
-	for (size_t i = 0; i < sizeof(raw); i++)
-		snprintf(out + 2 * i, 3, "%02x", raw[i]);
+	put_hex(out, c->server->run);
+	put_hex(out + 16, atomic_fetch_add(&c->server->request_count, 1));
+	out[32] = '\0';
 }
 
 static void refuse(struct call *c, struct refusal r)

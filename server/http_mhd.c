@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "server/clock.h"
@@ -81,6 +82,8 @@ int http_start(const struct http_config *config, struct http_server **out, struc
 		return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
 	}
 	s->config = *config;
+	/* should this fail, ids only repeat from run to run */
+	(void)!getrandom(&s->run, sizeof(s->run), 0);
 	pthread_mutex_init(&s->peers_lock, NULL);
 	pthread_mutex_init(&s->stop_lock, NULL);
 	pthread_mutex_init(&s->dispatch_lock, NULL);

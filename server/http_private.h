@@ -47,6 +47,8 @@ struct http_server {
 	pthread_mutex_t dispatch_lock; /* closing against a hand-over to the pool */
 	bool closing;
 	atomic_int suspended, under_way;
+	uint64_t run; /* random: tells the requests of one run of the service from those of another */
+	atomic_ullong request_count;
 };
 
 enum call_phase {

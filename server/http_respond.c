@@ -6,8 +6,6 @@ enum { SEND_SECONDS = 60, SEND_RATE = 16384 };
 
 void decide(struct call *c, int status, const char *code, const char *detail)
 {
-	api_res_clear(&c->res);
-	memset(&c->res, 0, sizeof(c->res));
 	api_problem(&c->res, status, code, detail);
 	api_finish(&c->res, &c->req);
 	c->decided = true;
@@ -15,8 +13,6 @@ void decide(struct call *c, int status, const char *code, const char *detail)
 
 void decide_error(struct call *c, const struct sb_error *err)
 {
-	api_res_clear(&c->res);
-	memset(&c->res, 0, sizeof(c->res));
 	api_problem_from(&c->res, err);
 	api_finish(&c->res, &c->req);
 	c->decided = true;

@@ -50,7 +50,6 @@ static void start_wait(struct call *c)
 static void handle(struct call *c)
 {
 	api_res_clear(&c->res);
-	memset(&c->res, 0, sizeof(c->res));
 	api_handle(c->server->config.api, &c->req, &c->res);
 }
 

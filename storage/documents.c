@@ -16,16 +16,10 @@ static int set_state(struct conn *c, const struct change *ch, struct sb_error *e
 	static const char SQL[] = "UPDATE profiles SET state = ?2, facts = coalesce(?3, facts), attempts ="
 	                          " CASE ?2 WHEN 'reading' THEN attempts + 1"
 	                          " WHEN 'queued' THEN max(attempts - 1, 0) ELSE 0 END WHERE id = ?1";
-	STMT_AUTO st = NULL;
-	int rc = conn_prepare(c, SQL, &st, err);
+	int changes = 0,
+	    rc = conn_change(c, SQL, VALUES(TEXT(ch->id), TEXT(ch->state), TEXT(ch->facts)), &changes, err);
 
-	if (rc != SB_OK)
-		return rc;
-	bind_text(st, 1, ch->id);
-	bind_text(st, 2, ch->state);
-	bind_text(st, 3, ch->facts);
-	rc = conn_run(c, st, err);
-	if (rc == SB_OK && sqlite3_changes(conn_db(c)) == 0)
+	if (rc == SB_OK && changes == 0)
 		rc = sb_fail(err, SB_ENOENT, "not_found", "there is no such profile");
 	return rc;
 }
@@ -48,15 +42,9 @@ static int insert_document(struct conn *c, const char *id, const struct store_do
 {
 	static const char SQL[] = "INSERT INTO documents (profile, name, text)"
 	                          " SELECT seq, ?2, ?3 FROM profiles WHERE id = ?1";
-	STMT_AUTO st = NULL;
-	int rc = conn_prepare(c, SQL, &st, err);
+	const struct value text = {.text = d->text, .len = d->len};
 
-	if (rc != SB_OK)
-		return rc;
-	bind_text(st, 1, id);
-	bind_text(st, 2, d->name);
-	sqlite3_bind_text64(st, 3, d->text, d->len, SQLITE_STATIC, SQLITE_UTF8);
-	return conn_run(c, st, err);
+	return conn_change(c, SQL, VALUES(TEXT(id), TEXT(d->name), text), NULL, err);
 }
 
 static int finish(struct conn *c, void *arg, struct sb_error *err)
@@ -64,15 +52,10 @@ static int finish(struct conn *c, void *arg, struct sb_error *err)
 	static const char CLEAR[] = "DELETE FROM documents WHERE profile ="
 	                            " (SELECT seq FROM profiles WHERE id = ?1)";
 	const struct change *ch = arg;
-	STMT_AUTO st = NULL;
 	int rc = set_state(c, ch, err);
 
 	if (rc == SB_OK)
-		rc = conn_prepare(c, CLEAR, &st, err);
-	if (rc != SB_OK)
-		return rc;
-	bind_text(st, 1, ch->id);
-	rc = conn_run(c, st, err);
+		rc = conn_change(c, CLEAR, VALUES(TEXT(ch->id)), NULL, err);
 	for (size_t i = 0; rc == SB_OK && i < ch->count; i++)
 		rc = insert_document(c, ch->id, &ch->docs[i], err);
 	return rc;
@@ -91,23 +74,29 @@ int store_document_get(struct store *s, const char *id, const char *name, char *
 {
 	static const char SQL[] = "SELECT d.text FROM documents d JOIN profiles p ON p.seq = d.profile"
 	                          " WHERE p.id = ?1 AND d.name = ?2";
-	READER_AUTO r = {0};
-	STMT_AUTO st = NULL;
-	bool row;
-	int rc = reader_take(s, &r, err);
+	struct store_plan kept = {0};
+	uint64_t commits = atomic_load(&s->commits);
+	QUERY_AUTO q = {0};
+	char key[112];
+	bool row = false;
+	int rc;
 
+	/* an id that is too long is none of ours */
+	if (snprintf(key, sizeof(key), "document/%s/%s", id, name) < (int)sizeof(key) &&
+	    cache_get(s, key, &kept, out_len)) {
+		*out_text = kept.text;
+		return SB_OK;
+	}
+	rc = query_begin(s, SQL, VALUES(TEXT(id), TEXT(name)), &q, err);
 	if (rc == SB_OK)
-		rc = conn_prepare(r.c, SQL, &st, err);
-	if (rc != SB_OK)
-		return rc;
-	bind_text(st, 1, id);
-	bind_text(st, 2, name);
-	rc = conn_step(r.c, st, &row, err);
+		rc = query_row(&q, &row, err);
 	if (rc != SB_OK)
 		return rc;
 	if (!row)
 		return sb_fail(err, SB_ENOENT, "not_found", "the profile has no document \"%s\"", name);
-	if (column_dup(st, 0, out_text, out_len) != SB_OK)
+	if (column_dup(q.st, 0, out_text, out_len) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
+	kept.text = *out_text;
+	cache_put(s, key, commits, &kept, *out_len);
 	return SB_OK;
 }

@@ -92,7 +92,63 @@ struct reader {
 /* Lends a read-only connection. Hold it for one query, never over slow work. */
 int reader_take(struct store *s, struct reader *out, struct sb_error *err);
 void reader_give(struct reader *r); /* NULL-safe */
-#define READER_AUTO __attribute__((cleanup(reader_give))) struct reader
+
+/* ---- statements with their values (query.c) ---- */
+
+/* A value to bind: text must outlive the statement's run; NULL is null. */
+struct value {
+	const char *text;
+	size_t len; /* of text; 0 = up to its NUL */
+	int64_t number;
+	bool is_number;
+};
+#define TEXT(t) ((struct value){.text = (t)})
+#define NUMBER(n) ((struct value){.number = (n), .is_number = true})
+/* The values ?1, ?2, … of a statement and their count: two arguments. */
+#define VALUES(...)                                                                                          \
+	(const struct value[]){__VA_ARGS__},                                                                 \
+	    sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value)
+
+/* Runs a statement without rows on the writer's connection. out_changes (NULL is fine): rows it touched. */
+int conn_change(struct conn *c, const char *sql, const struct value *values, size_t count, int *out_changes,
+                struct sb_error *err);
+
+/* A query under way on a reader of its own. */
+struct query {
+	struct reader reader;
+	sqlite3_stmt *st;
+};
+void query_end(struct query *q);
+#define QUERY_AUTO __attribute__((cleanup(query_end))) struct query
+/* *out must be zero; it is ended by QUERY_AUTO even when this fails. */
+int query_begin(struct store *s, const char *sql, const struct value *values, size_t count, struct query *out,
+                struct sb_error *err);
+int query_row(struct query *q, bool *out_row, struct sb_error *err);
+/* Takes the row at hand into *item. */
+typedef int (*row_fn)(sqlite3_stmt *st, void *item, struct sb_error *err);
+/* All rows as an array of items of so many bytes; *out_items (a pointer to the items' type) is never NULL
+ * then, and the caller frees it. clear (NULL: nothing to do) empties an item when a later row fails. */
+int query_list(struct query *q, size_t size, row_fn read, void (*clear)(void *item), void *out_items,
+               size_t *out_count, struct sb_error *err);
+
+/* ---- texts read lately (cache.c) ---- */
+
+#define CACHE_SLOTS 128
+struct cache_slot {
+	char key[112];
+	uint64_t commits; /* of store.commits, when its query began */
+	struct store_plan plan;
+	size_t len;
+};
+struct cache {
+	pthread_mutex_t lock;
+	struct cache_slot slots[CACHE_SLOTS];
+};
+/* A document is kept as a plan of which only the text counts. True: *out is a copy, owned by the caller. */
+bool cache_get(struct store *s, const char *key, struct store_plan *out, size_t *out_len);
+/* commits: of the store, read before the query began. A text that is too long is not kept. */
+void cache_put(struct store *s, const char *key, uint64_t commits, const struct store_plan *plan, size_t len);
+void cache_clear(struct store *s);
 
 /* ---- the store ---- */
 
@@ -106,6 +162,8 @@ struct store {
 	atomic_llong promised; /* bytes that running uploads still expect to write */
 	struct writer *writer;
 	struct readers readers;
+	atomic_ullong commits; /* grows before anybody is told of a change */
+	struct cache cache;
 };
 
 /* ---- files (files.c) ---- */

@@ -1,4 +1,6 @@
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "storage/internal.h"
 
@@ -14,8 +16,10 @@ static int not_found(struct sb_error *err)
 }
 
 /* Columns: id, digest, kind, created_us, text. */
-static int read_row(sqlite3_stmt *st, struct store_plan *p, struct sb_error *err)
+static int read_row(sqlite3_stmt *st, void *item, struct sb_error *err)
 {
+	struct store_plan *p = item;
+
 	*p = (struct store_plan){0};
 	column_copy(st, 0, p->id, sizeof(p->id));
 	column_copy(st, 1, p->digest, sizeof(p->digest));
@@ -24,6 +28,11 @@ static int read_row(sqlite3_stmt *st, struct store_plan *p, struct sb_error *err
 	if (column_dup(st, 4, &p->text, NULL) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
 	return SB_OK;
+}
+
+static void clear_item(void *item)
+{
+	store_plan_clear(item);
 }
 
 struct put {
@@ -36,19 +45,13 @@ static int put_row(struct conn *c, void *arg, struct sb_error *err)
 	static const char SQL[] = "INSERT INTO plans (id, digest, kind, created_us, text)"
 	                          " VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (digest) DO NOTHING";
 	struct put *p = arg;
-	STMT_AUTO st = NULL;
-	int rc = conn_prepare(c, SQL, &st, err);
+	const struct store_plan *plan = p->plan;
+	int changes = 0, rc = conn_change(c, SQL,
+	                                  VALUES(TEXT(plan->id), TEXT(plan->digest), TEXT(plan->kind),
+	                                         NUMBER(plan->created_us), TEXT(plan->text)),
+	                                  &changes, err);
 
-	if (rc != SB_OK)
-		return rc;
-	bind_text(st, 1, p->plan->id);
-	bind_text(st, 2, p->plan->digest);
-	bind_text(st, 3, p->plan->kind);
-	sqlite3_bind_int64(st, 4, p->plan->created_us);
-	bind_text(st, 5, p->plan->text);
-	rc = conn_run(c, st, err);
-	if (rc == SB_OK)
-		p->existing = sqlite3_changes(conn_db(c)) == 0;
+	p->existing = rc == SB_OK && changes == 0;
 	return rc;
 }
 
@@ -65,37 +68,44 @@ int store_plan_put(struct store *s, const struct store_plan *plan, struct store_
 	return rc;
 }
 
-static int get_by(struct store *s, const char *sql, const char *key, struct store_plan *out,
-                  struct sb_error *err)
+/* family keeps ids and digests apart in the cache. */
+static int get_by(struct store *s, const char *family, const char *sql, const char *key,
+                  struct store_plan *out, struct sb_error *err)
 {
-	READER_AUTO r = {0};
-	STMT_AUTO st = NULL;
-	bool row;
-	int rc = reader_take(s, &r, err);
+	uint64_t commits = atomic_load(&s->commits);
+	QUERY_AUTO q = {0};
+	char name[112];
+	size_t len;
+	bool row = false;
+	int rc;
 
+	if (snprintf(name, sizeof(name), "%s/%s", family, key) >= (int)sizeof(name))
+		return not_found(err);
+	if (cache_get(s, name, out, &len))
+		return SB_OK;
+	rc = query_begin(s, sql, VALUES(TEXT(key)), &q, err);
 	if (rc == SB_OK)
-		rc = conn_prepare(r.c, sql, &st, err);
+		rc = query_row(&q, &row, err);
 	if (rc != SB_OK)
 		return rc;
-	bind_text(st, 1, key);
-	rc = conn_step(r.c, st, &row, err);
-	if (rc != SB_OK)
-		return rc;
-	return row ? read_row(st, out, err) : not_found(err);
+	rc = row ? read_row(q.st, out, err) : not_found(err);
+	if (rc == SB_OK)
+		cache_put(s, name, commits, out, strlen(out->text));
+	return rc;
 }
 
 int store_plan_get(struct store *s, const char *id, struct store_plan *out, struct sb_error *err)
 {
 	static const char SQL[] = "SELECT id, digest, kind, created_us, text FROM plans WHERE id = ?1";
 
-	return get_by(s, SQL, id, out, err);
+	return get_by(s, "plan", SQL, id, out, err);
 }
 
 int store_plan_find(struct store *s, const char *digest, struct store_plan *out, struct sb_error *err)
 {
 	static const char SQL[] = "SELECT id, digest, kind, created_us, text FROM plans WHERE digest = ?1";
 
-	return get_by(s, SQL, digest, out, err);
+	return get_by(s, "digest", SQL, digest, out, err);
 }
 
 int store_plan_list(struct store *s, const char *after, size_t limit, struct store_plan **out,
@@ -103,38 +113,10 @@ int store_plan_list(struct store *s, const char *after, size_t limit, struct sto
 {
 	static const char SQL[] = "SELECT id, digest, kind, created_us, text FROM plans"
 	                          " WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
-	READER_AUTO r = {0};
-	STMT_AUTO st = NULL;
-	struct store_plan *items;
-	size_t n = 0;
-	bool row = true;
-	int rc = reader_take(s, &r, err);
+	QUERY_AUTO q = {0};
+	int rc = query_begin(s, SQL, VALUES(TEXT(after ? after : "~"), NUMBER((int64_t)limit)), &q, err);
 
-	if (rc == SB_OK)
-		rc = conn_prepare(r.c, SQL, &st, err);
-	if (rc != SB_OK)
-		return rc;
-	items = calloc(limit > 0 ? limit : 1, sizeof(*items));
-	if (!items)
-		return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
-	bind_text(st, 1, after ? after : "~");
-	sqlite3_bind_int64(st, 2, (int64_t)limit);
-	while (rc == SB_OK && n < limit) {
-		rc = conn_step(r.c, st, &row, err);
-		if (rc != SB_OK || !row)
-			break;
-		rc = read_row(st, &items[n], err);
-		n += rc == SB_OK;
-	}
-	if (rc != SB_OK) {
-		while (n > 0)
-			store_plan_clear(&items[--n]);
-		free(items);
-		return rc;
-	}
-	*out = items;
-	*out_count = n;
-	return SB_OK;
+	return rc == SB_OK ? query_list(&q, sizeof(**out), read_row, clear_item, out, out_count, err) : rc;
 }
 
 struct removal {
@@ -145,16 +127,9 @@ static int delete_row(struct conn *c, void *arg, struct sb_error *err)
 {
 	static const char SQL[] = "DELETE FROM plans WHERE id = ?1";
 	const struct removal *d = arg;
-	STMT_AUTO st = NULL;
-	int rc = conn_prepare(c, SQL, &st, err);
+	int changes = 0, rc = conn_change(c, SQL, VALUES(TEXT(d->id)), &changes, err);
 
-	if (rc != SB_OK)
-		return rc;
-	bind_text(st, 1, d->id);
-	rc = conn_run(c, st, err);
-	if (rc == SB_OK && sqlite3_changes(conn_db(c)) == 0)
-		rc = not_found(err);
-	return rc;
+	return rc == SB_OK && changes == 0 ? not_found(err) : rc;
 }
 
 int store_plan_delete(struct store *s, const char *id, struct sb_error *err)

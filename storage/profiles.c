@@ -25,18 +25,11 @@ static int insert_profile(struct conn *c, void *arg, struct sb_error *err)
 	static const char SQL[] = "INSERT INTO profiles (id, name, state, sha256, bytes, created_us, files)"
 	                          " VALUES (?1, ?2, 'queued', ?3, ?4, ?5, ?6)";
 	const struct store_profile *p = arg;
-	STMT_AUTO st = NULL;
-	int rc = conn_prepare(c, SQL, &st, err);
 
-	if (rc != SB_OK)
-		return rc;
-	bind_text(st, 1, p->id);
-	bind_text(st, 2, p->name);
-	bind_text(st, 3, p->sha256);
-	sqlite3_bind_int64(st, 4, p->bytes);
-	sqlite3_bind_int64(st, 5, p->created_us);
-	bind_text(st, 6, p->files);
-	return conn_run(c, st, err);
+	return conn_change(c, SQL,
+	                   VALUES(TEXT(p->id), TEXT(p->name), TEXT(p->sha256), NUMBER(p->bytes),
+	                          NUMBER(p->created_us), TEXT(p->files)),
+	                   NULL, err);
 }
 
 /* Cuts at the bound without splitting a character. */
@@ -83,8 +76,10 @@ int store_profile_create(struct store *s, struct upload **upp, const char *name,
 }
 
 /* Columns: id, name, state, sha256, bytes, created_us, facts, files. */
-static int read_row(sqlite3_stmt *st, struct store_profile *p)
+static int read_row(sqlite3_stmt *st, void *item, struct sb_error *err)
 {
+	struct store_profile *p = item;
+
 	*p = (struct store_profile){0};
 	column_copy(st, 0, p->id, sizeof(p->id));
 	column_copy(st, 1, p->name, sizeof(p->name));
@@ -92,42 +87,30 @@ static int read_row(sqlite3_stmt *st, struct store_profile *p)
 	column_copy(st, 3, p->sha256, sizeof(p->sha256));
 	p->bytes = sqlite3_column_int64(st, 4);
 	p->created_us = sqlite3_column_int64(st, 5);
-	if (column_dup(st, 6, &p->facts, NULL) != SB_OK || column_dup(st, 7, &p->files, NULL) != SB_OK) {
-		store_profile_clear(p);
-		return SB_ENOMEM;
-	}
-	return SB_OK;
+	if (column_dup(st, 6, &p->facts, NULL) == SB_OK && column_dup(st, 7, &p->files, NULL) == SB_OK)
+		return SB_OK;
+	store_profile_clear(p);
+	return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
+}
+
+static void clear_item(void *item)
+{
+	store_profile_clear(item);
 }
 
 int store_profile_get(struct store *s, const char *id, struct store_profile *out, struct sb_error *err)
 {
 	static const char SQL[] = "SELECT id, name, state, sha256, bytes, created_us, facts, files"
 	                          " FROM profiles WHERE id = ?1";
-	READER_AUTO r = {0};
-	STMT_AUTO st = NULL;
-	bool row;
-	int rc = reader_take(s, &r, err);
+	QUERY_AUTO q = {0};
+	bool row = false;
+	int rc = query_begin(s, SQL, VALUES(TEXT(id)), &q, err);
 
 	if (rc == SB_OK)
-		rc = conn_prepare(r.c, SQL, &st, err);
+		rc = query_row(&q, &row, err);
 	if (rc != SB_OK)
 		return rc;
-	bind_text(st, 1, id);
-	rc = conn_step(r.c, st, &row, err);
-	if (rc != SB_OK)
-		return rc;
-	if (!row)
-		return not_found(err);
-	if (read_row(st, out) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
-	return SB_OK;
-}
-
-static void free_list(struct store_profile *items, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		store_profile_clear(&items[i]);
-	free(items);
+	return row ? read_row(q.st, out, err) : not_found(err);
 }
 
 int store_profile_list(struct store *s, const char *after, size_t limit, struct store_profile **out,
@@ -135,37 +118,16 @@ int store_profile_list(struct store *s, const char *after, size_t limit, struct 
 {
 	static const char SQL[] = "SELECT id, name, state, sha256, bytes, created_us, facts, NULL"
 	                          " FROM profiles WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
-	READER_AUTO r = {0};
-	STMT_AUTO st = NULL;
-	struct store_profile *items;
-	size_t n = 0;
-	bool row = true;
-	int rc = reader_take(s, &r, err);
+	QUERY_AUTO q = {0};
+	int rc = query_begin(s, SQL, VALUES(TEXT(after ? after : "~"), NUMBER((int64_t)limit)), &q, err);
 
-	if (rc == SB_OK)
-		rc = conn_prepare(r.c, SQL, &st, err);
-	if (rc != SB_OK)
-		return rc;
-	items = calloc(limit > 0 ? limit : 1, sizeof(*items));
-	if (!items)
-		return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
-	bind_text(st, 1, after ? after : "~");
-	sqlite3_bind_int64(st, 2, (int64_t)limit);
-	while (rc == SB_OK && n < limit) {
-		rc = conn_step(r.c, st, &row, err);
-		if (rc != SB_OK || !row)
-			break;
-		if (read_row(st, &items[n]) != SB_OK)
-			rc = sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
-		else
-			n++;
-	}
-	if (rc != SB_OK) {
-		free_list(items, n);
-		return rc;
-	}
-	*out = items;
-	*out_count = n;
+	return rc == SB_OK ? query_list(&q, sizeof(**out), read_row, clear_item, out, out_count, err) : rc;
+}
+
+static int read_id(sqlite3_stmt *st, void *item, struct sb_error *err)
+{
+	(void)err;
+	column_copy(st, 0, item, STORE_ID_MAX);
 	return SB_OK;
 }
 
@@ -173,56 +135,18 @@ int store_profile_ids(struct store *s, const char *state, char (**out_ids)[STORE
                       struct sb_error *err)
 {
 	static const char SQL[] = "SELECT id FROM profiles WHERE state = ?1 ORDER BY id";
-	READER_AUTO r = {0};
-	STMT_AUTO st = NULL;
-	char(*ids)[STORE_ID_MAX] = NULL;
-	size_t n = 0, cap = 0;
-	bool row = true;
-	int rc = reader_take(s, &r, err);
+	QUERY_AUTO q = {0};
+	int rc = query_begin(s, SQL, VALUES(TEXT(state)), &q, err);
 
-	if (rc == SB_OK)
-		rc = conn_prepare(r.c, SQL, &st, err);
-	if (rc != SB_OK)
-		return rc;
-	bind_text(st, 1, state);
-	for (;;) {
-		rc = conn_step(r.c, st, &row, err);
-		if (rc != SB_OK || !row)
-			break;
-		if (n == cap) {
-			char(*more)[STORE_ID_MAX] = realloc(ids, (cap * 2 + 16) * sizeof(*ids));
-
-			if (!more) {
-				rc = sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
-				break;
-			}
-			ids = more;
-			cap = cap * 2 + 16;
-		}
-		column_copy(st, 0, ids[n++], STORE_ID_MAX);
-	}
-	if (rc != SB_OK) {
-		free(ids);
-		return rc;
-	}
-	*out_ids = ids;
-	*out_count = n;
-	return SB_OK;
+	return rc == SB_OK ? query_list(&q, STORE_ID_MAX, read_id, NULL, out_ids, out_count, err) : rc;
 }
 
 static int delete_row(struct conn *c, void *arg, struct sb_error *err)
 {
 	static const char SQL[] = "DELETE FROM profiles WHERE id = ?1";
-	STMT_AUTO st = NULL;
-	int rc = conn_prepare(c, SQL, &st, err);
+	int changes = 0, rc = conn_change(c, SQL, VALUES(TEXT(arg)), &changes, err);
 
-	if (rc != SB_OK)
-		return rc;
-	bind_text(st, 1, arg);
-	rc = conn_run(c, st, err);
-	if (rc == SB_OK && sqlite3_changes(conn_db(c)) == 0)
-		rc = not_found(err);
-	return rc;
+	return rc == SB_OK && changes == 0 ? not_found(err) : rc;
 }
 
 int store_profile_delete(struct store *s, const char *id, struct sb_error *err)

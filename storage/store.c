@@ -150,6 +150,7 @@ int store_open(const char *dir, struct store **out, struct sb_error *err)
 	s->dir_fd = s->profiles_fd = s->lock_fd = -1;
 	pthread_mutex_init(&s->readers.lock, NULL);
 	pthread_cond_init(&s->readers.free, NULL);
+	pthread_mutex_init(&s->cache.lock, NULL);
 	rc = open_dir(s, dir, err);
 	if (rc == SB_OK)
 		rc = take_lock(s, &unclean, err);
@@ -179,6 +180,8 @@ void store_close(struct store **sp)
 	writer_stop(&s->writer);
 	pthread_mutex_destroy(&s->readers.lock);
 	pthread_cond_destroy(&s->readers.free);
+	cache_clear(s);
+	pthread_mutex_destroy(&s->cache.lock);
 	/* should this fail, the next start only checks more than it needs to */
 	if (was_open)
 		(void)!ftruncate(s->lock_fd, 0);

@@ -91,13 +91,8 @@ static bool upload_is_there(struct store *s, const char *id)
 static int fail_profile(struct conn *c, const char *id, struct sb_error *err)
 {
 	static const char SQL[] = "UPDATE profiles SET state = 'failed' WHERE id = ?1";
-	STMT_AUTO st = NULL;
-	int rc = conn_prepare(c, SQL, &st, err);
 
-	if (rc != SB_OK)
-		return rc;
-	bind_text(st, 1, id);
-	return conn_run(c, st, err);
+	return conn_change(c, SQL, VALUES(TEXT(id)), NULL, err);
 }
 
 /* In pages, so that no row is changed under an open query. */

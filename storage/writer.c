@@ -114,6 +114,7 @@ static void run_batch(struct writer *w, struct mutation *batch)
 		err = (struct sb_error){0};
 		rc = try_batch(w, batch, &err);
 	}
+	atomic_fetch_add(&w->store->commits, 1);
 	pthread_mutex_lock(&w->lock);
 	if (!w->refusing && (rc == SB_OK || is_fatal(rc)))
 		w->health = err;

@@ -171,8 +171,11 @@ void plans_get(struct call *c)
 {
 	struct store_plan p = {0};
 
-	if (find_plan(c, &p))
-		answer_plan(c, 200, &p);
+	if (!find_plan(c, &p))
+		return;
+	/* a plan never changes, and its id is never given again */
+	memcpy(c->version, p.id, sizeof(c->version));
+	answer_plan(c, 200, &p);
 }
 
 void plans_delete(struct call *c)
