@@ -53,6 +53,7 @@ static size_t utf8_sequence(const unsigned char *p, size_t len)
 
 json_t *json_text(const char *bytes, size_t len)
 {
+	static const char replacement[3] = {'\xEF', '\xBF', '\xBD'}; /* U+FFFD */
 	const unsigned char *p = (const unsigned char *)bytes;
 	char out[TEXT_MAX];
 	size_t n = 0;
@@ -67,7 +68,7 @@ json_t *json_text(const char *bytes, size_t len)
 			n += step;
 			i += step;
 		} else {
-			memcpy(out + n, "\xEF\xBF\xBD", 3);
+			memcpy(out + n, replacement, sizeof(replacement));
 			n += 3;
 			i++;
 		}

@@ -73,6 +73,7 @@ int analyze_command(int argc, char **argv)
 	bool json = false;
 	int c;
 
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'j')
 			json = true;

@@ -44,6 +44,7 @@ static void close_dir(DIR **d)
 static int walk(struct path_list *list, const char *disk_path, const char *label, int depth,
                 struct sb_error *err);
 
+/* NOLINTNEXTLINE(misc-no-recursion): DEPTH_MAX ends it */
 static int walk_entry(struct path_list *list, const char *dir, const char *dir_label, const char *name,
                       int depth, struct sb_error *err)
 {
@@ -64,6 +65,7 @@ static int walk_entry(struct path_list *list, const char *dir, const char *dir_l
 	return add_file(list, disk_path, label, st.st_size);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): DEPTH_MAX ends it */
 static int walk(struct path_list *list, const char *disk_path, const char *label, int depth,
                 struct sb_error *err)
 {
@@ -72,10 +74,11 @@ static int walk(struct path_list *list, const char *disk_path, const char *label
 	int rc = SB_OK;
 
 	if (!d)
-		return sb_fail(err, SB_EIO, "not_readable", "%s: %s", disk_path, strerror(errno));
+		return sb_fail(err, SB_EIO, "not_readable", "%s: %s", disk_path, strerrordesc_np(errno));
 	if (depth > DEPTH_MAX)
 		return sb_fail(err, SB_ELIMIT, "too_deep", "%s: folders nested more than %d deep", disk_path,
 		               DEPTH_MAX);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own */
 	while (rc == SB_OK && (e = readdir(d)) != NULL) {
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			rc = walk_entry(list, disk_path, label, e->d_name, depth, err);
@@ -92,7 +95,7 @@ static int label_of(const char *path, char label[PATH_MAX], struct sb_error *err
 
 	if (!realpath(path, real))
 		return sb_fail(err, errno == ENOENT ? SB_ENOENT : SB_EIO, "not_found", "%s: %s", path,
-		               strerror(errno));
+		               strerrordesc_np(errno));
 	slash = strrchr(real, '/');
 	snprintf(label, PATH_MAX, "%s", slash && slash[1] ? slash + 1 : real);
 	return SB_OK;
@@ -115,7 +118,7 @@ static int collect_one(struct path_list *list, const char *path, struct sb_error
 	if (rc != SB_OK)
 		return rc;
 	if (stat(path, &st) != 0)
-		return sb_fail(err, SB_EIO, "not_readable", "%s: %s", path, strerror(errno));
+		return sb_fail(err, SB_EIO, "not_readable", "%s: %s", path, strerrordesc_np(errno));
 	if (S_ISDIR(st.st_mode))
 		return walk(list, path, label, 0, err);
 	if (!S_ISREG(st.st_mode))
@@ -125,19 +128,19 @@ static int collect_one(struct path_list *list, const char *path, struct sb_error
 
 int paths_collect(char *const *paths, size_t count, struct path_list *out, struct sb_error *err)
 {
-	PATHS_AUTO list = {0};
+	struct path_list list = {0};
+	int rc = SB_OK;
 
-	for (size_t i = 0; i < count; i++) {
-		int rc = collect_one(&list, paths[i], err);
-
-		if (rc != SB_OK)
-			return rc;
+	for (size_t i = 0; rc == SB_OK && i < count; i++)
+		rc = collect_one(&list, paths[i], err);
+	if (rc == SB_OK && list.count == 0)
+		rc = sb_fail(err, SB_EINVAL, "empty", "there is no file in what was named");
+	if (rc != SB_OK) {
+		paths_free(&list);
+		return rc;
 	}
-	if (list.count == 0)
-		return sb_fail(err, SB_EINVAL, "empty", "there is no file in what was named");
 	qsort(list.files, list.count, sizeof(*list.files), by_label);
 	*out = list;
-	list = (struct path_list){0};
 	return SB_OK;
 }
 

@@ -65,7 +65,7 @@ static json_t *finding_json(const struct analysis *a, const struct finding *f)
 	return o;
 }
 
-/* The tree has few levels (step, component, cause), so recursion is bounded by the analysis itself. */
+/* NOLINTNEXTLINE(misc-no-recursion): the tree has few levels (step, component, cause) */
 static json_t *tree_json(const struct analysis *a, int32_t node)
 {
 	const struct tree_node *n = &a->tree[node];

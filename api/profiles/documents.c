@@ -11,7 +11,7 @@ int results_compute(const struct read_input *inputs, size_t count, const struct 
                     const struct read_hooks *hooks, struct profile_results *out, struct sb_error *err)
 {
 	const struct thresholds *t = &THRESHOLDS_DEFAULT;
-	RESULTS_AUTO r = {0};
+	struct profile_results r = {0};
 	int rc = profile_read(inputs, count, limits, hooks, &r.profile, err);
 
 	if (rc == SB_OK)
@@ -24,11 +24,11 @@ int results_compute(const struct read_input *inputs, size_t count, const struct 
 	if (rc == SB_OK)
 		rc = analysis_run(&r.profile, &r.breakdown, &r.operators, &r.communication, t, &r.analysis,
 		                  err);
-	if (rc != SB_OK)
-		return rc;
-	*out = r;
-	r = (struct profile_results){0};
-	return SB_OK;
+	if (rc == SB_OK)
+		*out = r;
+	else
+		results_free(&r);
+	return rc;
 }
 
 void results_free(struct profile_results *r)

@@ -5,7 +5,7 @@
 
 /* What the command line prints. */
 
-#define REPORT_MAX (256u * 1024 * 1024)
+#define REPORT_MAX ((size_t)256 << 20)
 
 /* The one object of `signalbox analyze --json`: {profile, breakdown, operators, communication, analysis,
  * advice}, compact, without a line end. The caller frees. SB_ENOMEM. */
