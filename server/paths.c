@@ -139,7 +139,8 @@ int paths_collect(char *const *paths, size_t count, struct path_list *out, struc
 		paths_free(&list);
 		return rc;
 	}
-	qsort(list.files, list.count, sizeof(*list.files), by_label);
+	if (list.count > 1)
+		qsort(list.files, list.count, sizeof(*list.files), by_label);
 	*out = list;
 	return SB_OK;
 }

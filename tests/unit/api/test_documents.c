@@ -52,13 +52,14 @@ static void texts_become_valid_utf8(void **state)
 
 static void long_texts_are_cut_between_characters(void **state)
 {
-	char *long_text = malloc(3 * 2000);
+	static const char character[3] = {'\xE4', '\xB8', '\xAD'};
+	char *long_text = malloc((size_t)3 * 2000);
 	json_t *value;
 
 	(void)state;
 	assert_non_null(long_text);
 	for (int i = 0; i < 2000; i++)
-		memcpy(long_text + (size_t)i * 3, "\xE4\xB8\xAD", 3);
+		memcpy(long_text + (size_t)i * 3, character, sizeof(character));
 	value = json_text(long_text, 6000);
 	assert_int_equal(json_string_length(value), 4095);
 	json_decref(value);
