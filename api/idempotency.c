@@ -86,11 +86,20 @@ static const char *text_of(const json_t *o, const char *name)
 bool idem_replay(struct call *c, const struct idem *i, const char *digest)
 {
 	char *answer = NULL, stored[65], *body;
+	struct sb_error err = {0};
 	JSON_AUTO o = NULL;
+	int rc;
 
-	if (!i->active || store_idempotency_get(c->s->config.store, i->entry.key, i->entry.route, stored,
-	                                        &answer, NULL) != SB_OK)
+	if (!i->active)
 		return false;
+	rc = store_idempotency_get(c->s->config.store, i->entry.key, i->entry.route, stored, &answer, &err);
+	if (rc == SB_ENOENT)
+		return false;
+	/* not knowing is no licence to do it again */
+	if (rc != SB_OK) {
+		api_problem_from(c->res, &err);
+		return true;
+	}
 	o = json_loads(answer, 0, NULL);
 	free(answer);
 	if (strcmp(stored, digest) != 0) {

@@ -137,7 +137,8 @@ struct idem {
 bool idem_begin(struct call *c, const char *route, struct idem *out);
 void idem_end(struct idem *i);
 #define IDEM_AUTO __attribute__((cleanup(idem_end))) struct idem
-/* Was this key answered before? true: answered now, with the stored answer (same digest) or 422. */
+/* Was this key answered before? true: answered now, with the stored answer (same digest), 422 for another
+ * request, or the problem when the store cannot tell. */
 bool idem_replay(struct call *c, const struct idem *i, const char *digest);
 /* Keeps the answer of the call under the key. */
 void idem_keep(struct call *c, const struct idem *i, const char *digest);
