@@ -35,20 +35,27 @@ libs = $(foreach r,$(USES_$(1)),$(call lib,$(r)))
 
 all: $(BUILD)/signalbox
 
+# `make V=1` shows the commands, else a short line says what is made
+Q        := $(if $(V),,@)
+say       = $(if $(V),,@echo "  $(1)")
+
 # a changed flag rebuilds everything: the stamp holds the last command line
 $(BUILD)/.flags: FORCE
 	@mkdir -p $(@D); echo '$(CC) $(CFLAGS) $(CPPFLAGS)' | cmp -s - $@ || echo '$(CC) $(CFLAGS) $(CPPFLAGS)' > $@
 $(BUILD)/%.o: %.c $(BUILD)/.flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+	$(call say,CC   $<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
 define room
 $(call lib,$(1)): $$(SRC_$(1):%.c=$$(BUILD)/%.o)
 	@rm -f $$@
-	ar rcs $$@ $$^
+	$(call say,AR   $$@)
+	$$(Q)ar rcs $$@ $$^
 TESTS_$(1) := $$(patsubst %.c,$$(BUILD)/%,$$(sort $$(wildcard tests/unit/$(1)/test_*.c)))
 $$(TESTS_$(1)): $$(BUILD)/tests/unit/$(1)/%: $$(BUILD)/tests/unit/$(1)/%.o $$(call libs,$(1))
-	$$(CC) $$(LDFLAGS) $$^ -lcmocka $$(EXT_$(1)) -o $$@
+	$(call say,LD   $$@)
+	$$(Q)$$(CC) $$(LDFLAGS) $$^ -lcmocka $$(EXT_$(1)) -o $$@
 # the unit ring of one room
 check-unit-$(1): $$(TESTS_$(1))
 	@tests/run --build $$(BUILD) unit/$(1)
@@ -58,7 +65,8 @@ $(foreach r,$(ROOMS),$(eval $(call room,$(r))))
 -include api/openapi.mk
 
 $(BUILD)/signalbox: $(BUILD)/server/main.o $(call libs,server)
-	$(CC) $(LDFLAGS) $^ $(EXT_server) -o $@
+	$(call say,LD   $@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(EXT_server) -o $@
 
 include tests/rings.mk
 
@@ -105,7 +113,8 @@ help:
 	 'make fuzz SECONDS=60       each fuzz target with libFuzzer (clang), SECONDS each' \
 	 'make bench                 measures; a line a figure: name ours baseline ratio unit' \
 	 'make generate              build/generate, which writes made-up profiles' \
-	 'make install PREFIX=/usr/local DESTDIR=    and installcheck' \
+	 'make V=1                   as make, and shows the commands' \
+ 'make install PREFIX=/usr/local DESTDIR=    and installcheck' \
 	 'make clean' \
 	 'variables: CC=clang  SAN=address,undefined  SAN=thread  WERROR=1  BUILD=DIR  JOBS=N  SIGNALBOX_SHARED=DIR'
 

@@ -8,21 +8,26 @@ GENERATE := $(BUILD)/generate
 
 # oracle and field tests look at a whole answer: they may use every room but the process
 $(WIDE): $(BUILD)/%: $(BUILD)/%.o $(call libs,api)
-	$(CC) $(LDFLAGS) $^ -lcmocka $(EXT_api) -o $@
+	$(call say,LD   $@)
+	$(Q)$(CC) $(LDFLAGS) $^ -lcmocka $(EXT_api) -o $@
 $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(call libs,server)
-	$(CC) $(LDFLAGS) $^ $(EXT_server) -o $@
+	$(call say,LD   $@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(EXT_server) -o $@
 # LIBFUZZER=1 links the real fuzzer (make fuzz); without it a plain main feeds the corpus, with any compiler
 ifdef LIBFUZZER
 $(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(call libs,api)
-	$(CC) $(LDFLAGS) -fsanitize=fuzzer $^ $(EXT_api) -o $@
+	$(call say,LD   $@)
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer $^ $(EXT_api) -o $@
 else
 $(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/driver.o $(call libs,api)
-	$(CC) $(LDFLAGS) $^ $(EXT_api) -o $@
+	$(call say,LD   $@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(EXT_api) -o $@
 endif
 
 # profiles that never were; shares no code with the program, because tests believe it
 $(GENERATE): $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/generate/*.c)))
-	$(CC) $(LDFLAGS) $^ -lz -o $@
+	$(call say,LD   $@)
+	$(Q)$(CC) $(LDFLAGS) $^ -lz -o $@
 generate: $(GENERATE)
 
 WEB_TEST_MODULES := $(if $(wildcard tests/web/package-lock.json),tests/web/node_modules/.package-lock.json)

@@ -17,10 +17,12 @@ $(WEB_OUT)/table.c: $(WEB_INPUTS) $(WEB_MODULES) $(BUILD)/web/.inputs
 	node web/build.mjs $(@D)
 # the compiler's own list (-MMD) does not see .incbin: the packed files are newer only when table.c is
 $(BUILD)/web/table.o: $(WEB_OUT)/table.c web/assets.h $(BUILD)/.flags
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+	$(call say,CC   $<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 $(BUILD)/libweb.a: $(BUILD)/web/assets.o $(BUILD)/web/table.o
 	@rm -f $@
-	ar rcs $@ $^
+	$(call say,AR   $@)
+	$(Q)ar rcs $@ $^
 
 -include $(BUILD)/web/assets.d $(BUILD)/web/table.d
 .PHONY: web-modules

@@ -14,7 +14,7 @@ test("the demo shows breakdown, advice and a plan, and leaves the service runnin
   const place = /^its files: (\S+)/m.exec(demo.stdout)?.[1];
   assert.ok(url && pid && place, demo.stdout);
   try {
-    assert.match(demo.stdout, /communication\.small_packets/);
+    assert.match(demo.stdout, /parallel\.poor_overlap/);
     assert.match(demo.stdout, /--tensor-model-parallel-size \d+/);
     const profiles = await (await fetch(`${url}/v1/profiles`)).json();
     assert.equal(profiles.items.length, 1);

@@ -63,6 +63,7 @@ export function Profiles() {
   const settled = useUploads().filter((u) => u.profile).map((u) => `${u.profile}:${u.stage}`).join();
   const { state, more } = useProfiles(settled);
   return html`<h1 tabindex="-1">Profiles</h1>
+    <p class="quiet">Give Signalbox the profile of a training job: it tells where each step's time goes, why, and what to do about it.</p>
     <${DropZone} />
     <${Loaded} state=${state} what="the profiles">${(data) => html`
       ${data.items.length === 0 && html`<${Empty}>No profile yet. Drop one here, or send one with <code>signalbox push</code>.<//>`}
