@@ -336,10 +336,13 @@ static void the_tree_adds_up_to_the_step(void **state)
 	make_rank(&j.p, 0, 3, 600, 551, 951);
 	make_rank(&j.p, 1, 3, 700, 651, 951);
 	judge(&j);
-	assert_true(j.a.tree && j.a.tree_count > 1);
-	assert_true(j.a.tree[0].time_ns == 3000000 && j.a.tree[0].next == -1);
-	for (int32_t n = j.a.tree[0].first_child; n >= 0; n = j.a.tree[n].next)
-		sum += j.a.tree[n].time_ns;
+	assert_true(j.a.tree_count > 1);
+	const struct tree_node *tree = j.a.tree,
+	                       root = tree ? tree[0] : (struct tree_node){.first_child = -1};
+
+	assert_true(root.time_ns == 3000000 && root.next == -1);
+	for (int32_t n = root.first_child; n >= 0; n = tree[n].next)
+		sum += tree[n].time_ns;
 	assert_true(sum == 3000000);
 }
 
