@@ -64,9 +64,9 @@ check-server: all generate $(TESTS_server)
 C_FILES  = $(sort $(shell git ls-files '*.c' 2>/dev/null))
 CH_FILES = $(sort $(shell git ls-files '*.[ch]' 2>/dev/null))
 lint: deps-lint
-	clang-format --dry-run -Werror $(CH_FILES)
-	printf '%s\n' $(C_FILES) | xargs -P $(JOBS) -I{} sh -c 'clang-tidy --quiet {} -- -std=gnu17 -D_GNU_SOURCE -I. 2>/dev/null'
-	cppcheck --quiet -j $(JOBS) --error-exitcode=1 --enable=warning,portability,performance --inline-suppr \
+	@echo clang-format; clang-format --dry-run -Werror $(CH_FILES)
+	@echo clang-tidy; printf '%s\n' $(C_FILES) | xargs -P $(JOBS) -I{} sh -c 'clang-tidy --quiet {} -- -std=gnu17 -D_GNU_SOURCE -I. 2>/dev/null'
+	@echo cppcheck; cppcheck --quiet -j $(JOBS) --error-exitcode=1 --enable=warning,portability,performance --inline-suppr \
 	  --suppress=missingIncludeSystem --std=c11 -I. -D_GNU_SOURCE $(C_FILES)
 	@$(RUN) lint
 
