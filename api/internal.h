@@ -25,6 +25,7 @@ struct call {
 	struct api_service *s;
 	const struct api_req *req;
 	struct api_res *res;
+	const char *subject;   /* of the route: a document ("breakdown") or family ("models"); NULL = none */
 	char param[PARAM_MAX]; /* what stands for {id} or {name} in the path */
 	/* names the bytes of the answer, for its ETag, where something does for good; "": they are hashed */
 	char version[STORE_ID_MAX];
@@ -39,6 +40,7 @@ struct route {
 	enum api_mode mode;
 	bool json_body;           /* the request has a JSON body */
 	const char *const *query; /* the parameters it knows, ended by NULL; NULL = none */
+	const char *subject;      /* what a handler of several routes is to serve, for call.subject */
 };
 extern const struct route ROUTES[];
 extern const size_t ROUTE_COUNT;
@@ -171,10 +173,8 @@ void profiles_list(struct call *c);
 void profiles_create(struct call *c);
 void profiles_get(struct call *c);
 void profiles_delete(struct call *c);
-void results_breakdown(struct call *c);
-void results_communication(struct call *c);
-void results_analysis(struct call *c);
-void results_advice(struct call *c);
+/* The stored document that is the subject. */
+void results_document(struct call *c);
 void results_operators(struct call *c);
 void plans_kinds(struct call *c);
 void plans_list(struct call *c);
@@ -182,14 +182,11 @@ void plans_create(struct call *c);
 void plans_get(struct call *c);
 void plans_delete(struct call *c);
 void plans_export(struct call *c);
-void models_list(struct call *c);
-void models_get(struct call *c);
-void models_put(struct call *c);
-void models_delete(struct call *c);
-void clusters_list(struct call *c);
-void clusters_get(struct call *c);
-void clusters_put(struct call *c);
-void clusters_delete(struct call *c);
+/* Models and clusters: the subject is the family. */
+void named_list(struct call *c);
+void named_get(struct call *c);
+void named_put(struct call *c);
+void named_delete(struct call *c);
 void jobs_get(struct call *c);
 void jobs_cancel(struct call *c);
 void health_live(struct call *c);

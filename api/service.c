@@ -143,10 +143,12 @@ void api_handle(struct api_service *s, const struct api_req *req, struct api_res
 	char allow[64];
 	const struct route *r = route_find(req->method, req->path, c.param, allow);
 
-	if (!r)
+	if (!r) {
 		no_route(res, allow);
-	else if (query_check(r, req, res))
+	} else if (query_check(r, req, res)) {
+		c.subject = r->subject;
 		r->handler(&c);
+	}
 	represent(&c);
 	api_finish(res, req);
 }

@@ -79,7 +79,7 @@ static int add_stored(struct call *c, const char *family, const struct page *pag
 	return SB_OK;
 }
 
-static void list(struct call *c, const char *family)
+void named_list(struct call *c)
 {
 	struct page page;
 	struct sb_error err = {0};
@@ -89,30 +89,30 @@ static void list(struct call *c, const char *family)
 	json_t *items;
 	size_t n;
 
-	if (!page_begin(c, family[0], false, &page))
+	if (!page_begin(c, c->subject[0], false, &page))
 		return;
 	items = json_array();
-	n = add_presets(family, &page, items, &last_preset, &more);
+	n = add_presets(c->subject, &page, items, &last_preset, &more);
 	if (last_preset)
 		snprintf(last, sizeof(last), "%s", last_preset);
-	if (!more && add_stored(c, family, &page, page.limit - n, items, last, &more, &err) != SB_OK) {
+	if (!more && add_stored(c, c->subject, &page, page.limit - n, items, last, &more, &err) != SB_OK) {
 		json_decref(items);
 		api_problem_from(c->res, &err);
 		return;
 	}
-	page_end(c, family[0], &page, items, more ? last : NULL);
+	page_end(c, c->subject[0], &page, items, more ? last : NULL);
 }
 
-static void get(struct call *c, const char *family)
+void named_get(struct call *c)
 {
 	struct sb_error err = {0};
 	char *text = NULL;
 
-	if (is_preset(family, c->param)) {
-		reply_json(c, 200, preset_document(family, c->param));
+	if (is_preset(c->subject, c->param)) {
+		reply_json(c, 200, preset_document(c->subject, c->param));
 		return;
 	}
-	if (store_named_get(c->s->config.store, family, c->param, &text, &err) != SB_OK) {
+	if (store_named_get(c->s->config.store, c->subject, c->param, &text, &err) != SB_OK) {
 		api_problem_from(c->res, &err);
 		return;
 	}
@@ -120,7 +120,7 @@ static void get(struct call *c, const char *family)
 	free(text);
 }
 
-static bool writable(struct call *c, const char *family)
+static bool writable(struct call *c)
 {
 	if (!name_is_valid(c->param)) {
 		api_problem(
@@ -128,7 +128,7 @@ static bool writable(struct call *c, const char *family)
 		    "A name is 1 to 64 letters, digits, '.', '_' or '-', and begins with none of '.', '-'.");
 		return false;
 	}
-	if (is_preset(family, c->param)) {
+	if (is_preset(c->subject, c->param)) {
 		api_problem(c->res, 409, "preset",
 		            "A preset cannot be changed. Store it under another name.");
 		return false;
@@ -155,7 +155,7 @@ static bool strip(struct call *c, json_t *o)
 	return true;
 }
 
-static void put(struct call *c, const char *family)
+void named_put(struct call *c)
 {
 	struct sb_error err = {0};
 	JSON_AUTO o = NULL;
@@ -163,17 +163,17 @@ static void put(struct call *c, const char *family)
 	char *text;
 	int rc;
 
-	if (!writable(c, family))
+	if (!writable(c))
 		return;
 	o = body_object(c);
 	if (!o || !strip(c, o))
 		return;
-	rc = named_check(family, o, &err);
+	rc = named_check(c->subject, o, &err);
 	text = rc == SB_OK ? json_write(o, NULL) : NULL;
 	if (rc == SB_OK && !text)
 		rc = sb_fail(&err, SB_ENOMEM, "out_of_memory", "The service is out of memory.");
 	if (rc == SB_OK)
-		rc = store_named_put(c->s->config.store, family, c->param, text, &created, &err);
+		rc = store_named_put(c->s->config.store, c->subject, c->param, text, &created, &err);
 	if (rc == SB_OK)
 		reply_json(c, created ? 201 : 200, with_name(c->param, text));
 	else
@@ -183,54 +183,14 @@ static void put(struct call *c, const char *family)
 	free(text);
 }
 
-static void discard(struct call *c, const char *family)
+void named_delete(struct call *c)
 {
 	struct sb_error err = {0};
 
-	if (!writable(c, family))
+	if (!writable(c))
 		return;
-	if (store_named_delete(c->s->config.store, family, c->param, &err) != SB_OK)
+	if (store_named_delete(c->s->config.store, c->subject, c->param, &err) != SB_OK)
 		api_problem_from(c->res, &err);
 	else
 		reply_empty(c, 204);
-}
-
-void models_list(struct call *c)
-{
-	list(c, "models");
-}
-
-void models_get(struct call *c)
-{
-	get(c, "models");
-}
-
-void models_put(struct call *c)
-{
-	put(c, "models");
-}
-
-void models_delete(struct call *c)
-{
-	discard(c, "models");
-}
-
-void clusters_list(struct call *c)
-{
-	list(c, "clusters");
-}
-
-void clusters_get(struct call *c)
-{
-	get(c, "clusters");
-}
-
-void clusters_put(struct call *c)
-{
-	put(c, "clusters");
-}
-
-void clusters_delete(struct call *c)
-{
-	discard(c, "clusters");
 }

@@ -8,12 +8,12 @@
 #define ROWS_DEFAULT 1000
 #define ROWS_MAX 100000
 
-static void document(struct call *c, const char *name)
+void results_document(struct call *c)
 {
 	struct sb_error err = {0};
 	char *text = NULL;
 	size_t len = 0;
-	int rc = store_document_get(c->s->config.store, c->param, name, &text, &len, &err);
+	int rc = store_document_get(c->s->config.store, c->param, c->subject, &text, &len, &err);
 
 	if (rc == SB_OK)
 		reply_text(c, 200, "application/json", text, len);
@@ -21,26 +21,6 @@ static void document(struct call *c, const char *name)
 		answer_not_ready(c);
 	else
 		api_problem_from(c->res, &err);
-}
-
-void results_breakdown(struct call *c)
-{
-	document(c, "breakdown");
-}
-
-void results_communication(struct call *c)
-{
-	document(c, "communication");
-}
-
-void results_analysis(struct call *c)
-{
-	document(c, "analysis");
-}
-
-void results_advice(struct call *c)
-{
-	document(c, "advice");
 }
 
 /* A ready profile whose side file is gone or damaged is read once more: the upload is what counts. */

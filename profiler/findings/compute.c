@@ -17,6 +17,18 @@ static bool types_known(const struct rank_view *v)
 	return false;
 }
 
+/* Judges each view whose kernels have types; the others leave the check open. */
+static void judge_typed(struct check_context *ctx,
+                        void (*judge)(struct check_context *ctx, const struct rank_view *v), bool *out_judged)
+{
+	for (size_t i = 0; i < ctx->view_count; i++) {
+		if (!types_known(&ctx->views[i]))
+			continue;
+		*out_judged = true;
+		judge(ctx, &ctx->views[i]);
+	}
+}
+
 static double compute_us(const struct rank_view *v)
 {
 	int64_t sum = 0;
@@ -143,12 +155,7 @@ static void judge_aicpu(struct check_context *ctx, const struct rank_view *v)
 
 void check_aicpu(struct check_context *ctx, bool *out_judged)
 {
-	for (size_t i = 0; i < ctx->view_count; i++) {
-		if (!types_known(&ctx->views[i]))
-			continue;
-		*out_judged = true;
-		judge_aicpu(ctx, &ctx->views[i]);
-	}
+	judge_typed(ctx, judge_aicpu, out_judged);
 }
 
 /* Operators that only change between ND and a private format. A Cast changes the type and a Transpose the
@@ -192,10 +199,5 @@ static void judge_conversion(struct check_context *ctx, const struct rank_view *
 
 void check_format_conversion(struct check_context *ctx, bool *out_judged)
 {
-	for (size_t i = 0; i < ctx->view_count; i++) {
-		if (!types_known(&ctx->views[i]))
-			continue;
-		*out_judged = true;
-		judge_conversion(ctx, &ctx->views[i]);
-	}
+	judge_typed(ctx, judge_conversion, out_judged);
 }
