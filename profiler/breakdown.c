@@ -55,8 +55,8 @@ int breakdown_compute(const struct profile *p, struct warnings *warnings, struct
 	__attribute__((cleanup(free_rows))) struct row_list list = {0};
 
 	for (size_t i = 0; i < p->count; i++) {
-		int rc = p->captures[i].format == FORMAT_ASCEND_TEXT ? breakdown_ascend(p, i, warnings, &list)
-		                                                     : breakdown_gpu(p, i, &list);
+		int rc = capture_is_ascend(&p->captures[i]) ? breakdown_ascend(p, i, warnings, &list)
+		                                            : breakdown_gpu(p, i, &list);
 
 		if (rc != SB_OK)
 			return sb_fail(err, rc, "breakdown", "the breakdown of %s failed: %s",

@@ -49,8 +49,8 @@ static int64_t step_of(const struct capture *c, const struct launches *launches,
                        const struct step_windows *windows, size_t event)
 {
 	/* an Ascend operator stands in the step it starts in, a GPU kernel in the one that launched it */
-	int64_t start = c->format == FORMAT_ASCEND_TEXT ? c->trace.start_ns[event]
-	                                                : launches_start(launches, c->trace.link[event]);
+	int64_t start =
+	    capture_is_ascend(c) ? c->trace.start_ns[event] : launches_start(launches, c->trace.link[event]);
 	uint32_t step = start == SB_NULL ? NO_STEP : step_windows_at(windows, start);
 
 	return step == NO_STEP ? SB_NULL : c->steps[step].number;

@@ -282,7 +282,7 @@ static int collect_capture(struct collector *to, const struct capture *c)
 		return collect_kernels(&s);
 	for (size_t i = 0; i < c->trace.count && !device; i++)
 		device = event_is_device_work(c->trace.kind[i]);
-	if (device && c->format != FORMAT_ASCEND_TEXT)
+	if (device && !capture_is_ascend(c))
 		return collect_gpu(&s);
 	return collect_by_start(&s, device);
 }

@@ -6,14 +6,37 @@
 #include <string.h>
 
 #include "base/grow.h"
+
+static const struct {
+	const char *name;
+	enum capture_rules rules;
+} FORMATS[FORMAT_COUNT] = {
+    [FORMAT_KINETO] = {"kineto", RULES_GPU},
+    [FORMAT_ASCEND_TEXT] = {"ascend-pytorch-text", RULES_ASCEND},
+    [FORMAT_ASCEND_DB] = {"ascend-pytorch-db", RULES_ASCEND},
+    [FORMAT_MINDSPORE_TEXT] = {"mindspore-text", RULES_ASCEND},
+    [FORMAT_MINDSPORE_DB] = {"mindspore-db", RULES_ASCEND},
+    [FORMAT_MSPROF_TEXT] = {"msprof-text", RULES_ASCEND},
+    [FORMAT_MSPROF_DB] = {"msprof-db", RULES_ASCEND},
+    [FORMAT_MINDINSIGHT] = {"mindinsight", RULES_ASCEND},
+    [FORMAT_CLUSTER_ANALYSIS] = {"ascend-cluster-analysis", RULES_ASCEND},
+    [FORMAT_NSYS] = {"nsys-sqlite", RULES_GPU},
+    [FORMAT_SIGNALBOX] = {"signalbox-v1", RULES_GPU},
+};
+
 const char *capture_format_name(enum capture_format f)
 {
-	switch (f) {
-	case FORMAT_KINETO: return "kineto";
-	case FORMAT_ASCEND_TEXT: return "ascend-pytorch-text";
-	case FORMAT_COUNT: break;
-	}
-	return "unknown";
+	return (unsigned)f < FORMAT_COUNT ? FORMATS[f].name : "unknown";
+}
+
+enum capture_rules capture_format_rules(enum capture_format f)
+{
+	return (unsigned)f < FORMAT_COUNT ? FORMATS[f].rules : RULES_GPU;
+}
+
+bool capture_is_ascend(const struct capture *c)
+{
+	return capture_format_rules(c->format) == RULES_ASCEND;
 }
 
 static struct warning *find(struct warnings *w, const char *code, const char *file)

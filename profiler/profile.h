@@ -98,7 +98,25 @@ struct op_statistic {
 	int64_t count, total_ns;
 };
 
-enum capture_format { FORMAT_KINETO, FORMAT_ASCEND_TEXT, FORMAT_COUNT };
+/* What wrote a capture. Of two captures of one directory that both hold events, the format that stands first
+ * here is used. */
+enum capture_format {
+	FORMAT_KINETO,
+	FORMAT_ASCEND_TEXT,
+	FORMAT_ASCEND_DB,
+	FORMAT_MINDSPORE_TEXT,
+	FORMAT_MINDSPORE_DB,
+	FORMAT_MSPROF_TEXT,
+	FORMAT_MSPROF_DB,
+	FORMAT_MINDINSIGHT,
+	FORMAT_CLUSTER_ANALYSIS,
+	FORMAT_NSYS,
+	FORMAT_SIGNALBOX,
+	FORMAT_COUNT
+};
+
+/* By which definitions the device time of a capture is judged (api.md, "Breakdown"). */
+enum capture_rules { RULES_GPU, RULES_ASCEND };
 
 /* One rank of the profile. */
 struct capture {
@@ -140,8 +158,11 @@ struct profile {
 };
 #define LEFT_OUT_MAX 200
 
-/* Public names of the formats: "kineto", "ascend-pytorch-text". */
+/* Public names of the formats: "kineto", "ascend-pytorch-text", … */
 const char *capture_format_name(enum capture_format f);
+enum capture_rules capture_format_rules(enum capture_format f);
+/* Is the device time of this capture judged by Ascend's definitions? */
+bool capture_is_ascend(const struct capture *c);
 /* Adds a warning; text is printf-like. Never fails: past the bound only `dropped` grows. */
 void warnings_add(struct warnings *w, const char *code, const char *file, int64_t line, int64_t offset,
                   const char *fmt, ...) __attribute__((format(printf, 6, 7)));

@@ -55,7 +55,7 @@ void check_compilation(struct check_context *ctx, bool *out_judged)
 		const struct rank_view *v = &ctx->views[i];
 		int64_t count = v->host.compilation_count, api_ns = 0, api_count = 0;
 
-		if (v->c->format != FORMAT_ASCEND_TEXT || !v->host.cann_known)
+		if (!capture_is_ascend(v->c) || !v->host.cann_known)
 			continue;
 		*out_judged = true;
 		for (size_t k = 0; k < v->c->api_count; k++) {

@@ -137,8 +137,7 @@ static bool on_device(const struct rank_view *v, size_t event)
 	const struct trace *t = &v->c->trace;
 	int32_t device = t->lane[event] < t->lane_count ? t->lanes[t->lane[event]].device : -1;
 
-	return v->c->format == FORMAT_ASCEND_TEXT ||
-	       (device < 0 ? v->device == SB_NULL : v->device == device);
+	return capture_is_ascend(v->c) || (device < 0 ? v->device == SB_NULL : v->device == device);
 }
 
 static bool to_device(const struct trace *t, size_t event)
@@ -159,7 +158,7 @@ static bool to_device(const struct trace *t, size_t event)
 static int walk(struct work *w, struct activity *a)
 {
 	const struct trace *t = &w->v->c->trace;
-	bool gpu = w->v->c->format != FORMAT_ASCEND_TEXT;
+	bool gpu = !capture_is_ascend(w->v->c);
 	int rc = SB_OK;
 
 	for (size_t i = 0; i < t->count && rc == SB_OK; i++) {
@@ -192,7 +191,7 @@ static int find_idle(struct work *w, const struct activity *a)
 		rc = intervals_add(&span, a->first, a->last);
 	if (rc == SB_OK)
 		rc = intervals_difference(&span, &w->busy, &w->free);
-	if (rc == SB_OK && w->v->c->format != FORMAT_ASCEND_TEXT) {
+	if (rc == SB_OK && !capture_is_ascend(w->v->c)) {
 		/* on GPUs a copy is no free time */
 		INTERVALS_AUTO gaps = {0};
 
@@ -306,7 +305,7 @@ int host_time_fill(const struct thresholds *t, struct rank_view *v)
 	int rc = work_init(&w);
 
 	v->host = (struct host_time){.gc_known = v->host.gc_known};
-	if (rc == SB_OK && v->c->format == FORMAT_ASCEND_TEXT) {
+	if (rc == SB_OK && capture_is_ascend(v->c)) {
 		rc = ascend_activity(v->c, ascend_source_of(v->c), INT64_MIN, INT64_MAX, &a);
 		v->host.cann_known = v->c->api_count > 0;
 	}

@@ -145,7 +145,7 @@ static bool is_rank(const struct check_context *ctx, size_t view)
 	const struct rank_view *v = &ctx->views[view];
 
 	/* several devices in one trace are one rank here: the first stands for it */
-	return v->c->format != FORMAT_ASCEND_TEXT && v->rank != SB_NULL &&
+	return !capture_is_ascend(v->c) && v->rank != SB_NULL &&
 	       (view == 0 || ctx->views[view - 1].rank != v->rank);
 }
 

@@ -23,7 +23,7 @@ static void add_row(struct rank_view *v, const struct breakdown_row *r)
 /* The rows of one device: steps first, the whole capture last. */
 static void fill(struct rank_view *v, const struct breakdown_row *rows, size_t n)
 {
-	bool ascend = v->c->format == FORMAT_ASCEND_TEXT, steps_known = true;
+	bool ascend = capture_is_ascend(v->c), steps_known = true;
 	int64_t step_ns = 0;
 	size_t used = 0;
 

@@ -370,8 +370,5 @@ static int read_trace(struct read_context *ctx, struct stream *in, struct sb_err
 	return read_events(&r, err);
 }
 
-const struct format_reader ASCEND_TRACE_READER = {.name = "trace_view.json",
-                                                  .format = FORMAT_ASCEND_TEXT,
-                                                  .sniff = sniff,
-                                                  .read = read_trace,
-                                                  .finish = ascend_finish};
+const struct format_reader ASCEND_TRACE_READER = {
+    .name = "trace_view.json", .format = FORMAT_ASCEND_TEXT, .sniff = sniff, .read = read_trace};

@@ -52,8 +52,11 @@ static int find_capture(struct read_context *ctx, const char *key, enum capture_
 {
 	struct collection *c = (struct collection *)ctx;
 	const char *name = key[0] != '\0' ? key : ".";
+	char both[2200];
 	uint32_t id;
-	int rc = sb_strings_add(c->keys, name, strlen(name), &id);
+	int n = snprintf(both, sizeof(both), "%d %s", (int)format, name);
+	int rc =
+	    n < 0 || (size_t)n >= sizeof(both) ? SB_ELIMIT : sb_strings_add(c->keys, both, (size_t)n, &id);
 
 	if (rc != SB_OK)
 		return rc;
@@ -110,14 +113,7 @@ static bool without_data(const struct capture *c)
 
 static int finish_capture(struct collection *c, struct capture *cap, struct sb_error *err)
 {
-	for (size_t i = 0; FORMAT_READERS[i]; i++) {
-		const struct format_reader *f = FORMAT_READERS[i];
-		int rc = f->finish && f->format == cap->format ? f->finish(&c->context, cap, err) : SB_OK;
-
-		if (rc != SB_OK)
-			return rc;
-	}
-	return SB_OK;
+	return capture_is_ascend(cap) ? ascend_finish(&c->context, cap, err) : SB_OK;
 }
 
 int64_t capture_stamp(const char *source)

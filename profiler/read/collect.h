@@ -4,7 +4,7 @@
 
 #include "profiler/read/reader.h"
 
-/* The captures of a profile while it is read, by key, and their way into the profile. */
+/* The captures of a profile while it is read, by key and format, and their way into the profile. */
 struct collection {
 	struct read_context context; /* what the readers get: must stay first */
 	struct profile profile;

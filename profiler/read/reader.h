@@ -20,7 +20,8 @@ struct read_context {
 	struct profile *profile;
 	const struct read_hooks *hooks;
 	/* The capture of a directory (an *_ascend_pt folder) or of a single file, made when it is first asked
-	 * for. key = path of the folder or file. */
+	 * for. key = path of the folder or file. One key may have a capture of each format: once all files
+	 * are read, the best of them is kept (collect.c). */
 	int (*capture)(struct read_context *ctx, const char *key, enum capture_format format,
 	               struct capture **out);
 };
@@ -33,8 +34,6 @@ struct format_reader {
 	/* Reads one file into its capture. Tolerated flaws become warnings; an error means that the file is
 	 * of no use. */
 	int (*read)(struct read_context *ctx, struct stream *in, struct sb_error *err);
-	/* Optional: a check once all files of the capture have been read. */
-	int (*finish)(struct read_context *ctx, struct capture *c, struct sb_error *err);
 };
 extern const struct format_reader *const FORMAT_READERS[]; /* ends with NULL */
 extern const struct format_reader KINETO_READER;

@@ -118,7 +118,8 @@ static int peek_next(struct stream *s, const char **out_data, size_t *out_len, s
 
 void peek_stream_init(struct peek_stream *p, struct stream *in)
 {
-	*p = (struct peek_stream){.base = {.next = peek_next, .path = in->path}, .in = in};
+	*p = (struct peek_stream){.base = {.next = peek_next, .path = in->path, .extent = in->extent},
+	                          .in = in};
 	while (p->head_len < sizeof(p->head) && !p->at_end) {
 		size_t room = sizeof(p->head) - p->head_len, len = 0;
 		const char *data = NULL;
@@ -283,8 +284,10 @@ static void close_fd(int *fd)
 static int walk_input(struct source *s, const struct read_input *input, char *block, struct sb_error *err)
 {
 	__attribute__((cleanup(close_fd))) int own = -1;
-	struct file_stream f = {
-	    .base = {.next = file_next, .path = input->path}, .budget = &s->budget, .block = block};
+	struct extent extent;
+	struct file_stream f = {.base = {.next = file_next, .path = input->path, .extent = &extent},
+	                        .budget = &s->budget,
+	                        .block = block};
 	struct archive_place place = {.depth = 0};
 	int rc = open_input(input, &own, &f.end, err);
 
@@ -295,6 +298,7 @@ static int walk_input(struct source *s, const struct read_input *input, char *bl
 	place.fd = f.fd;
 	place.offset = f.at;
 	place.length = f.end - f.at;
+	extent = (struct extent){.fd = f.fd, .offset = f.at, .length = f.end - f.at};
 	return source_stream(s, &f.base, &place, 0, err);
 }
 

@@ -5,13 +5,20 @@
 
 #include "base/err.h"
 
+/* Where a stream's bytes lie as they are in an open file. */
+struct extent {
+	int fd; /* borrowed */
+	int64_t offset, length;
+};
+
 /* A source of bytes, pulled block by block: a mapped file, an inflating gzip, a member of an archive. */
 struct stream {
 	/* The next block: a pointer that stays valid until the next call, and its length; length 0 at the
 	 * end. SB_EIO, SB_EFORMAT ("truncated" gzip: what was inflated before it has been handed out
 	 * already), SB_ELIMIT (bound on inflated bytes or on the ratio). */
 	int (*next)(struct stream *s, const char **out_data, size_t *out_len, struct sb_error *err);
-	const char *path; /* label for messages, borrowed */
+	const char *path;            /* label for messages, borrowed */
+	const struct extent *extent; /* NULL: the bytes lie in no file as they are (inflated, a member …) */
 };
 
 /* A stream over bytes in memory, handed out in blocks of at most `block` bytes (0: all at once). For tests,
