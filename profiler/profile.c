@@ -104,7 +104,7 @@ void capture_free(struct capture *c)
 	free(c->apis);
 	free(c->op_statistics);
 	trace_free(&c->trace);
-	*c = (struct capture){.rank = SB_NULL, .world_size = SB_NULL};
+	*c = (struct capture){.rank = SB_NULL, .world_size = SB_NULL, .stage = SB_NULL};
 }
 
 void profile_free(struct profile *p)

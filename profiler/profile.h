@@ -124,6 +124,7 @@ struct capture {
 	enum capture_format format;
 	int64_t rank;        /* SB_NULL = unknown */
 	int64_t world_size;  /* SB_NULL = unknown */
+	int64_t stage;       /* of the pipeline, from 0; SB_NULL = unknown */
 	int64_t event_count; /* of all phases, metadata and flows included; kernel rows where there is no
 	                        timeline */
 	char chip[64];       /* "" = not named in the capture */

@@ -35,7 +35,7 @@ static int new_capture(const char *key, enum capture_format format, struct captu
 
 	if (!n)
 		return SB_ENOMEM;
-	n->rank = n->world_size = SB_NULL;
+	n->rank = n->world_size = n->stage = SB_NULL;
 	n->format = format;
 	n->source = strdup(key);
 	if (!n->source || trace_init(&n->trace) != SB_OK) {

@@ -34,6 +34,7 @@ static inline struct capture *make_capture(struct profile *p, enum capture_forma
 	c->format = format;
 	c->rank = rank;
 	c->world_size = SB_NULL;
+	c->stage = SB_NULL;
 	assert_int_equal(trace_init(&c->trace), SB_OK);
 	return c;
 }

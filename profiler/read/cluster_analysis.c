@@ -1,0 +1,130 @@
+#include "profiler/read/cluster_analysis.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "profiler/read/ascend.h"
+
+#define NAMED_RANKS 8 /* a longer list is cut after these */
+
+void cluster_key(const char *path, int64_t rank, char *out, size_t size)
+{
+	const char *base = path_base(path);
+
+	snprintf(out, size, "%.*srank %" PRId64, (int)(base - path), path, rank);
+}
+
+int cluster_capture(struct read_context *ctx, const char *path, int64_t rank, struct capture **out,
+                    struct sb_error *err)
+{
+	struct capture *cap;
+	char key[2048];
+	int rc;
+
+	cluster_key(path, rank, key, sizeof(key));
+	rc = ctx->capture(ctx, key, FORMAT_CLUSTER_ANALYSIS, &cap);
+	if (rc != SB_OK)
+		return sb_fail_at(err, rc, "no_memory", path, 0, -1, "out of memory");
+	cap->rank = rank;
+	*out = cap;
+	return SB_OK;
+}
+
+static bool is_digit(char ch)
+{
+	return ch >= '0' && ch <= '9';
+}
+
+int64_t cluster_next_rank(const char *text, size_t len, size_t *at)
+{
+	size_t from;
+	int64_t v;
+
+	while (*at < len && !is_digit(text[*at]))
+		(*at)++;
+	from = *at;
+	while (*at < len && is_digit(text[*at]))
+		(*at)++;
+	if (from == *at)
+		return SB_NULL;
+	if (sb_parse_int(text + from, *at - from, &v) == SB_OK && v <= INT32_MAX)
+		return v;
+	*at = len;
+	return SB_NULL;
+}
+
+/* 64-bit FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
+static uint64_t mix(uint64_t sum, int64_t rank)
+{
+	for (int i = 0; i < 4; i++)
+		sum = (sum ^ (uint64_t)(rank >> (8 * i) & 0xff)) * UINT64_C(0x100000001b3);
+	return sum;
+}
+
+void cluster_group_name(const char *text, size_t len, char *out, size_t size)
+{
+	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+	char first[NAMED_RANKS * 13];
+	size_t at = 0, used = 0, count = 0;
+	int64_t rank;
+
+	if (len == 0 || (text[0] != '(' && text[0] != '[')) {
+		snprintf(out, size, "%.*s", (int)(len < CLUSTER_GROUP_MAX ? len : CLUSTER_GROUP_MAX), text);
+		return;
+	}
+	while ((rank = cluster_next_rank(text, len, &at)) != SB_NULL) {
+		if (count < NAMED_RANKS)
+			used += (size_t)snprintf(first + used, sizeof(first) - used, "%s%" PRId64,
+			                         count > 0 ? ", " : "", rank);
+		sum = mix(sum, rank);
+		count++;
+	}
+	if (count <= NAMED_RANKS)
+		snprintf(out, size, "(%.*s)", (int)used, first);
+	else
+		snprintf(out, size, "(%.*s, ... %zu ranks, %08" PRIx32 ")", (int)used, first, count,
+		         (uint32_t)(sum ^ sum >> 32));
+}
+
+struct numbered {
+	int64_t step;
+	size_t at;
+};
+
+static int by_step(const void *a, const void *b)
+{
+	const struct numbered *x = a, *y = b;
+
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+int cluster_finish(struct capture *c)
+{
+	size_t n = c->step_trace_count, kept = 0;
+	struct numbered *order;
+	bool *twice;
+
+	if (n < 2)
+		return SB_OK;
+	order = calloc(n, sizeof(*order));
+	twice = calloc(n, sizeof(*twice));
+	for (size_t i = 0; order && twice && i < n; i++)
+		order[i] = (struct numbered){c->step_traces[i].step, i};
+	if (order && twice) {
+		qsort(order, n, sizeof(*order), by_step);
+		for (size_t i = 1; i < n; i++)
+			twice[order[i].at] = order[i].step == order[i - 1].step;
+		for (size_t i = 0; i < n; i++)
+			if (!twice[i])
+				c->step_traces[kept++] = c->step_traces[i];
+		c->step_trace_count = kept;
+	}
+	free(order);
+	free(twice);
+	return order && twice ? SB_OK : SB_ENOMEM;
+}

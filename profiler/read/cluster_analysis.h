@@ -1,0 +1,28 @@
+#ifndef SB_PROFILER_READ_CLUSTER_ANALYSIS_H
+#define SB_PROFILER_READ_CLUSTER_ANALYSIS_H
+#include "profiler/read/reader.h"
+
+/* What the readers of a cluster analysis share (cluster_analysis_output: text or cluster_analysis.db;
+ * research page ascend-formats 4). One file holds all ranks: each rank has a capture of its own. */
+
+/* The key of one rank's capture, NUL-terminated in out: the directory of the file and the rank, so that all
+ * files of one analysis, text or database, fill the same captures. Cut at size - 1 bytes. */
+void cluster_key(const char *path, int64_t rank, char *out, size_t size);
+/* The capture of a rank, with that rank set. SB_ENOMEM, told in err. */
+int cluster_capture(struct read_context *ctx, const char *path, int64_t rank, struct capture **out,
+                    struct sb_error *err);
+
+#define CLUSTER_GROUP_MAX 96
+/* The name of a communication group that is given by its ranks: "(0,1)" and "(0, 1)" are both "(0, 1)". A
+ * long list is cut to its first ranks, how many there are, and a checksum, since each rank keeps the name.
+ * Anything that is no list of ranks ("p2p") stays as it is, cut at size - 1 bytes. */
+void cluster_group_name(const char *text, size_t len, char *out, size_t size);
+
+/* The next rank of a list such as "(0, 1, 2, 3)", from *at on, which it moves; SB_NULL at the end. Whatever
+ * is no digit stands between ranks; a number that is no rank ends the list. */
+int64_t cluster_next_rank(const char *text, size_t len, size_t *at);
+
+/* After all files are read: of rows of one step that two files bring (text and database of one analysis), the
+ * first stays. SB_ENOMEM. */
+int cluster_finish(struct capture *c);
+#endif
