@@ -81,7 +81,7 @@ enum platform profile_platform(const struct profile *p)
 	for (size_t i = 0; i < p->count; i++) {
 		const struct capture *c = &p->captures[i];
 
-		if (capture_is_ascend(c))
+		if (capture_is_ascend(c) || strncmp(c->chip, "Ascend", 6) == 0)
 			return PLATFORM_ASCEND;
 		if (strstr(c->chip, "AMD") || strstr(c->chip, "Radeon") || strncmp(c->chip, "gfx", 3) == 0)
 			return PLATFORM_AMD;

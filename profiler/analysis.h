@@ -71,7 +71,8 @@ struct tree_node {
 
 /* The hardware of a capture: what it needs and what is advised depends on it. */
 enum platform { PLATFORM_NVIDIA = 1, PLATFORM_AMD = 2, PLATFORM_ASCEND = 4 };
-/* Ascend by the format, AMD by the chip's name; other GPUs count as NVIDIA's. An empty profile too. */
+/* Ascend by the format or the chip's name, AMD by the chip's name; other GPUs count as NVIDIA's. An empty
+ * profile too. */
 enum platform profile_platform(const struct profile *p);
 
 struct analysis {

@@ -31,6 +31,10 @@ enum event_kind {
 	EVENT_HOST_PYTHON,  /* python_function */
 	EVENT_HOST_ANNOTATION,
 	EVENT_HOST_QUEUE, /* enqueue, dequeue */
+	/* on the host, of sources that say so themselves; elsewhere the name tells */
+	EVENT_HOST_LOADING, /* waits for training data */
+	EVENT_HOST_WAIT,    /* waits for the device */
+	EVENT_HOST_GARBAGE, /* the language's garbage collector */
 	EVENT_KIND_COUNT
 };
 

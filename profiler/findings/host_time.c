@@ -34,9 +34,17 @@ static enum host_class class_of(const char *name)
 	return HOST_NONE;
 }
 
+/* What the source says itself, HOST_NONE where only the name can tell. */
+static enum host_class class_of_kind(uint8_t kind)
+{
+	return kind == EVENT_HOST_LOADING ? HOST_LOADING
+	       : kind == EVENT_HOST_WAIT  ? HOST_SYNCHRONIZATION
+	                                  : HOST_NONE;
+}
+
 static bool is_host(uint8_t kind)
 {
-	return kind >= EVENT_HOST_OP && kind <= EVENT_HOST_QUEUE;
+	return kind >= EVENT_HOST_OP && kind <= EVENT_HOST_GARBAGE;
 }
 
 /* What is collected over the timeline of one capture. */
@@ -109,11 +117,12 @@ static int add_host(struct work *w, size_t i)
 	const char *name = trace_text(t, t->name[i], NULL);
 	uint8_t *known = &w->class_of_text[t->name[i] < w->text_count ? t->name[i] : w->text_count];
 	struct host_time *h = &w->v->host;
-	enum host_class class;
+	enum host_class class = class_of_kind(t->kind[i]);
 
 	if (!*known)
 		*known = (uint8_t)(class_of(name) + 1);
-	class = (enum host_class)(*known - 1);
+	if (class == HOST_NONE)
+		class = (enum host_class)(*known - 1);
 	h->host_known = true;
 	h->cann_known = h->cann_known || t->kind[i] == EVENT_HOST_RUNTIME;
 	if (class == HOST_NONE)
@@ -164,7 +173,8 @@ static int walk(struct work *w, struct activity *a)
 	for (size_t i = 0; i < t->count && rc == SB_OK; i++) {
 		uint8_t kind = t->kind[i];
 
-		if (t->lane[i] < t->lane_count && w->gc_lane[t->lane[i]])
+		w->v->host.gc_known = w->v->host.gc_known || kind == EVENT_HOST_GARBAGE;
+		if (kind == EVENT_HOST_GARBAGE || (t->lane[i] < t->lane_count && w->gc_lane[t->lane[i]]))
 			rc = add_garbage(w, i);
 		else if (is_host(kind))
 			rc = add_host(w, i);

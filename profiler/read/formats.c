@@ -22,6 +22,7 @@ static const struct format_reader HEADLESS_READER = {.name = "table without a he
 
 const struct format_reader *const FORMAT_READERS[] = {
     &KINETO_READER,
+    &SIGNALBOX_READER,
     &ASCEND_TRACE_READER,
     &ASCEND_KERNELS_READER,
     &ASCEND_STEPS_READER,

@@ -81,4 +81,8 @@ bool jpull_pair(struct jpull *j, struct jpull_value *out_key, struct jpull_value
 int jpull_depth(const struct jpull *j);
 int64_t jpull_offset(const struct jpull *j);
 const struct jpull_flaws *jpull_flaws(const struct jpull *j);
+struct warnings;
+/* Adds a warning for each kind of flaw that was tolerated: bad_value, big_integer, control_character,
+ * trailing_comma, bad_utf8, bad_escape, long_text. */
+void jpull_report(const struct jpull *j, const char *path, struct warnings *warnings);
 #endif
