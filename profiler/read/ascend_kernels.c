@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "profiler/read/ascend.h"
+#include "profiler/read/ascend_kind.h"
 
 /* kernel_details.csv (research page ascend-formats 1.2): columns come and go with version, profiling level
  * and counters, so they are found by name. */
@@ -53,35 +54,12 @@ static int sniff(const struct sniff *s)
 	return named && sniff_first(s) != 0 ? SNIFF_PATH : SNIFF_NO;
 }
 
-/* The pipe of a ratio column: aic_mac_ratio, aiv_mte2_ratio, without prefix on old chips, mac_exe_ratio there
- * too. Other ratios (fp16 share, cache misses) are no pipes. Returns the length of the name to keep, 0 for no
- * pipe. */
-static size_t pipe_name(const char *text, size_t len)
-{
-	static const char *const pipes[] = {"mac", "scalar", "mte1", "mte2", "mte3", "fixpipe", "vec"};
-	size_t skip = len > 4 && (memcmp(text, "aic_", 4) == 0 || memcmp(text, "aiv_", 4) == 0) ? 4 : 0;
-	size_t end = len;
-
-	if (len < 6 || memcmp(text + len - 6, "_ratio", 6) != 0)
-		return 0;
-	end -= 6;
-	if (end > skip + 4 && memcmp(text + end - 4, "_exe", 4) == 0)
-		end -= 4;
-	for (size_t i = 0; i < sizeof(pipes) / sizeof(pipes[0]); i++) {
-		size_t n = strlen(pipes[i]);
-
-		if (end - skip == n && memcmp(text + skip, pipes[i], n) == 0)
-			return end;
-	}
-	return 0;
-}
-
 static int find_pipes(const struct csv *c, struct capture *cap, struct columns *k)
 {
 	for (size_t i = 0; i < csv_count(c) && k->pipe_count < PIPES_MAX; i++) {
 		size_t len;
 		const char *text = csv_trimmed(c, (int)i, &len);
-		size_t keep = pipe_name(text, len);
+		size_t keep = ascend_pipe_name(text, len);
 		struct pipe *p = &k->pipes[k->pipe_count];
 
 		if (keep == 0)

@@ -99,7 +99,7 @@ static enum event_kind hardware_by_name(const char *name)
 
 /* A row of a stream by its task type. What is not known to compute is not counted as work: the tasks of a
  * collective appear here a second time, under the types of its transfers. */
-static enum event_kind hardware_kind(const char *type, const char *name)
+enum event_kind ascend_hardware_kind(const char *type, const char *name)
 {
 	static const char *const kernels[] = {"AI_CORE", "AI_VECTOR_CORE", "AI_CPU",  "AICPU",
 	                                      "MIX_AIC", "MIX_AIV",        "DSA_SQE", "KERNEL",
@@ -139,7 +139,7 @@ enum event_kind ascend_first_kind(const struct chrome_event *e)
 			                                             : CATEGORIES[i].kind;
 	}
 	if (e->args[ARG_TASK_TYPE].token != JPULL_END)
-		return hardware_kind(e->args[ARG_TASK_TYPE].text, e->name.text);
+		return ascend_hardware_kind(e->args[ARG_TASK_TYPE].text, e->name.text);
 	if (e->args[ARG_PLANE_TASK].token != JPULL_END || e->args[ARG_TRANSPORT].token != JPULL_END)
 		return EVENT_COMMUNICATION_TASK;
 	if (starts(e->name.text, "hcom_"))
@@ -205,7 +205,7 @@ enum event_kind ascend_final_kind(enum event_kind first, const char *name, enum 
 	return EVENT_OTHER;
 }
 
-int64_t ascend_data_bytes(const struct chrome_text *count, const struct chrome_text *type)
+int64_t ascend_data_bytes(int64_t count, const char *type)
 {
 	static const struct {
 		const char *name;
@@ -213,12 +213,52 @@ int64_t ascend_data_bytes(const struct chrome_text *count, const struct chrome_t
 	} types[] = {{"INT8", 1},  {"UINT8", 1},  {"INT16", 2}, {"UINT16", 2}, {"FP16", 2},
 	             {"BFP16", 2}, {"BF16", 2},   {"INT32", 4}, {"UINT32", 4}, {"FP32", 4},
 	             {"INT64", 8}, {"UINT64", 8}, {"FP64", 8}};
-	int64_t n = chrome_int(count), bytes;
+	int64_t bytes;
 
 	for (size_t i = 0; i < COUNT(types); i++) {
-		if (n >= 0 && chrome_is(type, types[i].name) &&
-		    !__builtin_mul_overflow(n, types[i].bytes, &bytes))
+		if (count >= 0 && strcmp(type, types[i].name) == 0 &&
+		    !__builtin_mul_overflow(count, types[i].bytes, &bytes))
 			return bytes;
 	}
 	return SB_NULL;
+}
+
+int ascend_collective(struct sb_strings *strings, const char *name, struct event_detail *d)
+{
+	const char *mark = strstr(name, "__"), *from = starts(name, "hcom_") ? name + 5 : name;
+	size_t group, number;
+	int rc;
+
+	if (!mark)
+		return SB_OK;
+	rc = sb_strings_add(strings, from, mark > from ? (size_t)(mark - from) : 0, &d->type);
+	group = strspn(mark + 2, "0123456789");
+	if (rc == SB_OK && group > 0)
+		rc = sb_strings_add(strings, mark + 2, group, &d->group);
+	if (group == 0 || mark[2 + group] != '_')
+		return rc;
+	number = strspn(mark + 3 + group, "0123456789");
+	if (sb_parse_int(mark + 3 + group, number, &d->sequence) != SB_OK)
+		d->sequence = SB_NULL;
+	return rc;
+}
+
+size_t ascend_pipe_name(const char *text, size_t len)
+{
+	static const char *const pipes[] = {"mac", "scalar", "mte1", "mte2", "mte3", "fixpipe", "vec"};
+	size_t skip = len > 4 && (memcmp(text, "aic_", 4) == 0 || memcmp(text, "aiv_", 4) == 0) ? 4 : 0;
+	size_t end = len;
+
+	if (len < 6 || memcmp(text + len - 6, "_ratio", 6) != 0)
+		return 0;
+	end -= 6;
+	if (end > skip + 4 && memcmp(text + end - 4, "_exe", 4) == 0)
+		end -= 4;
+	for (size_t i = 0; i < COUNT(pipes); i++) {
+		size_t n = strlen(pipes[i]);
+
+		if (end - skip == n && memcmp(text + skip, pipes[i], n) == 0)
+			return end;
+	}
+	return 0;
 }

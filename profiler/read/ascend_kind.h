@@ -40,6 +40,15 @@ enum event_kind ascend_first_kind(const struct chrome_event *e);
 /* The final kind, from the first one, the event's name and its lane. */
 enum event_kind ascend_final_kind(enum event_kind first, const char *name, enum ascend_process process,
                                   const char *thread);
+/* What a row of a hardware stream is, from its task type and its name. */
+enum event_kind ascend_hardware_kind(const char *type, const char *name);
 /* Bytes of `count` elements of a data type of the collective library; SB_NULL when unknown. */
-int64_t ascend_data_bytes(const struct chrome_text *count, const struct chrome_text *type);
+int64_t ascend_data_bytes(int64_t count, const char *type);
+/* What the name of a collective tells, hcom_allReduce__586_0_1: operator, last digits of the group, number
+ * inside the group, iteration. Fills type, group and sequence of *d. SB_ENOMEM, SB_ELIMIT. */
+int ascend_collective(struct sb_strings *strings, const char *name, struct event_detail *d);
+/* The length of the pipe's name in a counter's name such as aic_mac_ratio, aiv_mte2_ratio (without prefix on
+ * old chips, mac_exe_ratio there too): without "_ratio". 0 when it is no ratio of a pipe: other ratios (fp16
+ * share, cache misses) are none. */
+size_t ascend_pipe_name(const char *text, size_t len);
 #endif

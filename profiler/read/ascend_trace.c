@@ -178,29 +178,6 @@ static int add_text(struct reading *r, const struct chrome_text *t, uint32_t *ou
 	return sb_strings_add(r->cap->trace.strings, t->text, t->len, out_id);
 }
 
-/* hcom_allReduce__586_0_1: operator, last digits of the group, number inside the group, iteration. */
-static int read_collective(struct reading *r, const struct chrome_event *e, struct event_detail *d)
-{
-	struct sb_strings *strings = r->cap->trace.strings;
-	const char *name = e->name.text, *mark = strstr(name, "__");
-	size_t group, number;
-	int rc;
-
-	d->bytes = ascend_data_bytes(&e->args[ARG_COUNT], &e->args[ARG_DATA_TYPE]);
-	if (!mark)
-		return SB_OK;
-	rc = sb_strings_add(strings, name + 5, mark > name + 5 ? (size_t)(mark - name - 5) : 0, &d->type);
-	group = strspn(mark + 2, "0123456789");
-	if (rc == SB_OK && group > 0)
-		rc = sb_strings_add(strings, mark + 2, group, &d->group);
-	if (group == 0 || mark[2 + group] != '_')
-		return rc;
-	number = strspn(mark + 3 + group, "0123456789");
-	if (sb_parse_int(mark + 3 + group, number, &d->sequence) != SB_OK)
-		d->sequence = SB_NULL;
-	return rc;
-}
-
 static int add_detail(struct reading *r, const struct chrome_event *e, enum event_kind first)
 {
 	struct event_detail d = {.bytes = SB_NULL, .sequence = SB_NULL};
@@ -221,7 +198,10 @@ static int add_detail(struct reading *r, const struct chrome_event *e, enum even
 		if (rc == SB_OK && d.type == 0)
 			rc = add_text(r, &e->args[ARG_TRANSPORT], &d.type);
 		break;
-	case EVENT_COMMUNICATION: rc = read_collective(r, e, &d); break;
+	case EVENT_COMMUNICATION:
+		d.bytes = ascend_data_bytes(chrome_int(&e->args[ARG_COUNT]), e->args[ARG_DATA_TYPE].text);
+		rc = ascend_collective(r->cap->trace.strings, e->name.text, &d);
+		break;
 	default: return SB_OK;
 	}
 	if (d.bytes < 0)
