@@ -103,6 +103,10 @@ void capture_free(struct capture *c)
 	free(c->step_traces);
 	free(c->apis);
 	free(c->op_statistics);
+	free(c->iterations);
+	for (size_t i = 0; i < c->queue_count; i++)
+		free(c->queues[i].samples);
+	free(c->queues);
 	trace_free(&c->trace);
 	*c = (struct capture){.rank = SB_NULL, .world_size = SB_NULL, .stage = SB_NULL};
 }

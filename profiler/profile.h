@@ -92,10 +92,49 @@ struct api_row {
 	int64_t time_ns, count;
 };
 
-/* One row of op_statistic.csv: kept to be compared, not to be answered from. */
+/* A sum over the calls of an operator or of a type of operators (op_statistic.csv, MindInsight's tables). The
+ * operators are answered from it only where a capture has no events. */
 struct op_statistic {
-	uint32_t type, core;
+	uint32_t name;       /* of the operator; 0 = the sum of a whole type */
+	uint32_t type, core; /* 0 = not known */
 	int64_t count, total_ns;
+	int64_t min_ns, max_ns; /* of one call; SB_NULL = not given */
+};
+
+/* One training iteration as MindInsight's step trace has it: total = interval + forward_backward + tail. */
+struct iteration {
+	int64_t step;
+	int64_t start_ns; /* on the device's clock, which starts with it; SB_NULL = not given */
+	int64_t total_ns;
+	int64_t interval_ns; /* from the end of the iteration before to the first forward operator */
+	int64_t forward_backward_ns, tail_ns; /* SB_NULL = not given, as for the two above */
+};
+
+/* The queues of an input pipeline, by Hermes' names (5.1). MindSpore's names lie one further back: its
+ * "device queue" is the one on the host that feeds the device. */
+enum queue_kind {
+	QUEUE_OPERATOR, /* behind an operator of the data pipeline; the Data Queue behind its reader */
+	QUEUE_HOST,     /* Host Queue: processed data (device_queue, dataset_iterator) */
+	QUEUE_DEVICE    /* Device Queue: what has reached the device (get_next) */
+};
+
+/* One look at a queue. */
+struct queue_sample {
+	int64_t step;                      /* SB_NULL = not told */
+	int64_t size;                      /* elements; SB_NULL = not told */
+	int64_t get_ns, push_ns, total_ns; /* to get an element, to push it on, and all of it; SB_NULL = not
+	                                     told */
+};
+
+struct queue {
+	enum queue_kind kind;
+	uint32_t name;                  /* "device_queue", "get_next", … or the operator's type */
+	uint32_t file;                  /* the file it was found in, without its folder */
+	int64_t operator_id, parent_id; /* of the data pipeline; the parent takes what this one gives */
+	int64_t workers, capacity;
+	int64_t interval_ns;          /* between samples; SB_NULL = not given, as for the four above */
+	struct queue_sample *samples; /* owned */
+	size_t sample_count;
 };
 
 /* What wrote a capture. Of two captures of one directory that both hold events, the format that stands first
@@ -141,6 +180,12 @@ struct capture {
 	size_t api_count;
 	struct op_statistic *op_statistics;
 	size_t op_statistic_count;
+	struct iteration *iterations;
+	size_t iteration_count;
+	struct queue *queues;
+	size_t queue_count;
+	uint32_t forward_start, backward_end; /* operators that bound the iterations' parts; 0 = not known */
+	bool mindspore;                       /* a file of MindSpore's own says that it wrote the capture */
 };
 
 /* A file of the upload that was not used, and why. */

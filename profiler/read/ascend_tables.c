@@ -131,7 +131,8 @@ static int read_steps(struct read_context *ctx, struct stream *in, struct sb_err
 
 static int op_row(struct capture *cap, const struct csv *c, const char **out_column)
 {
-	struct op_statistic o = {0};
+	struct op_statistic o = {.min_ns = time_or_null(c, "Min Time(us)"),
+	                         .max_ns = time_or_null(c, "Max Time(us)")};
 	int rc;
 
 	*out_column = "Count";

@@ -77,9 +77,16 @@ int capture_renumber(struct capture *c)
 		take(&r, &c->apis[i].name);
 	}
 	for (size_t i = 0; i < c->op_statistic_count; i++) {
+		take(&r, &c->op_statistics[i].name);
 		take(&r, &c->op_statistics[i].type);
 		take(&r, &c->op_statistics[i].core);
 	}
+	for (size_t i = 0; i < c->queue_count; i++) {
+		take(&r, &c->queues[i].name);
+		take(&r, &c->queues[i].file);
+	}
+	take(&r, &c->forward_start);
+	take(&r, &c->backward_end);
 	if (r.rc != SB_OK)
 		return r.rc;
 	c->trace.strings = r.to;
