@@ -36,6 +36,13 @@ struct step {
 	int64_t dur_ns;
 };
 
+/* Which table a kernel comes from. Of several that tell the same, the first here is used (msprof_finish()). */
+enum kernel_origin {
+	KERNEL_ROW,   /* kernel_details, op_summary or a database */
+	KERNEL_TASK,  /* task_time: no shapes, no communication */
+	KERNEL_REDUCE /* step_trace: communication only */
+};
+
 /* One row of kernel_details.csv. */
 struct kernel {
 	int64_t step;                      /* SB_NULL = none */
@@ -47,6 +54,7 @@ struct kernel {
 	                       counters */
 	uint32_t pipe;      /* string id: column of that ratio, e.g. "aiv_mte2" */
 	bool communication; /* an HCCL / COMMUNICATION row: overlaps the others */
+	uint8_t origin;     /* enum kernel_origin */
 };
 
 /* One packet size of one link of one communication operator. */

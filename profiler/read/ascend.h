@@ -24,7 +24,9 @@ enum { SNIFF_NO = 0, SNIFF_PATH = 30, SNIFF_CONTENT = 80, SNIFF_SURE = 95 };
 const char *path_base(const char *path);
 /* Does the last part of the path begin with `stem` and end with `suffix`, ".gz" aside? */
 bool path_is(const char *path, const char *stem, const char *suffix);
-/* Is the file raw data inside a capture directory (FRAMEWORK, logs, PROF_*)? */
+/* The length of the path through its last *_ascend_pt or *_ascend_ms directory; 0 when there is none. */
+size_t ascend_directory(const char *path);
+/* Is the file raw data inside a capture directory (FRAMEWORK, logs, PROF_* but for what msprof exported)? */
 bool ascend_raw_path(const char *path);
 /* The key of the capture that a file belongs to, NUL-terminated in out: the path of its *_ascend_pt (or
  * *_ascend_ms) directory; else the directory around ASCEND_PROFILER_OUTPUT; else, for a file with one of the
@@ -58,6 +60,10 @@ void ascend_bad_value(struct read_context *ctx, const struct csv *c, const struc
 int ascend_text(struct capture *cap, const struct csv *c, int column, uint32_t *out_id);
 /* The same, faster when the field holds the text of the id `like`. */
 int ascend_text_like(struct capture *cap, const struct csv *c, int column, uint32_t like, uint32_t *out_id);
+/* Microseconds of the present row that are needed: false, with a warning that ends with `what`, when they are
+ * missing, no number, or have lost their digits. */
+bool ascend_time(struct read_context *ctx, const struct csv *c, const struct stream *in, int column,
+                 const char *name, const char *what, int64_t *out_ns);
 /* A time was written with too few digits to be one (a spreadsheet's 1.69512E+15). */
 bool ascend_precision_lost(const char *text, size_t len);
 

@@ -163,6 +163,24 @@ int ascend_text(struct capture *cap, const struct csv *c, int column, uint32_t *
 	return ascend_text_like(cap, c, column, 0, out_id);
 }
 
+bool ascend_time(struct read_context *ctx, const struct csv *c, const struct stream *in, int column,
+                 const char *name, const char *what, int64_t *out_ns)
+{
+	size_t len;
+	const char *text = csv_trimmed(c, column, &len);
+
+	if (ascend_precision_lost(text, len)) {
+		warnings_add(&ctx->profile->warnings, "precision_lost", in->path, csv_line(c), -1,
+		             "A time in column \"%s\" has lost its digits, as a spreadsheet does it; %s.",
+		             name, what);
+		return false;
+	}
+	if (csv_us(c, column, out_ns) == SB_OK)
+		return true;
+	ascend_bad_value(ctx, c, in, name, what);
+	return false;
+}
+
 bool ascend_precision_lost(const char *text, size_t len)
 {
 	const char *e = memchr(text, 'E', len);

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "profiler/read/ascend.h"
+#include "profiler/read/cluster_analysis.h"
+#include "profiler/read/msprof.h"
 
 struct numbers {
 	int64_t *items;
@@ -94,6 +96,10 @@ static int add_steps(struct capture *c)
 int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *err)
 {
 	(void)ctx;
+	if (c->format == FORMAT_MSPROF_TEXT)
+		msprof_finish(c);
+	if (c->format == FORMAT_CLUSTER_ANALYSIS && cluster_finish(c) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (add_steps(c) != SB_OK || capture_renumber(c) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (c->trace.count == 0)

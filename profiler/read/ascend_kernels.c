@@ -4,6 +4,7 @@
 
 #include "profiler/read/ascend.h"
 #include "profiler/read/ascend_kind.h"
+#include "profiler/read/msprof.h"
 
 /* kernel_details.csv (research page ascend-formats 1.2): columns come and go with version, profiling level
  * and counters, so they are found by name. */
@@ -15,21 +16,23 @@ struct pipe {
 	uint32_t name; /* the column without "_ratio" */
 };
 
-/* The columns of texts, and where their ids stand in a kernel. */
+#define ALIASES_MAX 4
+
+/* The columns of texts, and where their ids stand in a kernel. op_summary has other names for some. */
 static const struct {
-	const char *name;
+	const char *names[ALIASES_MAX];
 	size_t place;
 } TEXTS[] = {
-    {"Name", offsetof(struct kernel, name)},
-    {"Type", offsetof(struct kernel, type)},
-    {"Accelerator Core", offsetof(struct kernel, core)},
-    {"OP State", offsetof(struct kernel, state)},
-    {"Input Shapes", offsetof(struct kernel, input_shapes)},
-    {"Input Data Types", offsetof(struct kernel, input_types)},
-    {"Input Formats", offsetof(struct kernel, input_formats)},
-    {"Output Shapes", offsetof(struct kernel, output_shapes)},
-    {"Output Data Types", offsetof(struct kernel, output_types)},
-    {"Output Formats", offsetof(struct kernel, output_formats)},
+    {{"Name", "Op Name"}, offsetof(struct kernel, name)},
+    {{"Type", "OP Type"}, offsetof(struct kernel, type)},
+    {{"Accelerator Core", "Task Type"}, offsetof(struct kernel, core)},
+    {{"OP State"}, offsetof(struct kernel, state)},
+    {{"Input Shapes"}, offsetof(struct kernel, input_shapes)},
+    {{"Input Data Types"}, offsetof(struct kernel, input_types)},
+    {{"Input Formats"}, offsetof(struct kernel, input_formats)},
+    {{"Output Shapes"}, offsetof(struct kernel, output_shapes)},
+    {{"Output Data Types"}, offsetof(struct kernel, output_types)},
+    {{"Output Formats"}, offsetof(struct kernel, output_formats)},
 };
 #define TEXT_COUNT (sizeof(TEXTS) / sizeof(TEXTS[0]))
 
@@ -43,13 +46,29 @@ struct columns {
 
 static const char *const NEEDED[] = {"Name", "Start Time(us)", "Duration(us)", NULL};
 static const char *const MARKS[] = {"Name", "Accelerator Core", "Start Time(us)", "Duration(us)", NULL};
+static const char *const SUMMARY_MARKS[] = {"Op Name", "OP Type", "Task Type", "Task Duration(us)", NULL};
+static const char *const SUMMARY_NEEDED[] = {"Op Name", "Task Duration(us)", NULL};
+static const char *const START[] = {"Start Time(us)", "Task Start Time(us)", "Task Start Time", NULL};
+static const char *const DURATION[] = {"Duration(us)", "Task Duration(us)", NULL};
+static const char *const WAIT[] = {"Wait Time(us)", "Task Wait Time(us)", NULL};
 static const char *const BLOCK_DIM[] = {"Block Dim", "Block Num", NULL};
+/* before 2023 msprof called the iteration so */
+static const char *const STEP[] = {"Step Id", "Infer ID", NULL};
 
 static int sniff(const struct sniff *s)
 {
 	bool named = path_is(s->path, "kernel_details", ".csv");
 
 	if (sniff_columns(s, MARKS))
+		return named ? SNIFF_SURE : SNIFF_CONTENT;
+	return named && sniff_first(s) != 0 ? SNIFF_PATH : SNIFF_NO;
+}
+
+static int sniff_summary(const struct sniff *s)
+{
+	bool named = path_is(s->path, "op_summary", ".csv");
+
+	if (sniff_columns(s, SUMMARY_MARKS))
 		return named ? SNIFF_SURE : SNIFF_CONTENT;
 	return named && sniff_first(s) != 0 ? SNIFF_PATH : SNIFF_NO;
 }
@@ -75,14 +94,18 @@ static int find_pipes(const struct csv *c, struct capture *cap, struct columns *
 static void find_columns(const struct csv *c, struct columns *k)
 {
 	*k = (struct columns){
-	    .step = csv_column(c, "Step Id"),
-	    .start = csv_column(c, "Start Time(us)"),
-	    .dur = csv_column(c, "Duration(us)"),
-	    .wait = csv_column(c, "Wait Time(us)"),
+	    .step = csv_column_any(c, STEP),
+	    .start = csv_column_any(c, START),
+	    .dur = csv_column_any(c, DURATION),
+	    .wait = csv_column_any(c, WAIT),
 	    .block_dim = csv_column_any(c, BLOCK_DIM),
 	};
-	for (size_t i = 0; i < TEXT_COUNT; i++)
-		k->texts[i] = csv_column(c, TEXTS[i].name);
+	for (size_t i = 0; i < TEXT_COUNT; i++) {
+		const char *names[ALIASES_MAX + 1] = {NULL};
+
+		memcpy(names, TEXTS[i].names, sizeof(TEXTS[i].names));
+		k->texts[i] = csv_column_any(c, names);
+	}
 }
 
 static int read_texts(struct capture *cap, const struct csv *c, struct columns *k, struct kernel *out)
@@ -114,23 +137,9 @@ static void read_pipes(const struct csv *c, const struct columns *k, struct kern
 static bool read_times(struct read_context *ctx, const struct csv *c, const struct stream *in,
                        const struct columns *k, struct kernel *out)
 {
-	size_t len;
-	const char *text = csv_trimmed(c, k->start, &len);
-
-	if (ascend_precision_lost(text, len)) {
-		warnings_add(
-		    &ctx->profile->warnings, "precision_lost", in->path, csv_line(c), -1,
-		    "A start time has lost its digits, as a spreadsheet does it: the row is left out.");
+	if (!ascend_time(ctx, c, in, k->start, "Start Time(us)", "the row is left out", &out->start_ns) ||
+	    !ascend_time(ctx, c, in, k->dur, "Duration(us)", "the row is left out", &out->dur_ns))
 		return false;
-	}
-	if (csv_us(c, k->start, &out->start_ns) != SB_OK) {
-		ascend_bad_value(ctx, c, in, "Start Time(us)", "the row is left out");
-		return false;
-	}
-	if (csv_us(c, k->dur, &out->dur_ns) != SB_OK) {
-		ascend_bad_value(ctx, c, in, "Duration(us)", "the row is left out");
-		return false;
-	}
 	if (out->dur_ns < 0) {
 		warnings_add(&ctx->profile->warnings, "negative_duration", in->path, csv_line(c), -1,
 		             "A kernel with a negative duration is left out.");
@@ -183,6 +192,9 @@ static int read_rows(struct read_context *ctx, struct capture *cap, struct csv *
 	int rc;
 
 	find_columns(c, &cols);
+	if (cols.start < 0)
+		return sb_fail_at(err, SB_EFORMAT, "missing_column", in->path, csv_line(c), 0,
+		                  "the table has no column with the start of a kernel");
 	if (find_pipes(c, cap, &cols) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	while (more) {
@@ -218,5 +230,20 @@ static int read_kernels(struct read_context *ctx, struct stream *in, struct sb_e
 	return read_rows(ctx, cap, c, in, err);
 }
 
+/* A large table is cut into slices, each with its own header: the rows of all of them belong together. */
+static int read_summary(struct read_context *ctx, struct stream *in, struct sb_error *err)
+{
+	CSV_AUTO c = NULL;
+	struct capture *cap;
+	int rc = ascend_csv_open(in, SUMMARY_NEEDED, &c, err);
+
+	if (rc != SB_OK)
+		return rc;
+	rc = msprof_capture(ctx, in, &cap, err);
+	return rc == SB_OK ? read_rows(ctx, cap, c, in, err) : rc;
+}
+
 const struct format_reader ASCEND_KERNELS_READER = {
     .name = "kernel_details.csv", .format = FORMAT_ASCEND_TEXT, .sniff = sniff, .read = read_kernels};
+const struct format_reader MSPROF_OP_SUMMARY_READER = {
+    .name = "op_summary", .format = FORMAT_MSPROF_TEXT, .sniff = sniff_summary, .read = read_summary};

@@ -97,8 +97,6 @@ static enum event_kind hardware_by_name(const char *name)
 	return EVENT_OTHER;
 }
 
-/* A row of a stream by its task type. What is not known to compute is not counted as work: the tasks of a
- * collective appear here a second time, under the types of its transfers. */
 enum event_kind ascend_hardware_kind(const char *type, const char *name)
 {
 	static const char *const kernels[] = {"AI_CORE", "AI_VECTOR_CORE", "AI_CPU",  "AICPU",

@@ -35,13 +35,14 @@ enum ascend_arg {
 extern const char *const ASCEND_ARGS[ARG_COUNT_OF + 1];
 
 enum ascend_process ascend_process_of(const char *name);
+/* A row of a stream by its task type and name. What is not known to compute is not counted as work: the tasks
+ * of a collective appear here a second time, under the types of its transfers. */
+enum event_kind ascend_hardware_kind(const char *type, const char *name);
 /* What the event says about itself. */
 enum event_kind ascend_first_kind(const struct chrome_event *e);
 /* The final kind, from the first one, the event's name and its lane. */
 enum event_kind ascend_final_kind(enum event_kind first, const char *name, enum ascend_process process,
                                   const char *thread);
-/* What a row of a hardware stream is, from its task type and its name. */
-enum event_kind ascend_hardware_kind(const char *type, const char *name);
 /* Bytes of `count` elements of a data type of the collective library; SB_NULL when unknown. */
 int64_t ascend_data_bytes(int64_t count, const char *type);
 /* What the name of a collective tells, hcom_allReduce__586_0_1: operator, last digits of the group, number

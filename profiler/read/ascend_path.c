@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "profiler/read/ascend.h"
+#include "profiler/read/msprof.h"
 
 #define OUTPUT_DIR "ASCEND_PROFILER_OUTPUT"
 
@@ -38,8 +39,7 @@ static bool ends_with(const char *text, size_t len, const char *end)
 	return len >= n && memcmp(text + len - n, end, n) == 0;
 }
 
-/* The length of the path up to and including its last *_ascend_pt directory; 0 when there is none. */
-static size_t capture_dir(const char *path)
+size_t ascend_directory(const char *path)
 {
 	size_t found = 0;
 
@@ -54,11 +54,14 @@ static size_t capture_dir(const char *path)
 
 bool ascend_raw_path(const char *path)
 {
-	size_t dir = capture_dir(path), out = strlen(OUTPUT_DIR);
+	size_t dir = ascend_directory(path), out = strlen(OUTPUT_DIR);
 	const char *rest = path + dir + 1, *slash;
+	struct msprof_place place = msprof_place(path);
 
-	if (dir == 0)
+	if (place.prof > 0 && (place.output || place.info || path_is(path, "msprof_", ".db")))
 		return false;
+	if (dir == 0)
+		return place.prof > 0 && strstr(path + place.prof, "/data/");
 	slash = strchr(rest, '/');
 	if (!slash)
 		return false;
@@ -81,7 +84,7 @@ static bool own_name(const char *path)
 void ascend_key(const char *path, char *out, size_t size)
 {
 	const char *base = path_base(path);
-	size_t dir = capture_dir(path), len = (size_t)(base - path), end = strlen(OUTPUT_DIR "/");
+	size_t dir = ascend_directory(path), len = (size_t)(base - path), end = strlen(OUTPUT_DIR "/");
 
 	if (dir == 0 && own_name(path)) {
 		/* the files of the output directory and those beside it are one capture */
@@ -105,6 +108,8 @@ int ascend_capture(struct read_context *ctx, const struct stream *in, struct cap
 	char key[2048];
 	int rc;
 
+	if (msprof_path(in->path))
+		return msprof_capture(ctx, in, out, err);
 	ascend_key(in->path, key, sizeof(key));
 	rc = ctx->capture(ctx, key, FORMAT_ASCEND_TEXT, out);
 	return rc == SB_OK ? SB_OK : sb_fail_at(err, rc, "no_memory", in->path, 0, -1, "out of memory");

@@ -1,4 +1,5 @@
 #include "profiler/read/ascend.h"
+#include "profiler/read/msprof.h"
 
 /* step_trace_time.csv, op_statistic.csv and api_statistic.csv (research page ascend-formats 1.1, 1.3, 1.5).
  */
@@ -34,7 +35,7 @@ static int read_table(struct read_context *ctx, struct stream *in, const char *c
 	rc = ascend_capture(ctx, in, &cap, err);
 	if (rc != SB_OK)
 		return rc;
-	if (count(cap) > 0)
+	if (count(cap) > 0 && !msprof_path(in->path))
 		return sb_fail_at(err, SB_EFORMAT, "duplicate_file", in->path, 0, -1,
 		                  "the capture has such a table already");
 	while (more) {

@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "profiler/read/ascend.h"
 #include "profiler/read/ascend_kind.h"
+#include "profiler/read/msprof.h"
 
 /* trace_view.json (research page ascend-formats 1.12). Lanes are known by the names of their processes, which
  * may come after the events: kinds are settled at the end of the file. */
@@ -23,6 +24,8 @@ struct reading {
 	struct read_context *ctx;
 	struct stream *in;
 	struct capture *cap;
+	uint32_t first_lane; /* lanes and events before are another slice's */
+	size_t first_event;
 	struct sb_strings *keys; /* pids, and pids with tids */
 	struct place *places;    /* by key id */
 	size_t place_count;
@@ -37,8 +40,10 @@ struct reading {
 static int sniff(const struct sniff *s)
 {
 	static const char *const marks[] = {
-	    "\"Ascend Hardware\"", "\"Overlap Analysis\"", "AscendCL@",        "\"Dequeue@", "torch_to_npu",
-	    "enqueue_to_dequeue",  "\"Physic Stream Id\"", "\"HostToDevice\"", "torch_npu/"};
+	    "\"Ascend Hardware\"",  "\"Overlap Analysis\"", "AscendCL@",
+	    "\"Dequeue@",           "torch_to_npu",         "enqueue_to_dequeue",
+	    "\"Physic Stream Id\"", "\"HostToDevice\"",     "torch_npu/",
+	    "\"Iteration ID\"",     "\"FP_BP Time"};
 	char first = sniff_first(s);
 	bool events = sniff_has(s, "\"ph\"");
 
@@ -47,7 +52,8 @@ static int sniff(const struct sniff *s)
 	/* only Kineto has these in front of its events */
 	if (sniff_has(s, "\"schemaVersion\"") || sniff_has(s, "\"deviceProperties\""))
 		return SNIFF_NO;
-	if (path_is(s->path, "trace_view", ".json"))
+	if (path_is(s->path, "trace_view", ".json") ||
+	    (msprof_path(s->path) && path_is(s->path, "msprof_", ".json")))
 		return events ? SNIFF_SURE : SNIFF_PATH;
 	for (size_t i = 0; events && i < sizeof(marks) / sizeof(marks[0]); i++) {
 		if (sniff_has(s, marks[i]))
@@ -103,11 +109,11 @@ static int new_lane(struct reading *r, const struct chrome_event *e, uint32_t bo
 	if (rc == SB_OK)
 		rc = sb_strings_add(strings, e->tid.text, part_len(&e->tid), &lane.thread);
 	if (rc == SB_OK)
-		rc = sb_grow(&r->lanes, r->cap->trace.lane_count, sizeof(*r->lanes));
+		rc = sb_grow(&r->lanes, r->cap->trace.lane_count - r->first_lane, sizeof(*r->lanes));
 	if (rc == SB_OK)
 		rc = trace_add_lane(&r->cap->trace, &lane, out_lane);
 	if (rc == SB_OK)
-		r->lanes[*out_lane] = keys;
+		r->lanes[*out_lane - r->first_lane] = keys;
 	return rc;
 }
 
@@ -213,8 +219,9 @@ static int add_detail(struct reading *r, const struct chrome_event *e, enum even
 
 static int add_step(struct reading *r, const struct chrome_event *e)
 {
-	static const char mark[] = "ProfilerStep#";
-	size_t n = sizeof(mark) - 1;
+	/* the second one is msprof's */
+	const char *mark = chrome_is(&e->cat, "Iteration Time") ? "Iteration " : "ProfilerStep#";
+	size_t n = strlen(mark);
 	struct step s = {.start_ns = e->ts_ns, .dur_ns = e->dur_ns};
 
 	if (e->name.len <= n || memcmp(e->name.text, mark, n) != 0 ||
@@ -267,8 +274,9 @@ static int settle(struct reading *r)
 
 	if (!process)
 		return SB_ENOMEM;
-	for (size_t i = 0; i < t->lane_count; i++) {
-		const struct place *pid = &r->places[r->lanes[i].pid], *both = &r->places[r->lanes[i].both];
+	for (size_t i = r->first_lane; i < t->lane_count; i++) {
+		const struct lane_keys *keys = &r->lanes[i - r->first_lane];
+		const struct place *pid = &r->places[keys->pid], *both = &r->places[keys->both];
 
 		if (pid->name) {
 			t->lanes[i].process = pid->name;
@@ -279,7 +287,7 @@ static int settle(struct reading *r)
 		if (process[i] != ASCEND_PROCESS_HOST && process[i] != ASCEND_PROCESS_CANN)
 			t->lanes[i].device = pid->device;
 	}
-	for (size_t i = 0; i < t->count; i++) {
+	for (size_t i = r->first_event; i < t->count; i++) {
 		uint32_t lane = t->lane[i];
 
 		t->kind[i] =
@@ -321,8 +329,8 @@ static int read_events(struct reading *r, struct sb_error *err)
 		if (rc != SB_OK)
 			return sb_fail(err, rc, "no_memory", "out of memory");
 	}
-	r->cap->event_count = (int64_t)chrome_counts(c)->events;
-	rc = ascend_json_end(r->ctx, r->in, rc, r->cap->trace.count > 0, &got, err);
+	r->cap->event_count += (int64_t)chrome_counts(c)->events;
+	rc = ascend_json_end(r->ctx, r->in, rc, r->cap->trace.count > r->first_event, &got, err);
 	if (rc != SB_OK)
 		return rc;
 	return settle(r) == SB_OK ? SB_OK : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
@@ -342,9 +350,12 @@ static int read_trace(struct read_context *ctx, struct stream *in, struct sb_err
 
 	if (rc != SB_OK)
 		return rc;
-	if (r.cap->trace.count > 0)
+	/* msprof cuts a large timeline into slices */
+	if (r.cap->trace.count > 0 && !msprof_path(in->path))
 		return sb_fail_at(err, SB_EFORMAT, "duplicate_file", in->path, 0, -1,
 		                  "the capture has a timeline already");
+	r.first_lane = (uint32_t)r.cap->trace.lane_count;
+	r.first_event = r.cap->trace.count;
 	if (sb_strings_new(&r.keys) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	return read_events(&r, err);

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "profiler/read/ascend.h"
+#include "profiler/read/msprof.h"
 
 /* A table whose first line is data gets its own reader, so that the answer names what is missing. */
 static int sniff_headless(const struct sniff *s)
@@ -31,6 +32,11 @@ const struct format_reader *const FORMAT_READERS[] = {
     &ASCEND_COMMUNICATION_READER,
     &ASCEND_INFO_READER,
     &ASCEND_METADATA_READER,
+    &MSPROF_OP_SUMMARY_READER,
+    &MSPROF_TASK_TIME_READER,
+    &MSPROF_COMMUNICATION_READER,
+    &MSPROF_STEPS_READER,
+    &MSPROF_INFO_READER,
     &HEADLESS_READER,
     NULL,
 };

@@ -130,7 +130,7 @@ static void known_files_that_are_not_used(void **state)
 	    {"x", "{\n \"p2p\": {\"step50\": {\"a\": {\"0\": {\"Communication Time Info\"", 0, "cluster"},
 	    {"communication_group.json", "{\"collective\": [[0, 1]], \"p2p\": []}", 0,
 	     "communication_group.json"},
-	    {"r_ascend_pt/PROF_1/host/info.json", "{}", 0, "raw data"},
+	    {"r_ascend_pt/PROF_1/host/data/x", "{}", 0, "raw data"},
 	    {"r_ascend_pt/FRAMEWORK/torch.op_range", "x", 0, "raw data"},
 	    {"a/r_ascend_ms/logs/x.log", "x", 0, "raw data"},
 	    {"p/ascend_timeline_display_0.json", "[{\"name\": \"InitData\", \"ph\": \"X\", \"tid\": \"0\"}]",
