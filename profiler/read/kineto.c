@@ -18,6 +18,9 @@ static const char *const WANTED[] = {
     [ARG_GROUP] = "Process Group Name",
     [ARG_RANKS] = "Process Group Ranks",
     [ARG_SEQUENCE] = "Seq",
+    [ARG_COMMUNICATOR] = "Comms Id",
+    [ARG_CORRELATION_ID] = "correlation_id",
+    [ARG_STEP_NUMBER] = "step_num",
     [ARG_COUNT] = NULL,
 };
 
@@ -26,6 +29,9 @@ static void kineto_free(struct kineto *k)
 	trace_free(&k->trace);
 	free(k->steps);
 	free(k->marks);
+	free(k->pairs.marks);
+	id_map_free(&k->pairs.places);
+	free(k->seen.slots);
 	kineto_lanes_free(&k->lanes);
 }
 
@@ -41,80 +47,128 @@ static bool skip_args(void *self, const struct chrome_event *e)
 	return kind != EVENT_HOST_RUNTIME && !kineto_on_device(kind);
 }
 
-static void note(struct jpull_flaw *f, const struct chrome_event *e)
+void kineto_note(struct jpull_flaw *f, int64_t offset)
 {
 	if (f->count++ == 0)
-		f->offset = e->offset;
+		f->offset = offset;
 }
 
-static int add_step(struct kineto *k, const struct event *span, int64_t number)
+static int add_step(struct kineto *k, int64_t number)
 {
 	if (sb_grow(&k->steps, k->step_count, sizeof(*k->steps)) != SB_OK)
 		return SB_ENOMEM;
-	k->steps[k->step_count++] =
-	    (struct step){.number = number, .start_ns = span->start_ns, .dur_ns = span->dur_ns};
+	k->steps[k->step_count++] = (struct kineto_step){number, (uint32_t)k->trace.count};
 	return SB_OK;
 }
 
-/* "ProfilerStep#12" on the host. The twin on the device row has the same name but only covers its kernels. */
+/* "ProfilerStep#12" on the host. The twin on the device row has the same name but only covers its kernels.
+ * JAX and TensorFlow put the number into the args. */
 static bool is_step(const struct chrome_event *e, enum event_kind kind, int64_t *out_number)
 {
 	static const char MARK[] = "ProfilerStep#";
 	size_t n = sizeof(MARK) - 1;
 
-	return !kineto_on_device(kind) && e->name.len > n && memcmp(e->name.text, MARK, n) == 0 &&
+	if (kineto_on_device(kind))
+		return false;
+	if (e->cat.token == JPULL_END && e->args[ARG_STEP_NUMBER].len > 0) {
+		*out_number = chrome_int(&e->args[ARG_STEP_NUMBER]);
+		return *out_number != SB_NULL;
+	}
+	return e->name.len > n && memcmp(e->name.text, MARK, n) == 0 &&
 	       sb_parse_int(e->name.text + n, e->name.len - n, out_number) == SB_OK;
 }
 
 static int64_t duration(struct kineto *k, const struct chrome_event *e)
 {
+	if (e->ph == 'B')
+		return -1;
 	if (e->dur != CHROME_TIME_OK)
-		note(&k->no_dur, e);
+		kineto_note(&k->no_dur, e->offset);
 	else if (e->dur_ns < 0)
-		note(&k->negative_dur, e);
+		kineto_note(&k->negative_dur, e->offset);
 	return e->dur == CHROME_TIME_OK && e->dur_ns > 0 ? e->dur_ns : 0;
+}
+
+/* AMD writes 0 and -1 (and -1 as an unsigned number) where there is no launch: such rows are not each
+ * other's. */
+static int64_t correlation_of(const struct chrome_event *e)
+{
+	const struct chrome_text *t = &e->args[ARG_CORRELATION];
+	int64_t v = chrome_int(t->len > 0 ? t : &e->args[ARG_CORRELATION_ID]);
+
+	return v <= 0 || v == UINT32_MAX ? -1 : v;
+}
+
+static int describe(struct kineto *k, const struct chrome_event *e, struct event *span)
+{
+	int rc = sb_strings_add(k->trace.strings, e->name.text, e->name.len, &span->name);
+
+	if (rc == SB_OK)
+		rc = kineto_kind(k, e, span->name, &span->kind);
+	if (rc == SB_OK)
+		rc = kineto_lane(k, e, span->kind, &span->lane);
+	/* what has no category is told by its process, whose name may come later */
+	if (rc == SB_OK &&
+	    (span->kind == EVENT_HOST_RUNTIME || kineto_on_device(span->kind) || e->cat.token == JPULL_END))
+		span->link = correlation_of(e);
+	return rc;
+}
+
+static int keep_span(struct kineto *k, const struct chrome_event *e, struct event *span)
+{
+	int64_t number;
+	int rc = SB_OK;
+
+	if (is_step(e, span->kind, &number)) {
+		/* of old an operator like any other, which it is not */
+		span->kind = EVENT_HOST_ANNOTATION;
+		rc = add_step(k, number);
+	}
+	if (rc == SB_OK && e->ph == 'B')
+		rc = kineto_mark(k, e, (uint32_t)k->trace.count);
+	if (rc == SB_OK)
+		rc = trace_append(&k->trace, span);
+	if (rc == SB_OK && (span->kind != EVENT_OTHER || e->cat.token == JPULL_END))
+		kineto_see(k, span, e->offset);
+	return rc == SB_OK ? kineto_detail(k, e, span->kind) : rc;
 }
 
 static int add_span(struct kineto *k, const struct chrome_event *e)
 {
 	struct event span = {.start_ns = e->ts_ns, .link = -1};
-	int64_t number, correlation;
+	bool repeated = false;
 	int rc;
 
 	if (e->ts != CHROME_TIME_OK) {
-		note(&k->bad_ts, e);
+		kineto_note(&k->bad_ts, e->offset);
 		return SB_OK;
 	}
 	span.dur_ns = duration(k, e);
-	rc = sb_strings_add(k->trace.strings, e->name.text, e->name.len, &span.name);
+	rc = describe(k, e, &span);
 	if (rc == SB_OK)
-		rc = kineto_kind(k, e, span.name, &span.kind);
-	if (rc == SB_OK)
-		rc = kineto_lane(k, e, span.kind, &span.lane);
-	if (rc != SB_OK)
-		return rc;
-	if (is_step(e, span.kind, &number)) {
-		/* of old an operator like any other, which it is not */
-		span.kind = EVENT_HOST_ANNOTATION;
-		rc = add_step(k, &span, number);
-		if (rc != SB_OK)
-			return rc;
+		rc = kineto_repeated(k, &span, &repeated);
+	if (rc == SB_OK && repeated) {
+		kineto_note(&k->repeated, e->offset);
+		return SB_OK;
 	}
-	if (span.kind == EVENT_HOST_RUNTIME || kineto_on_device(span.kind)) {
-		correlation = chrome_int(&e->args[ARG_CORRELATION]);
-		span.link = correlation == SB_NULL ? -1 : correlation;
-	}
-	rc = trace_append(&k->trace, &span);
-	return rc == SB_OK ? kineto_detail(k, e, span.kind) : rc;
+	return rc == SB_OK ? keep_span(k, e, &span) : rc;
 }
 
 static int add_event(struct kineto *k, const struct chrome_event *e)
 {
 	switch (e->ph) {
-	case 'X': return add_span(k, e);
+	case 'X':
+	case 'B': return add_span(k, e);
+	case 'E': return kineto_mark(k, e, KINETO_END);
 	case 'M': return kineto_metadata(k, e);
-	case 'B': note(&k->begin_end, e); break;
-	default: break; /* instants, flows and counters are no spans */
+	case 'i':
+	case 'I':
+	case 'R':
+	case 's':
+	case 't':
+	case 'f':
+	case 'C': break; /* instants, flows and counters are no spans */
+	default: kineto_note(&k->skipped, e->offset); break;
 	}
 	return SB_OK;
 }
@@ -151,7 +205,7 @@ static int read_events(struct kineto *k, struct stream *in, struct sb_error *err
 	}
 }
 
-static void warn(struct kineto *k, const struct jpull_flaw *f, const char *code, const char *what)
+void kineto_warn(struct kineto *k, const struct jpull_flaw *f, const char *code, const char *what)
 {
 	struct warnings *w = &k->ctx->profile->warnings;
 
@@ -164,11 +218,15 @@ static void warn(struct kineto *k, const struct jpull_flaw *f, const char *code,
 
 static void report(struct kineto *k)
 {
-	warn(k, &k->bad_ts, "bad_timestamp", "A span has no readable \"ts\" and was left out.");
-	warn(k, &k->no_dur, "missing_duration", "A span has no readable \"dur\"; it counts as 0.");
-	warn(k, &k->negative_dur, "negative_duration", "A span has a negative \"dur\"; it counts as 0.");
-	warn(k, &k->begin_end, "begin_end_events",
-	     "Spans written as begin and end (ph B and E) are not read, only complete ones (ph X).");
+	kineto_warn(k, &k->bad_ts, "bad_timestamp", "A span has no readable \"ts\" and was left out.");
+	kineto_warn(k, &k->no_dur, "missing_duration", "A span has no readable \"dur\"; it counts as 0.");
+	kineto_warn(k, &k->negative_dur, "negative_duration",
+	            "A span has a negative \"dur\"; it counts as 0.");
+	kineto_warn(k, &k->skipped, "skipped_event",
+	            "An event of a kind that is not read (asynchronous, object, mark …) was passed over.");
+	kineto_warn(k, &k->repeated, "duplicate_event",
+	            "Work on a device stands in the file twice (same stream, time, name and correlation); it "
+	            "counts once.");
 }
 
 static int by_start(const void *a, const void *b)
@@ -187,10 +245,35 @@ static void add_base(struct kineto *k)
 
 	for (size_t i = 0; base != 0 && i < k->trace.count; i++)
 		k->trace.start_ns[i] = sb_add_sat(k->trace.start_ns[i], base);
+}
+
+/* What can be told only when all events are there. */
+static int finish(struct kineto *k)
+{
+	int rc = kineto_join_marks(k);
+
+	if (rc == SB_OK)
+		rc = kineto_devices(k);
+	if (rc != SB_OK)
+		return rc;
+	kineto_drop_jumps(k);
+	kineto_close_spans(k);
+	add_base(k);
+	kineto_name_lanes(k);
+	return SB_OK;
+}
+
+static int take_steps(const struct kineto *k, struct capture *c)
+{
+	c->steps = calloc(k->step_count + 1, sizeof(*c->steps));
+	if (!c->steps)
+		return SB_ENOMEM;
 	for (size_t i = 0; i < k->step_count; i++)
-		k->steps[i].start_ns = sb_add_sat(k->steps[i].start_ns, base);
-	if (k->step_count > 0)
-		qsort(k->steps, k->step_count, sizeof(*k->steps), by_start);
+		c->steps[i] = (struct step){k->steps[i].number, k->trace.start_ns[k->steps[i].event],
+		                            k->trace.dur_ns[k->steps[i].event]};
+	c->step_count = k->step_count;
+	qsort(c->steps, c->step_count, sizeof(*c->steps), by_start);
+	return SB_OK;
 }
 
 static void guess_rank(struct kineto *k)
@@ -212,24 +295,27 @@ static int deliver(struct kineto *k)
 
 	if (rc != SB_OK)
 		return rc;
-	trace_free(&c->trace);
 	free(c->steps);
+	rc = take_steps(k, c);
+	if (rc != SB_OK)
+		return rc;
+	trace_free(&c->trace);
 	c->trace = k->trace;
-	c->steps = k->steps;
-	c->step_count = k->step_count;
 	c->rank = k->head.rank;
 	c->world_size = k->head.world_size;
 	c->event_count = k->event_count;
 	memcpy(c->chip, k->head.chip, sizeof(c->chip));
 	k->trace = (struct trace){0};
-	k->steps = NULL;
 	return SB_OK;
 }
 
 static int kineto_read(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
 	__attribute__((cleanup(kineto_free))) struct kineto k = {
-	    .ctx = ctx, .path = in->path, .head = {.rank = SB_NULL, .world_size = SB_NULL}};
+	    .ctx = ctx,
+	    .path = in->path,
+	    .head = {.rank = SB_NULL, .world_size = SB_NULL},
+	    .range = {.zero_offset = -1}};
 	int rc = trace_init(&k.trace);
 
 	if (rc != SB_OK)
@@ -241,10 +327,10 @@ static int kineto_read(struct read_context *ctx, struct stream *in, struct sb_er
 	if (k.trace.count == 0)
 		return sb_fail_at(err, SB_EFORMAT, "no_events", k.path, 0, -1,
 		                  "The file is written like a trace, but holds no span (ph X) with a time.");
-	add_base(&k);
-	kineto_name_lanes(&k);
 	guess_rank(&k);
-	rc = deliver(&k);
+	rc = finish(&k);
+	if (rc == SB_OK)
+		rc = deliver(&k);
 	return rc == SB_OK
 	           ? rc
 	           : sb_fail(err, rc, "no_memory", "The trace could not be kept: %s.", sb_strerror(rc));

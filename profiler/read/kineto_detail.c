@@ -8,16 +8,38 @@ int64_t kineto_dtype_bytes(const char *dtype, size_t len)
 	static const struct {
 		const char *name;
 		int bytes;
-	} TYPES[] = {{"float", 4},          {"bfloat16", 2},     {"half", 2},
-	             {"long", 8},           {"int", 4},          {"byte", 1},
-	             {"char", 1},           {"bool", 1},         {"double", 8},
-	             {"short", 2},          {"complexfloat", 8}, {"complexhalf", 4},
-	             {"complexdouble", 16}, {"float32", 4},      {"float16", 2},
-	             {"float64", 8},        {"int64", 8},        {"int32", 4},
-	             {"int16", 2},          {"int8", 1},         {"uint8", 1},
-	             {"uint16", 2},         {"uint32", 4},       {"uint64", 8},
-	             {"float8_e4m3fn", 1},  {"float8_e5m2", 1},  {"float8_e4m3fnuz", 1},
-	             {"float8_e5m2fnuz", 1}};
+	} TYPES[] = {{"float", 4},
+	             {"bfloat16", 2},
+	             {"half", 2},
+	             {"long", 8},
+	             {"int", 4},
+	             {"byte", 1},
+	             {"char", 1},
+	             {"bool", 1},
+	             {"double", 8},
+	             {"short", 2},
+	             {"complexfloat", 8},
+	             {"complexhalf", 4},
+	             {"complexdouble", 16},
+	             {"float32", 4},
+	             {"float16", 2},
+	             {"float64", 8},
+	             {"int64", 8},
+	             {"int32", 4},
+	             {"int16", 2},
+	             {"int8", 1},
+	             {"uint8", 1},
+	             {"uint16", 2},
+	             {"uint32", 4},
+	             {"uint64", 8},
+	             {"float8_e4m3fn", 1},
+	             {"float8_e5m2", 1},
+	             {"float8_e4m3fnuz", 1},
+	             {"float8_e5m2fnuz", 1},
+	             {"float8_e8m0fnu", 1},
+	             {"qint8", 1},
+	             {"quint8", 1},
+	             {"qint32", 4}};
 
 	if (len > 5 && strncasecmp(dtype, "c10::", 5) == 0) {
 		dtype += 5;
@@ -51,7 +73,9 @@ static int add_text(struct kineto *k, const struct chrome_text *t, uint32_t *out
 
 static int add_collective(struct kineto *k, const struct chrome_event *e)
 {
-	const struct chrome_text *group = &e->args[ARG_GROUP], *ranks = &e->args[ARG_RANKS];
+	/* the communicator's number may be above 2^63, so it stays a text */
+	const struct chrome_text *group = &e->args[e->args[ARG_GROUP].len > 0 ? ARG_GROUP : ARG_COMMUNICATOR],
+	                         *ranks = &e->args[ARG_RANKS];
 	struct event_detail d = {.bytes = collective_bytes(e),
 	                         .sequence = chrome_int(&e->args[ARG_SEQUENCE])};
 	int rc = add_text(k, &e->args[ARG_COLLECTIVE], &d.type);
@@ -67,10 +91,30 @@ static int add_collective(struct kineto *k, const struct chrome_event *e)
 	return trace_append_detail(&k->trace, &d);
 }
 
+/* ROCm names its copies in words. */
+static const char *copy_in_words(const char *name)
+{
+	static const struct {
+		const char *words, *kind;
+	} KINDS[] = {{"CopyHostToDevice", "HtoD"},
+	             {"CopyDeviceToHost", "DtoH"},
+	             {"CopyDeviceToDevice", "DtoD"},
+	             {"CopyHostToHost", "HtoH"}};
+
+	for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++)
+		if (strncasecmp(name, KINDS[i].words, strlen(KINDS[i].words)) == 0)
+			return KINDS[i].kind;
+	return NULL;
+}
+
 /* "DtoH" from the argument, or from a name such as "Memcpy DtoH (Device -> Pageable)". */
 static struct chrome_text copy_kind(const struct chrome_event *e)
 {
 	struct chrome_text kind = e->args[ARG_COPY_KIND];
+	const char *words = copy_in_words(kind.len > 0 ? kind.text : e->name.text);
+
+	if (words)
+		return (struct chrome_text){words, 4, JPULL_STRING};
 
 	if (kind.len == 0 && strncmp(e->name.text, "Memcpy ", 7) == 0) {
 		kind.text = e->name.text + 7;

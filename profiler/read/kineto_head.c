@@ -49,6 +49,18 @@ static int read_distributed(struct kineto *k, struct jpull *j, struct sb_error *
 	}
 }
 
+/* The object as a text, with its quotes escaped. */
+static void read_distributed_text(struct kineto *k, const struct jpull_value *text)
+{
+	JPULL_AUTO j = NULL;
+	struct memory_stream m;
+	struct jpull_value v;
+
+	memory_stream_init(&m, k->path, text->text, text->len, 0);
+	if (jpull_new(&m.base, &j) == SB_OK && jpull_next(j, &v, NULL) == SB_OK && v.token == JPULL_OBJECT)
+		(void)read_distributed(k, j, NULL);
+}
+
 /* One object of deviceProperties: the first name found is the chip's. */
 static int read_device(struct kineto *k, struct jpull *j, struct sb_error *err)
 {
@@ -112,6 +124,8 @@ int kineto_member(void *self, struct jpull *j, const char *key, size_t len, bool
 	}
 	if (info && v.token == JPULL_OBJECT)
 		return read_distributed(k, j, err);
+	if (info && v.token == JPULL_STRING)
+		read_distributed_text(k, &v);
 	if (devices && v.token == JPULL_ARRAY)
 		return read_devices(k, j, err);
 	return jpull_skip(j, &v, err);

@@ -4,8 +4,7 @@
 #include "profiler/read/id_map.h"
 #include "profiler/read/reader.h"
 
-/* Inside of the Kineto reader: kineto.c, kineto_head.c, kineto_kind.c, kineto_lanes.c and kineto_detail.c
- * only. */
+/* Inside of the Kineto reader: the files kineto*.c only. */
 
 enum kineto_arg {
 	ARG_NAME, /* of metadata events */
@@ -21,6 +20,9 @@ enum kineto_arg {
 	ARG_GROUP,
 	ARG_RANKS,
 	ARG_SEQUENCE,
+	ARG_COMMUNICATOR,
+	ARG_CORRELATION_ID, /* as JAX spells it */
+	ARG_STEP_NUMBER,    /* of JAX's and TensorFlow's step annotations */
 	ARG_COUNT
 };
 
@@ -36,19 +38,62 @@ struct kineto_lanes {
 	struct id_map names; /* pid, tid, is it a thread → name */
 };
 
+/* A begin or an end (ph B, E), on its way to the other one. */
+struct kineto_mark {
+	int64_t ts_ns, offset;
+	uint32_t place; /* pid and tid together */
+	uint32_t event; /* of a begin: its span; KINETO_END of an end */
+	uint64_t order; /* in the file */
+};
+#define KINETO_END UINT32_MAX
+
+struct kineto_pairs {
+	struct id_map places; /* pid, tid → place */
+	struct kineto_mark *marks;
+	size_t count;
+};
+
+/* A step's mark among the spans: its window is known once all begins have met their ends. */
+struct kineto_step {
+	int64_t number;
+	uint32_t event;
+};
+
+/* Where all spans lie, before the base is added. */
+struct kineto_range {
+	size_t count;
+	int64_t first, last, first_offset, last_offset;
+	int64_t first_positive; /* the smallest start above 0 */
+	int64_t zero_offset;    /* of the first span that starts at exactly 0, -1 = none */
+};
+
+/* Work on a device that was seen already, by content. */
+struct kineto_seen {
+	uint32_t *slots; /* index of the span + 1, 0 = free */
+	size_t size, count;
+};
+
 struct kineto {
 	struct read_context *ctx;
 	const char *path;
 	struct trace trace;
 	int64_t event_count;
-	struct step *steps;
+	struct kineto_step *steps; /* by event */
 	size_t step_count;
 	struct kineto_head head;
+	struct kineto_pairs pairs;
+	struct kineto_range range;
+	struct kineto_seen seen;
 	struct kineto_lanes lanes;
 	uint8_t *marks; /* by name id: is it a collective? see kineto_is_collective() */
 	size_t mark_count;
-	struct jpull_flaw bad_ts, no_dur, negative_dur, begin_end;
+	struct jpull_flaw bad_ts, no_dur, negative_dur, skipped, repeated;
 };
+
+/* kineto.c */
+void kineto_note(struct jpull_flaw *f, int64_t offset);
+/* Adds the flaw's warning, if there is any; `what` is a sentence. */
+void kineto_warn(struct kineto *k, const struct jpull_flaw *f, const char *code, const char *what);
 
 /* kineto_head.c */
 /* chrome_options.member for the members that matter; self is the kineto. */
@@ -67,6 +112,8 @@ enum event_kind kineto_category(const char *cat, size_t len);
 int kineto_kind(struct kineto *k, const struct chrome_event *e, uint32_t name, enum event_kind *out_kind);
 /* Does work or waiting on a device; its lane carries a device number. */
 bool kineto_on_device(enum event_kind kind);
+/* Is this the name (whose id is `name`) of a collective library's kernel? SB_ENOMEM. */
+int kineto_is_collective(struct kineto *k, const char *text, uint32_t name, bool *out);
 
 /* kineto_lanes.c */
 int kineto_lane(struct kineto *k, const struct chrome_event *e, enum event_kind kind, uint32_t *out_lane);
@@ -75,6 +122,33 @@ int kineto_metadata(struct kineto *k, const struct chrome_event *e);
 /* Gives the lanes their names, once all metadata has been seen. */
 void kineto_name_lanes(struct kineto *k);
 void kineto_lanes_free(struct kineto_lanes *l);
+
+/* kineto_devices.c */
+/* Traces of JAX and TensorFlow have no categories: a process named "/device:GPU:0" is a device, one of its
+ * threads a stream or a view derived from the streams. Settles the kinds of such spans, and the devices of
+ * their lanes. Call before kineto_name_lanes(). SB_ENOMEM. */
+int kineto_devices(struct kineto *k);
+
+/* kineto_pairs.c */
+/* Notes a begin, whose span has the index `event`, or an end (KINETO_END). SB_ENOMEM, SB_ELIMIT. */
+int kineto_mark(struct kineto *k, const struct chrome_event *e, uint32_t event);
+/* Joins begins and ends, which nest on one pid and tid. The spans that were never closed keep a duration of
+ * -1 until kineto_close_spans() ends them where the trace ends. SB_ENOMEM. */
+int kineto_join_marks(struct kineto *k);
+void kineto_close_spans(struct kineto *k);
+
+/* kineto_clock.c */
+void kineto_see(struct kineto *k, const struct event *span, int64_t offset);
+/* Leaves out the spans whose time cannot be right, and says so: those more than a day from the median of
+ * their side (host or device), and those clamped to 0, when everything else starts more than a minute later.
+ * One absurd time would else make the span of the whole capture. Left out is a tenth of a side at most (and
+ * one span in any case): more than that is no slip of a clock, and is only told. */
+void kineto_drop_jumps(struct kineto *k);
+
+/* kineto_repeat.c */
+/* Was this very work on a device (place, time, name and correlation) read before? One stream does nothing
+ * twice at one time, so it is the same event, written twice. SB_ENOMEM. */
+int kineto_repeated(struct kineto *k, const struct event *span, bool *out);
 
 /* kineto_detail.c */
 /* Adds what only collectives and copies have, for the span appended last. */

@@ -40,6 +40,11 @@ enum event_kind kineto_category(const char *cat, size_t len)
 	    CATEGORY("memset", EVENT_MEMSET),
 	    CATEGORY("mtia_ccp_events", EVENT_KERNEL),
 	    CATEGORY("cuda_event", EVENT_DEVICE_OTHER),
+	    CATEGORY("concurrent_kernel", EVENT_KERNEL),
+	    /* what a backend says of its collectives: on a device, or (without one) calls of the host */
+	    CATEGORY("collective_comm", EVENT_COMMUNICATION),
+	    /* Gaudi's kernels have the category of all kernels: these are the calls around them */
+	    CATEGORY("hpu_op", EVENT_HOST_RUNTIME),
 	};
 #undef CATEGORY
 	char lower[CATEGORY_MAX];
@@ -57,6 +62,12 @@ enum event_kind kineto_category(const char *cat, size_t len)
 		return EVENT_HOST_RUNTIME;
 	if (ends_with(lower, len, "_sync"))
 		return EVENT_DEVICE_WAIT;
+	if (ends_with(lower, len, "_memcpy"))
+		return EVENT_MEMCPY;
+	if (ends_with(lower, len, "_memset"))
+		return EVENT_MEMSET;
+	if (ends_with(lower, len, "_user_annotation"))
+		return EVENT_DEVICE_ANNOTATION;
 	return EVENT_OTHER;
 }
 
@@ -82,7 +93,7 @@ static bool has_mark(const char *name)
 enum mark { MARK_UNSEEN, MARK_NONE, MARK_COLLECTIVE };
 
 /* Kernel names are long and few: each is searched once. */
-static int is_collective(struct kineto *k, const char *text, uint32_t name, bool *out)
+int kineto_is_collective(struct kineto *k, const char *text, uint32_t name, bool *out)
 {
 	if (name >= k->mark_count) {
 		size_t n = ((size_t)name + 1) * 2;
@@ -110,8 +121,10 @@ int kineto_kind(struct kineto *k, const struct chrome_event *e, uint32_t name, e
 	if (kind == EVENT_KERNEL && strncasecmp(e->cat.text, "mtia", 4) == 0 &&
 	    strncmp(e->name.text, "dma", 3) == 0)
 		kind = EVENT_MEMCPY;
+	if (kind == EVENT_COMMUNICATION && e->args[ARG_DEVICE].len == 0 && e->args[ARG_STREAM].len == 0)
+		kind = EVENT_HOST_ANNOTATION;
 	if (kind == EVENT_KERNEL) {
-		rc = is_collective(k, e->name.text, name, &collective);
+		rc = kineto_is_collective(k, e->name.text, name, &collective);
 		if (rc != SB_OK)
 			return rc;
 		if (collective)
