@@ -9,7 +9,9 @@
 /* Databases that profilers export (SQLite), read as what they are: files from strangers. Opened immutable
  * through a read-only VFS of our own that sees the bytes of the upload and nothing else of the disk, with
  * trusted_schema off, every SQLite limit small, an authorizer that lets only SELECTs over plain tables pass,
- * and a bound on the work of one query. */
+ * and a bound on the work of all queries of one database (database_impl.h). A sort or a join that outgrows
+ * the cache of a few MiB goes to unnamed temporary files, which are bounded, too.
+ * Exports have no indexes: read each table once, in its own order, and join in memory. */
 
 struct database;
 /* Opens the database in the stream (borrowed): where its bytes lie in a file as they are it is read from
@@ -26,11 +28,13 @@ bool database_has(struct database *db, const char *table);
 bool database_has_column(struct database *db, const char *table, const char *column);
 /* The first of several columns that the table has, or NULL; the list ends with NULL. For renamed columns. */
 const char *database_column_any(struct database *db, const char *table, const char *const *columns);
-/* How many rows the table has; 0 when there is no such table. */
+/* How many rows the table has; 0 when there is no such table or it cannot be read. Walks over all rows. */
 int64_t database_count(struct database *db, const char *table);
 
 struct database_rows;
-/* Starts a query: one SELECT, written by us. format is printf-like (table and column names from the lists
+/* Starts a query: one SELECT, written by us, over stored columns of plain tables; no WITH; of functions only
+ * count(1) (count(*) cannot be stopped and is refused), sum, total, avg, min, max, coalesce, ifnull, nullif,
+ * abs, length, substr and instr. format is printf-like (table and column names from the lists
  * above only; quote them with %w as sqlite3_mprintf does). SB_EFORMAT "bad_database" naming table or column
  * that is missing. */
 int database_query(struct database *db, struct database_rows **out, struct sb_error *err, const char *format,

@@ -24,6 +24,8 @@ static const struct format_reader HEADLESS_READER = {.name = "table without a he
 const struct format_reader *const FORMAT_READERS[] = {
     &KINETO_READER,
     &SIGNALBOX_READER,
+    &DATABASE_READER,
+    &DATABASE_LOG_READER,
     &ASCEND_TRACE_READER,
     &ASCEND_KERNELS_READER,
     &ASCEND_STEPS_READER,

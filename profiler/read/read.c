@@ -45,9 +45,8 @@ static const struct format_reader *best_reader(const struct sniff *s)
 	return best;
 }
 
-static void not_known(struct reading *r, const struct sniff *s)
+static void not_known(struct reading *r, const struct sniff *s, const char *hint)
 {
-	const char *hint = sniff_hint(s);
 	bool database = s->len >= 6 && memcmp(s->head, "SQLite", 6) == 0;
 
 	collection_left_out(&r->all, s->path, hint ? hint : "not a file that is known");
@@ -98,7 +97,11 @@ static int take_file(void *self, const struct sniff *s, struct stream *in, struc
 		rc = reader->read(&r->all.context, in, &local);
 	/* the hint says more than that it is no trace */
 	if (!reader || (rc == SB_EFORMAT && strcmp(local.word, "not_a_trace") == 0)) {
-		not_known(r, s);
+		not_known(r, s, sniff_hint(s));
+		return SB_OK;
+	}
+	if (rc == SB_EFORMAT && strcmp(local.word, "unknown_database") == 0) {
+		not_known(r, s, local.text);
 		return SB_OK;
 	}
 	if (rc != SB_OK && err)

@@ -32,12 +32,13 @@ struct format_reader {
 	/* Is this file mine? 0 = no; larger wins. */
 	int (*sniff)(const struct sniff *s);
 	/* Reads one file into its capture. Tolerated flaws become warnings; an error means that the file is
-	 * of no use. */
+	 * of no use. "unknown_database": it is none of ours, and the text is a hint, as of sniff_hint(). */
 	int (*read)(struct read_context *ctx, struct stream *in, struct sb_error *err);
 };
 extern const struct format_reader *const FORMAT_READERS[]; /* ends with NULL */
 extern const struct format_reader KINETO_READER;
 extern const struct format_reader SIGNALBOX_READER; /* signalbox_profile.md */
+extern const struct format_reader DATABASE_READER, DATABASE_LOG_READER; /* see database.h */
 
 /* A sentence that helps when a file is no profile but a known other thing (PNG, pickle, protobuf trace,
  * SQLite, memory timeline, execution trace, HTML page …); NULL when nothing is known about it. */

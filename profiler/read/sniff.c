@@ -21,9 +21,6 @@ static const struct magic MAGICS[] = {
     MAGIC("\x7F"
           "ELF",
           "This is a program or library (ELF), not a profile."),
-    MAGIC("SQLite format 3", "This is a SQLite database: databases are not read yet; export the capture as "
-                             "text (Ascend: export_type "
-                             "text)."),
     MAGIC("\xFD"
           "7zXZ",
           "This file is compressed with xz: unpack it, or compress it with gzip."),

@@ -13,7 +13,8 @@ struct file_stream {
 	struct source_budget *budget;
 	int fd;
 	int64_t at, end;
-	char *block; /* SOURCE_BLOCK bytes */
+	int64_t taken; /* read from the extent past our eyes */
+	char *block;   /* SOURCE_BLOCK bytes */
 };
 
 static int canceled(struct source_budget *b, const char *path, struct sb_error *err)
@@ -83,6 +84,16 @@ static int file_next(struct stream *s, const char **out_data, size_t *out_len, s
 	return budget_stored(f->budget, s->path, n, err);
 }
 
+/* The look into the file has counted the first block already: it is not counted twice. */
+static int file_took(struct stream *s, int64_t bytes, struct sb_error *err)
+{
+	struct file_stream *f = (struct file_stream *)s;
+	int64_t seen = f->at - s->extent->offset, before = f->taken > seen ? f->taken : seen;
+
+	f->taken = sb_add_sat(f->taken, bytes);
+	return budget_stored(f->budget, s->path, f->taken > before ? f->taken - before : 0, err);
+}
+
 static int peek_next(struct stream *s, const char **out_data, size_t *out_len, struct sb_error *err)
 {
 	struct peek_stream *p = (struct peek_stream *)s;
@@ -116,10 +127,18 @@ static int peek_next(struct stream *s, const char **out_data, size_t *out_len, s
 	return SB_OK;
 }
 
+static int peek_took(struct stream *s, int64_t bytes, struct sb_error *err)
+{
+	struct peek_stream *p = (struct peek_stream *)s;
+
+	p->given = sb_add_sat(p->given, bytes);
+	return p->in->took ? p->in->took(p->in, bytes, err) : SB_OK;
+}
+
 void peek_stream_init(struct peek_stream *p, struct stream *in)
 {
-	*p = (struct peek_stream){.base = {.next = peek_next, .path = in->path, .extent = in->extent},
-	                          .in = in};
+	*p = (struct peek_stream){
+	    .base = {.next = peek_next, .path = in->path, .extent = in->extent, .took = peek_took}, .in = in};
 	while (p->head_len < sizeof(p->head) && !p->at_end) {
 		size_t room = sizeof(p->head) - p->head_len, len = 0;
 		const char *data = NULL;
@@ -285,9 +304,10 @@ static int walk_input(struct source *s, const struct read_input *input, char *bl
 {
 	__attribute__((cleanup(close_fd))) int own = -1;
 	struct extent extent;
-	struct file_stream f = {.base = {.next = file_next, .path = input->path, .extent = &extent},
-	                        .budget = &s->budget,
-	                        .block = block};
+	struct file_stream f = {
+	    .base = {.next = file_next, .path = input->path, .extent = &extent, .took = file_took},
+	    .budget = &s->budget,
+	    .block = block};
 	struct archive_place place = {.depth = 0};
 	int rc = open_input(input, &own, &f.end, err);
 

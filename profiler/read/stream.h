@@ -19,6 +19,9 @@ struct stream {
 	int (*next)(struct stream *s, const char **out_data, size_t *out_len, struct sb_error *err);
 	const char *path;            /* label for messages, borrowed */
 	const struct extent *extent; /* NULL: the bytes lie in no file as they are (inflated, a member …) */
+	/* Told by who reads the extent itself instead of calling next(): so many bytes of it are read now.
+	 * They count as if next() had handed them out. NULL: nobody counts. SB_ECANCELED. */
+	int (*took)(struct stream *s, int64_t bytes, struct sb_error *err);
 };
 
 /* A stream over bytes in memory, handed out in blocks of at most `block` bytes (0: all at once). For tests,

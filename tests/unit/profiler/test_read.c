@@ -8,6 +8,7 @@
 
 #include "profiler/read/collect.h"
 #include "profiler/read/reader.h"
+#include "tests/unit/profiler/made_database.h"
 #include "tests/unit/profiler/made_profile.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -229,8 +230,9 @@ static void what_was_left_out_is_named_beside_an_empty_capture(void **state)
 
 static void a_database_is_named_before_an_empty_capture(void **state)
 {
+	MADE_AUTO db = made_database("CREATE TABLE x (i)");
 	const struct text_file files[] = {{"r_ascend_pt/profiler_info_0.json", "{\"rank_id\": 0}", 0},
-	                                  {OUT("r_ascend_pt") "a.db", "SQLite format 3\0", 16},
+	                                  {OUT("r_ascend_pt") "a.db", db.data, db.len},
 	                                  {"README", "text", 0}};
 	PROFILE_AUTO p = {0};
 	struct sb_error err;

@@ -32,7 +32,6 @@ static void other_files_get_a_helping_sentence(void **state)
 	     "\x7F"
 	     "ELF\2\1\1",
 	     0, "ELF"},
-	    {"x.db", "SQLite format 3\0rest", 20, "SQLite"},
 	    {"snap.pickle", "\x80\x04\x95", 0, "pickle"},
 	    {"t.pftrace", "\n\x10\0\1", 4, "Perfetto"},
 	    {"r.nsys-rep", "\1\2\3\0\5", 5, "nsys"},
