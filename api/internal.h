@@ -194,6 +194,7 @@ void health_ready(struct call *c);
 void health_version(struct call *c);
 void metrics_get(struct call *c);
 void openapi_get(struct call *c);
+void openapi_signalbox_schema(struct call *c);
 /* Any other path: the page. */
 void assets_get(struct call *c);
 

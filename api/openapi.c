@@ -1,22 +1,32 @@
 #include "api/internal.h"
 
-/* The contract, as the file stands: .incbin keeps it readable and its build short. */
-extern const char openapi_begin[];
-extern const uint64_t openapi_length;
-__asm__(".section .rodata\n"
-        ".balign 16\n"
-        "openapi_begin:\n"
-        ".incbin \"api/openapi.json\"\n"
-        "openapi_end:\n"
-        ".balign 8\n"
-        "openapi_length:\n"
-        ".quad openapi_end - openapi_begin\n"
-        ".text\n");
+/* Documents as the files stand: .incbin keeps them readable and the build short. */
+#define DOCUMENT(name, file)                                                                                 \
+	extern const char name##_begin[];                                                                    \
+	extern const uint64_t name##_length;                                                                 \
+	__asm__(".section .rodata\n"                                                                         \
+	        ".balign 16\n" #name "_begin:\n"                                                             \
+	        ".incbin \"" file "\"\n" #name "_end:\n"                                                     \
+	        ".balign 8\n" #name "_length:\n"                                                             \
+	        ".quad " #name "_end - " #name "_begin\n"                                                    \
+	        ".text\n")
+DOCUMENT(openapi, "api/openapi.json");
+DOCUMENT(signalbox_schema, "profiler/read/signalbox_profile.schema.json");
+
+static void give(struct call *c, const char *type, const char *text, uint64_t len)
+{
+	c->res->status = 200;
+	c->res->content_type = type;
+	c->res->static_body = text;
+	c->res->body_len = (size_t)len;
+}
 
 void openapi_get(struct call *c)
 {
-	c->res->status = 200;
-	c->res->content_type = "application/json";
-	c->res->static_body = openapi_begin;
-	c->res->body_len = (size_t)openapi_length;
+	give(c, "application/json", openapi_begin, openapi_length);
+}
+
+void openapi_signalbox_schema(struct call *c)
+{
+	give(c, "application/schema+json", signalbox_schema_begin, signalbox_schema_length);
 }

@@ -34,6 +34,8 @@ const struct route ROUTES[] = {
     {"DELETE", "/v1/clusters/{name}", named_delete, API_POOL, false, NULL, "clusters"},
     {"GET", "/v1/jobs/{id}", jobs_get, API_INLINE, false, NULL, NULL},
     {"DELETE", "/v1/jobs/{id}", jobs_cancel, API_POOL, false, NULL, NULL},
+    {"GET", "/v1/formats/signalbox-profile-v1.schema.json", openapi_signalbox_schema, API_INLINE, false, NULL,
+     NULL},
     {"GET", "/v1/version", health_version, API_INLINE, false, NULL, NULL},
     {"GET", "/livez", health_live, API_INLINE, false, NULL, NULL},
     {"GET", "/readyz", health_ready, API_INLINE, false, Q_VERBOSE, NULL},

@@ -51,6 +51,8 @@ const varieties = [
   ["kineto", "--events", "9000", "--old", "--seed", "3"],
   ["kineto", "--events", "9000", "--ranks", "3", "--fault", "slow_rank"],
   ["kineto", "--events", "9000", "--fault", "sync"],
+  ["signalbox", "--events", "20000", "--ranks", "2"],
+  ["signalbox", "--events", "9000", "--gzip", "--fault", "slow_rank", "--seed", "4"],
   ["ascend", "--level", "0"],
   ["ascend", "--level", "1", "--ranks", "3", "--fault", "slow_rank"],
   ["ascend", "--level", "2", "--fault", "bubble", "--seed", "9"],
@@ -63,6 +65,14 @@ for (const options of varieties)
     agree(truth, breakdown.rows, truth.ranks.length > 1);
     assert.equal(profile.format.startsWith(truth.format), true);
   });
+
+test("one job in our own format and in Kineto's gets the same answers", () => {
+  for (const fault of ["healthy", "sync", "loader", "small_packets"]) {
+    const [ours, kineto] = ["signalbox", "kineto"].map((format) => analyze(make(format, "--events", "20000", "--ranks", "2", "--fault", fault).path));
+    assert.deepEqual(ours.profile.warnings, []);
+    for (const part of ["breakdown", "operators", "communication", "analysis", "advice"]) assert.deepEqual(ours[part], kineto[part], `${fault}: ${part}`);
+  }
+});
 
 test("operators add up to the generator's books", () => {
   const { path, truth } = make("ascend", "--ranks", "1");

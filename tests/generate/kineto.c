@@ -43,7 +43,7 @@ static void truth(const struct kineto_options *o, const struct kineto_rank *rank
 {
 	OUT_AUTO out = out_open(o->truth, false);
 
-	out_fmt(out, "{\"format\": \"kineto\", \"ranks\": [");
+	out_fmt(out, "{\"format\": \"%s\", \"ranks\": [", o->format);
 	for (int64_t i = 0; i < o->ranks; i++) {
 		const struct kineto_rank *r = &ranks[i];
 		struct truth_row whole = measure(r, -1);
@@ -82,14 +82,13 @@ int kineto_main(const struct kineto_options *o)
 	if (o->ranks > 1)
 		out_mkdir(o->path);
 	for (int64_t i = 0; i < o->ranks; i++) {
-		int n = o->ranks == 1
-		            ? asprintf(&files[i], "%s", o->path)
-		            : asprintf(&files[i], "%s/worker_rank%" PRId64 ".1738454400123.pt.trace.json%s",
-		                       o->path, i, o->gzip ? ".gz" : "");
+		int n = o->ranks == 1 ? asprintf(&files[i], "%s", o->path)
+		                      : asprintf(&files[i], "%s/worker_rank%" PRId64 ".1738454400123.%s%s",
+		                                 o->path, i, o->suffix, o->gzip ? ".gz" : "");
 
 		if (n < 0)
 			out_die("out of memory");
-		bytes[i] = kineto_write(o, &ranks[i], files[i]);
+		bytes[i] = o->write(o, &ranks[i], files[i]);
 	}
 	if (o->truth)
 		truth(o, ranks, (const char *const *)files, bytes);

@@ -17,6 +17,7 @@ enum kineto_fault {
 	KINETO_UNDERUTILIZED  /* kernels of four blocks */
 };
 
+struct kineto_rank;
 struct kineto_options {
 	int64_t events; /* elements of traceEvents, per rank */
 	int64_t steps, ranks;
@@ -27,6 +28,9 @@ struct kineto_options {
 	const char *name; /* a name for the first operator of each step, or NULL */
 	const char *path; /* a file for one rank, a directory for several */
 	const char *truth;
+	const char *format, *suffix; /* in the truth; of file names when several ranks are written */
+	/* Writes one rank with exactly `events` events; returns its size before compression. */
+	int64_t (*write)(const struct kineto_options *o, const struct kineto_rank *r, const char *path);
 };
 
 enum unit_kind { UNIT_COMPUTE, UNIT_COLLECTIVE, UNIT_COPY_IN, UNIT_COPY_OUT, UNIT_CLEAR };
@@ -76,6 +80,8 @@ extern const int64_t kineto_base_ns, kineto_start_ns;
 void kineto_play(const struct kineto_options *o, struct kineto_rank *ranks);
 /* Writes one rank's trace of exactly options->events events; returns its size before compression. */
 int64_t kineto_write(const struct kineto_options *o, const struct kineto_rank *r, const char *path);
+/* Takes one option, whose value is in optarg. */
+void kineto_option(struct kineto_options *o, int letter);
 /* The whole subcommand. */
 int kineto_main(const struct kineto_options *o);
 #endif

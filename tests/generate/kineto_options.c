@@ -15,22 +15,33 @@ static const char *const kineto_faults[] = {
     NULL,
 };
 
+void kineto_option(struct kineto_options *o, int letter)
+{
+	switch (letter) {
+	case 'e': o->events = option_number(optarg, 1, INT64_C(1) << 40); break;
+	case 's': o->steps = option_number(optarg, 1, 30000); break;
+	case 'r': o->ranks = option_number(optarg, 1, 4096); break;
+	case 'd': o->seed = (uint64_t)option_number(optarg, 0, INT64_MAX); break;
+	case 'f': o->fault = (enum kineto_fault)option_word(kineto_faults, optarg); break;
+	case 'n': o->name = optarg; break;
+	case 't': o->truth = optarg; break;
+	case 'o': o->old = true; break;
+	default: o->gzip = true; break;
+	}
+}
+
 static int run(int argc, char **argv)
 {
-	struct kineto_options o = {.steps = 3, .ranks = 1, .seed = 1};
+	static const char own[] = "esrdfntoz";
+	struct kineto_options o = {.steps = 3,
+	                           .ranks = 1,
+	                           .seed = 1,
+	                           .format = "kineto",
+	                           .suffix = "pt.trace.json",
+	                           .write = kineto_write};
 
-	for (int c = option_next(argc, argv, "esrdfntoz"); c != -1; c = option_next(argc, argv, "esrdfntoz"))
-		switch (c) {
-		case 'e': o.events = option_number(optarg, 1, INT64_C(1) << 40); break;
-		case 's': o.steps = option_number(optarg, 1, 30000); break;
-		case 'r': o.ranks = option_number(optarg, 1, 4096); break;
-		case 'd': o.seed = (uint64_t)option_number(optarg, 0, INT64_MAX); break;
-		case 'f': o.fault = (enum kineto_fault)option_word(kineto_faults, optarg); break;
-		case 'n': o.name = optarg; break;
-		case 't': o.truth = optarg; break;
-		case 'o': o.old = true; break;
-		default: o.gzip = true; break;
-		}
+	for (int c = option_next(argc, argv, own); c != -1; c = option_next(argc, argv, own))
+		kineto_option(&o, c);
 	if (optind + 1 != argc || !o.events)
 		option_misuse("--events and one OUT are needed");
 	o.path = argv[optind];

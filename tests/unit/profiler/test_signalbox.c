@@ -45,8 +45,10 @@ static void expect_warning(const struct profile *p, const char *code, uint64_t c
 {
 	const struct warning *w = warning_of(p, code);
 
-	if (!w)
+	if (!w) {
 		fail_msg("no warning %s", code);
+		return;
+	}
 	assert_int_equal(w->count, count);
 	assert_int_equal(w->offset, offset);
 }

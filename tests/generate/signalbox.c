@@ -1,0 +1,172 @@
+#include "tests/generate/kineto_rows.h"
+#include "tests/generate/options.h"
+#include <getopt.h>
+#include <inttypes.h>
+#include <stddef.h>
+
+/* The job of the Kineto dialect, written as a signalbox profile. */
+enum { LANE_MAIN, LANE_AUTOGRAD, LANE_STREAM, LANE_LINK };
+
+static void row(struct writer *w, int lane, const char *kind, const char *name, int64_t start, int64_t dur)
+{
+	out_fmt(w->out, "%s\n{\"lane\":%d,\"kind\":\"%s\",\"name\":", w->begun ? "," : "", lane, kind);
+	out_json(w->out, name);
+	out_text(w->out, ",\"start_ns\":");
+	out_int(w->out, start);
+	out_text(w->out, ",\"duration_ns\":");
+	out_int(w->out, dur);
+	w->begun = true;
+	w->left--;
+}
+
+static void number(struct writer *w, const char *member, int64_t value)
+{
+	out_text(w->out, ",\"");
+	out_text(w->out, member);
+	out_text(w->out, "\":");
+	out_int(w->out, value);
+}
+
+static void end(struct writer *w)
+{
+	out_text(w->out, "}");
+}
+
+static void head(struct writer *w)
+{
+	const struct kineto_rank *r = w->r;
+
+	out_fmt(w->out,
+	        "{\"signalbox_profile\":1,\"producer\":{\"name\":\"generate\"},\"rank\":%" PRId64
+	        ",\"world_size\":%" PRId64 ",\"chip\":\"NVIDIA H100 80GB HBM3\",\n\"lanes\":[",
+	        r->rank, kineto_world(w->o));
+	out_fmt(w->out, "{\"id\":%d,\"process\":\"python3\",\"thread\":\"thread 41007 (python3)\"},",
+	        LANE_MAIN);
+	out_fmt(w->out, "{\"id\":%d,\"process\":\"python3\",\"thread\":\"thread 41388 (pt_autograd_0)\"},",
+	        LANE_AUTOGRAD);
+	out_fmt(w->out,
+	        "{\"id\":%d,\"process\":\"gpu\",\"thread\":\"stream 7\",\"device\":%" PRId64
+	        "},{\"id\":%d,\"process\":\"gpu\",\"thread\":\"stream 20\",\"device\":%" PRId64 "}],\n",
+	        LANE_STREAM, kineto_device(r), LANE_LINK, kineto_device(r));
+	out_text(w->out, "\"groups\":[{\"name\":\"0\",\"ranks\":[");
+	for (int64_t i = 0; i < kineto_world(w->o); i++)
+		out_fmt(w->out, "%s%" PRId64, i ? "," : "", i);
+	out_text(w->out, "]}],\n\"steps\":[");
+	for (int64_t i = 0; i < w->o->steps; i++)
+		out_fmt(w->out,
+		        "%s{\"number\":%" PRId64 ",\"start_ns\":%" PRId64 ",\"duration_ns\":%" PRId64 "}",
+		        i ? "," : "", KINETO_FIRST_STEP + i, r->steps[i].start,
+		        r->steps[i].end - r->steps[i].start);
+	out_text(w->out, "],\n\"events\":[");
+}
+
+static void device_row(struct writer *w, const struct unit *u, int64_t index)
+{
+	static const char *const kinds[] = {[UNIT_COMPUTE] = "kernel",
+	                                    [UNIT_COLLECTIVE] = "communication",
+	                                    [UNIT_COPY_IN] = "memcpy",
+	                                    [UNIT_COPY_OUT] = "memcpy",
+	                                    [UNIT_CLEAR] = "memset"};
+
+	row(w, u->kind == UNIT_COLLECTIVE ? LANE_LINK : LANE_STREAM, kinds[u->kind], kineto_work(u)->kernel,
+	    u->device, u->device_dur);
+	number(w, "link", index);
+	if (u->kind != UNIT_COMPUTE)
+		number(w, "bytes", u->bytes);
+	if (u->kind == UNIT_COPY_IN || u->kind == UNIT_COPY_OUT)
+		out_fmt(w->out, ",\"direction\":\"%s\"",
+		        u->kind == UNIT_COPY_IN ? "host_to_device" : "device_to_host");
+	if (u->kind == UNIT_COLLECTIVE)
+		out_text(w->out, ",\"collective\":\"allreduce\",\"group\":\"0\"");
+	end(w);
+}
+
+static int lane_of(const struct unit *u)
+{
+	return u->phase == PHASE_BACKWARD ? LANE_AUTOGRAD : LANE_MAIN;
+}
+
+static void unit_rows(struct writer *w, const struct unit *u, int64_t index, const char *name)
+{
+	const struct work *k = kineto_work(u);
+	int lane = lane_of(u);
+
+	row(w, lane, "host_op", name ? name : k->outer, u->op, u->op_dur);
+	end(w);
+	row(w, lane, u->kind == UNIT_COLLECTIVE ? "host_annotation" : "host_op", k->inner, u->op + 1000,
+	    u->op_dur - 1500);
+	end(w);
+	row(w, lane, "host_call", "launch", u->launch, u->launch_dur);
+	number(w, "link", index);
+	end(w);
+	device_row(w, u, index);
+	if (!u->sync_dur)
+		return;
+	row(w, lane, "host_wait", "synchronize the stream", u->launch + u->launch_dur, u->sync_dur);
+	end(w);
+}
+
+static void other_rows(struct writer *w)
+{
+	const struct kineto_rank *r = w->r;
+
+	for (int64_t i = 0; i < w->o->steps; i++) {
+		row(w, LANE_MAIN, "data_loading", "next batch", r->steps[i].start + 1000, r->steps[i].load);
+		end(w);
+	}
+	for (int i = 0; i < KINETO_EARLY; i++) {
+		row(w, LANE_STREAM, "kernel", kineto_optimizer[0].kernel,
+		    r->early + 2 * (int64_t)i * KINETO_EARLY_NS, KINETO_EARLY_NS);
+		end(w);
+	}
+	/* up to the wanted number */
+	for (int64_t i = 0; w->left > 0; i++) {
+		const struct unit *u = &r->units[i % r->count];
+
+		row(w, lane_of(u), "python", "train.py(41): training_step", u->op, u->op_dur);
+		end(w);
+	}
+}
+
+static int64_t write_profile(const struct kineto_options *o, const struct kineto_rank *r, const char *path)
+{
+	OUT_AUTO out = out_open(path, o->gzip);
+	struct writer w = {.out = out, .o = o, .r = r, .left = o->events};
+
+	head(&w);
+	for (int64_t i = 0; i < r->count; i++) {
+		bool first = i == 0 || r->units[i].step != r->units[i - 1].step;
+
+		unit_rows(&w, &r->units[i], i, first ? o->name : NULL);
+	}
+	other_rows(&w);
+	if (w.left != 0)
+		out_die("these options need %" PRId64 " events at least", o->events - w.left);
+	out_text(out, "\n]}\n");
+	return out_bytes(out);
+}
+
+static int run(int argc, char **argv)
+{
+	static const char own[] = "esrdfntz";
+	struct kineto_options o = {.steps = 3,
+	                           .ranks = 1,
+	                           .seed = 1,
+	                           .format = "signalbox",
+	                           .suffix = "signalbox.json",
+	                           .write = write_profile};
+
+	for (int c = option_next(argc, argv, own); c != -1; c = option_next(argc, argv, own))
+		kineto_option(&o, c);
+	if (optind + 1 != argc || !o.events)
+		option_misuse("--events and one OUT are needed");
+	o.path = argv[optind];
+	return kineto_main(&o);
+}
+
+const struct dialect SIGNALBOX_DIALECT = {
+    .name = "signalbox",
+    .usage = "generate signalbox --events N [options] OUT  the job of kineto as a signalbox profile\n"
+             "  --gzip; faults as for kineto\n",
+    .run = run,
+};
