@@ -1,5 +1,10 @@
 #include <stddef.h>
 
-#include "profiler/read/database.h"
+#include "profiler/read/ascend_db.h"
 
-const struct database_format *const DATABASE_FORMATS[] = {NULL};
+const struct database_format *const DATABASE_FORMATS[] = {
+    &ASCEND_PROFILER_DATABASE,
+    &ASCEND_ANALYSIS_DATABASE,
+    &CLUSTER_ANALYSIS_DATABASE,
+    NULL,
+};
