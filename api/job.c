@@ -5,6 +5,7 @@
 
 #include "api/internal.h"
 #include "api/profiles/documents.h"
+#include "profiler/timeline.h"
 
 /* Reading takes most of the time of a job; the rest is for the analyses and the side files. */
 #define READING_SHARE 0.9
@@ -81,32 +82,38 @@ static int compute(struct reading *r, const struct store_profile *p, struct prof
 	return rc;
 }
 
-static int write_operators(struct reading *r, const struct profile_results *res, struct sb_error *err)
+static int write_operators(struct reading *r, const struct profile_results *res, int fd, struct sb_error *err)
 {
-	struct store *s = r->s->config.store;
-	int fd, rc = store_side_begin(s, r->id, "operators", &fd, err);
-
-	if (rc != SB_OK)
-		return rc;
-	rc = operators_write(&res->operators, fd, err);
-	if (rc != SB_OK) {
-		store_side_abort(s, r->id, "operators", fd);
-		return rc;
-	}
-	return store_side_commit(s, r->id, "operators", fd, err);
+	(void)r;
+	return operators_write(&res->operators, fd, err);
 }
 
-static int write_trace(struct reading *r, const struct trace *t, size_t index, struct sb_error *err)
+static int write_timeline(struct reading *r, const struct profile_results *res, int fd, struct sb_error *err)
+{
+	TIMELINE_WRITER_AUTO w;
+	int rc = timeline_begin(&w, fd, err);
+
+	for (size_t i = 0; rc == SB_OK && i < res->profile.count; i++) {
+		const struct capture *c = &res->profile.captures[i];
+
+		if (is_canceled(r))
+			return sb_fail(err, SB_ECANCELED, "canceled", "The job was canceled.");
+		rc = timeline_add(&w, &c->trace, c->rank, err);
+	}
+	return rc == SB_OK ? timeline_end(&w, err) : rc;
+}
+
+static int write_side(struct reading *r, const char *name, const struct profile_results *res,
+                      int (*write)(struct reading *r, const struct profile_results *res, int fd,
+                                   struct sb_error *err),
+                      struct sb_error *err)
 {
 	struct store *s = r->s->config.store;
-	char name[32];
-	int fd, rc;
+	int fd, rc = store_side_begin(s, r->id, name, &fd, err);
 
-	snprintf(name, sizeof(name), "trace-%zu", index);
-	rc = store_side_begin(s, r->id, name, &fd, err);
 	if (rc != SB_OK)
 		return rc;
-	rc = trace_write(t, fd, err);
+	rc = write(r, res, fd, err);
 	if (rc != SB_OK) {
 		store_side_abort(s, r->id, name, fd);
 		return rc;
@@ -116,15 +123,9 @@ static int write_trace(struct reading *r, const struct trace *t, size_t index, s
 
 static int write_sides(struct reading *r, const struct profile_results *res, struct sb_error *err)
 {
-	int rc = write_operators(r, res, err);
+	int rc = write_side(r, "operators", res, write_operators, err);
 
-	for (size_t i = 0; rc == SB_OK && i < res->profile.count; i++) {
-		if (is_canceled(r))
-			return sb_fail(err, SB_ECANCELED, "canceled", "The job was canceled.");
-		if (res->profile.captures[i].trace.count > 0)
-			rc = write_trace(r, &res->profile.captures[i].trace, i, err);
-	}
-	return rc;
+	return rc == SB_OK ? write_side(r, "timeline", res, write_timeline, err) : rc;
 }
 
 #define DOCUMENTS 5

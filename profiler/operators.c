@@ -270,7 +270,7 @@ static int collect_capture(struct collector *to, const struct capture *c)
 	bool device = false;
 	int rc = step_windows_build(c, &s.windows);
 
-	s.text_count = c->trace.strings ? sb_strings_count(c->trace.strings) : c->trace.text_count;
+	s.text_count = sb_strings_count(c->trace.strings);
 	s.texts = calloc(s.text_count + 1, sizeof(*s.texts));
 	s.types = calloc(s.text_count + 1, sizeof(*s.types));
 	if (rc == SB_OK && (!s.texts || !s.types))

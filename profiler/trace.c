@@ -1,9 +1,6 @@
 #include "profiler/trace.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "profiler/blockfile.h"
 
 int trace_init(struct trace *t)
 {
@@ -13,18 +10,14 @@ int trace_init(struct trace *t)
 
 void trace_free(struct trace *t)
 {
-	if (t->map) {
-		blockfile_unmap(&(struct blockfile){.map = t->map, .size = t->map_size});
-	} else {
-		free(t->start_ns);
-		free(t->dur_ns);
-		free(t->link);
-		free(t->name);
-		free(t->lane);
-		free(t->kind);
-		free(t->lanes);
-		free(t->details);
-	}
+	free(t->start_ns);
+	free(t->dur_ns);
+	free(t->link);
+	free(t->name);
+	free(t->lane);
+	free(t->kind);
+	free(t->lanes);
+	free(t->details);
 	sb_strings_free(&t->strings);
 	*t = (struct trace){0};
 }
@@ -131,14 +124,5 @@ const struct event_detail *trace_detail(const struct trace *t, uint32_t event)
 
 const char *trace_text(const struct trace *t, uint32_t id, size_t *len)
 {
-	if (t->strings)
-		return sb_strings_get(t->strings, id, len);
-	if (id >= t->text_count) {
-		if (len)
-			*len = 0;
-		return "";
-	}
-	if (len)
-		*len = t->text_start[id + 1] - t->text_start[id] - 1;
-	return t->text_bytes + t->text_start[id];
+	return sb_strings_get(t->strings, id, len);
 }

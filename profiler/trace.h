@@ -56,8 +56,7 @@ struct event_detail {
 	int64_t sequence; /* order inside the group, SB_NULL = unknown */
 };
 
-/* Columns of one rank's events, in the order of the file. 33 bytes an event. The arrays belong to the trace
- * (in memory while it is read, or pages of a mapped side file afterwards). */
+/* Columns of one rank's events, in the order of the file. 33 bytes an event. The arrays belong to the trace. */
 struct trace {
 	size_t count;
 	int64_t *start_ns; /* since the epoch of the source */
@@ -70,14 +69,8 @@ struct trace {
 	size_t lane_count;
 	struct event_detail *details;
 	size_t detail_count;
-	struct sb_strings
-	    *strings; /* names of this trace and of its capture; NULL in a mapped trace: use trace_text() */
-	size_t capacity, lane_capacity, detail_capacity; /* while reading */
-	void *map;                                       /* the side file, NULL while reading */
-	size_t map_size;
-	const char *text_bytes; /* mapped strings */
-	const uint32_t *text_start;
-	size_t text_count;
+	struct sb_strings *strings; /* names of this trace and of its capture */
+	size_t capacity, lane_capacity, detail_capacity;
 };
 
 struct event {
@@ -97,14 +90,8 @@ int trace_append_detail(struct trace *t, const struct event_detail *d);
 int trace_add_lane(struct trace *t, const struct lane *lane, uint32_t *out_lane);
 /* The detail of an event, or NULL. O(log detail_count). */
 const struct event_detail *trace_detail(const struct trace *t, uint32_t event);
-/* A text by id: borrowed, NUL-terminated. len may be NULL. Works on both kinds of trace. */
+/* A text by id: borrowed, NUL-terminated. len may be NULL. */
 const char *trace_text(const struct trace *t, uint32_t id, size_t *len);
 
-/* Writes the trace as a side file: versioned header, one block a column, a CRC-32 a block; little endian. fd
- * is written from its start. SB_EIO, SB_ENOSPC. */
-int trace_write(const struct trace *t, int fd, struct sb_error *err);
-/* Maps a side file. The trace is read-only then; free with trace_free(). fd may be closed afterwards. Header,
- * sizes and checksums are verified: SB_EFORMAT when they do not hold. */
-int trace_map(int fd, struct trace *out, struct sb_error *err);
 #define TRACE_AUTO __attribute__((cleanup(trace_free))) struct trace
 #endif

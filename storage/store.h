@@ -94,8 +94,9 @@ int store_profile_delete(struct store *s, const char *id, struct sb_error *err);
 /* The bytes of the upload, read-only; the caller closes the fd. */
 int store_profile_open(struct store *s, const char *id, int *out_fd, struct sb_error *err);
 
-/* Side files of a profile (event columns, operator table): written under a temporary name, visible only as a
- * whole. They can be made again from the upload. name: [a-z0-9.-]{1,60}. */
+/* Side files of a profile (timeline, operator table): written under a temporary name, visible only as a
+ * whole. They can be made again from the upload, so they are not synced: after a power cut one may hold
+ * anything, and whoever reads it must know by its checksums. name: [a-z0-9.-]{1,60}. */
 int store_side_begin(struct store *s, const char *id, const char *name, int *out_fd, struct sb_error *err);
 int store_side_commit(struct store *s, const char *id, const char *name, int fd,
                       struct sb_error *err);                                      /* closes fd */

@@ -113,7 +113,7 @@ void finding_at_most(struct finding *f, enum confidence c)
 
 int tally_init(struct tally *t, const struct capture *c)
 {
-	t->count = c->trace.strings ? sb_strings_count(c->trace.strings) : c->trace.text_count;
+	t->count = sb_strings_count(c->trace.strings);
 	t->us = calloc(t->count + 1, sizeof(*t->us));
 	return t->us ? SB_OK : SB_ENOMEM;
 }

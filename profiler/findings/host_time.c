@@ -74,7 +74,7 @@ static void work_free(struct work *w)
 static int work_init(struct work *w)
 {
 	const struct trace *t = &w->v->c->trace;
-	size_t texts = t->strings ? sb_strings_count(t->strings) : t->text_count;
+	size_t texts = sb_strings_count(t->strings);
 
 	w->text_count = texts;
 	w->class_of_text = calloc(texts + 1, 1);

@@ -102,52 +102,19 @@ static void test_many_events_grow(void **state)
 	}
 }
 
+/* The blocks of test_blocks(). */
 static FILE *written(void)
 {
 	FILE *f = tmpfile();
-	TRACE_AUTO t;
+	struct blockfile_writer w;
+	int64_t numbers[3] = {1, -2, 3};
 
 	assert_non_null(f);
-	assert_int_equal(trace_init(&t), SB_OK);
-	fill(&t);
-	assert_int_equal(trace_write(&t, fileno(f), NULL), SB_OK);
+	blockfile_begin(&w, fileno(f), "TESTFILE", 7);
+	assert_int_equal(blockfile_add(&w, "NUMS", 8, 3, numbers, NULL), SB_OK);
+	assert_int_equal(blockfile_add(&w, "MORE", 1, 5, "abcde", NULL), SB_OK);
+	assert_int_equal(blockfile_end(&w, NULL), SB_OK);
 	return f;
-}
-
-static void test_side_file(void **state)
-{
-	FILE *f = written(), *again = tmpfile();
-	TRACE_AUTO t = {0};
-	TRACE_AUTO copy = {0};
-
-	(void)state;
-	assert_int_equal(trace_map(fileno(f), &t, NULL), SB_OK);
-	fclose(f);
-	assert_null(t.strings);
-	check(&t);
-	/* a mapped trace can be written again */
-	assert_non_null(again);
-	assert_int_equal(trace_write(&t, fileno(again), NULL), SB_OK);
-	assert_int_equal(trace_map(fileno(again), &copy, NULL), SB_OK);
-	fclose(again);
-	check(&copy);
-}
-
-static void test_empty_side_file(void **state)
-{
-	FILE *f = tmpfile();
-	TRACE_AUTO t;
-	TRACE_AUTO mapped = {0};
-
-	(void)state;
-	assert_non_null(f);
-	assert_int_equal(trace_init(&t), SB_OK);
-	assert_int_equal(trace_write(&t, fileno(f), NULL), SB_OK);
-	assert_int_equal(trace_map(fileno(f), &mapped, NULL), SB_OK);
-	fclose(f);
-	assert_int_equal(mapped.count, 0);
-	assert_int_equal(mapped.lane_count, 0);
-	assert_string_equal(trace_text(&mapped, 0, NULL), "");
 }
 
 /* Padding between blocks is the only part of a file that no checksum covers. */
@@ -164,18 +131,17 @@ static void test_every_flipped_byte_is_noticed(void **state)
 	for (uint32_t i = 0; i < h.blocks; i++)
 		covered += h.entries[i].element * h.entries[i].count;
 	for (off_t at = 0; at < size; at++) {
-		struct trace t = {0};
+		BLOCKFILE_AUTO b = {0};
 		struct sb_error err = {0};
 		unsigned char c, x;
 
 		assert_int_equal(pread(fd, &c, 1, at), 1);
 		x = c ^ 0x10;
 		assert_int_equal(pwrite(fd, &x, 1, at), 1);
-		if (trace_map(fd, &t, &err) == SB_EFORMAT) {
+		if (blockfile_map(fd, "TESTFILE", 7, &b, &err) == SB_EFORMAT) {
 			assert_string_equal(err.word, "bad_side_file");
 			noticed++;
 		}
-		trace_free(&t);
 		assert_int_equal(pwrite(fd, &c, 1, at), 1);
 	}
 	fclose(f);
@@ -189,10 +155,10 @@ static void test_every_cut_is_noticed(void **state)
 
 	(void)state;
 	for (off_t at = size - 1; at >= 0; at--) {
-		struct trace t = {0};
+		BLOCKFILE_AUTO b = {0};
 
 		assert_int_equal(ftruncate(fileno(f), at), 0);
-		assert_int_equal(trace_map(fileno(f), &t, NULL), SB_EFORMAT);
+		assert_int_equal(blockfile_map(fileno(f), "TESTFILE", 7, &b, NULL), SB_EFORMAT);
 	}
 	fclose(f);
 }
@@ -231,17 +197,17 @@ static void test_blocks(void **state)
 static void test_write_errors(void **state)
 {
 	FILE *full = fopen("/dev/full", "w");
+	struct blockfile_writer w;
 	struct sb_error err = {0};
-	TRACE_AUTO t;
 
 	(void)state;
-	assert_int_equal(trace_init(&t), SB_OK);
-	fill(&t);
-	assert_int_equal(trace_write(&t, -1, &err), SB_EIO);
+	blockfile_begin(&w, -1, "TESTFILE", 7);
+	assert_int_equal(blockfile_add(&w, "MORE", 1, 5, "abcde", &err), SB_EIO);
 	assert_string_equal(err.word, "write_failed");
 	if (!full)
 		return;
-	assert_int_equal(trace_write(&t, fileno(full), &err), SB_ENOSPC);
+	blockfile_begin(&w, fileno(full), "TESTFILE", 7);
+	assert_int_equal(blockfile_add(&w, "MORE", 1, 5, "abcde", &err), SB_ENOSPC);
 	fclose(full);
 }
 
@@ -274,8 +240,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_columns),
 	    cmocka_unit_test(test_many_events_grow),
-	    cmocka_unit_test(test_side_file),
-	    cmocka_unit_test(test_empty_side_file),
 	    cmocka_unit_test(test_every_flipped_byte_is_noticed),
 	    cmocka_unit_test(test_every_cut_is_noticed),
 	    cmocka_unit_test(test_blocks),

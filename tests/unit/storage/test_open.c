@@ -115,7 +115,7 @@ static void orphans_go_and_half_read_profiles_are_queued_again(void **state)
 	must_create(s, "a", "aaa", &a);
 	must_create(s, "b", "bbb", &b);
 	assert_int_equal(store_profile_set(s, a.id, "reading", NULL, NULL), SB_OK);
-	assert_int_equal(store_side_begin(s, b.id, "trace-0", &fd, NULL), SB_OK);
+	assert_int_equal(store_side_begin(s, b.id, "timeline", &fd, NULL), SB_OK);
 	close(fd);
 	store_close(&s);
 	/* what a kill between the steps of an upload leaves behind */
@@ -137,7 +137,7 @@ static void orphans_go_and_half_read_profiles_are_queued_again(void **state)
 	snprintf(path, sizeof(path), "profiles/%s", id);
 	assert_false(is_there(&p, path));
 	assert_false(is_there(&p, "profiles/.tmp-x"));
-	snprintf(path, sizeof(path), "profiles/%s/.tmp-trace-0", b.id);
+	snprintf(path, sizeof(path), "profiles/%s/.tmp-timeline", b.id);
 	assert_false(is_there(&p, path));
 	snprintf(path, sizeof(path), "profiles/%s/upload", b.id);
 	assert_true(is_there(&p, path));
