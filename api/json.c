@@ -15,8 +15,13 @@ void json_release(json_t **value)
 	*value = NULL;
 }
 
+/* From here on a double with 15 digits does not tell single nanoseconds any more (11.6 days). */
+#define COARSE_NS INT64_C(1000000000000000)
+
 json_t *json_us(int64_t ns)
 {
+	if (ns != SB_NULL && (ns >= COARSE_NS || ns <= -COARSE_NS) && ns % 1000 == 0)
+		return json_integer(ns / 1000);
 	return ns == SB_NULL ? json_null() : json_real((double)ns / 1000.0);
 }
 

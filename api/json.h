@@ -8,8 +8,8 @@
 /* Drops the reference at the end of the block. */
 #define JSON_AUTO __attribute__((cleanup(json_release))) json_t *
 void json_release(json_t **value);
-/* A number in microseconds from ns: null for SB_NULL, else exact decimal digits (kept by 15 significant
- * digits). */
+/* A number in microseconds from ns: null for SB_NULL, else exact decimal digits: below 11.6 days to the
+ * nanosecond (15 significant digits), above that to the nanosecond for whole microseconds. */
 json_t *json_us(int64_t ns);
 /* null for NaN and infinities. */
 json_t *json_real_or_null(double v);

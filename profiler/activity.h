@@ -27,9 +27,11 @@ uint32_t step_windows_at(const struct step_windows *w, int64_t time);
 void step_windows_free(struct step_windows *w);
 #define STEP_WINDOWS_AUTO __attribute__((cleanup(step_windows_free))) struct step_windows
 
-/* Launching host events by correlation; of several with one correlation the last in the file counts. */
+/* Launching host events by correlation; of several with one correlation the one that started last counts: the
+ * order of the file does not. */
 struct launch {
 	int64_t link, start; /* link is the key that is searched for: it stays first */
+	uint32_t event;
 };
 struct launches {
 	struct launch *items;
@@ -39,6 +41,8 @@ struct launches {
 int launches_build(const struct trace *t, struct launches *out);
 /* Start of the host event that launched work with this correlation, or SB_NULL. O(log n). */
 int64_t launches_start(const struct launches *l, int64_t link);
+/* The launch itself, borrowed, or NULL. O(log n). */
+const struct launch *launches_find(const struct launches *l, int64_t link);
 void launches_free(struct launches *l);
 #define LAUNCHES_AUTO __attribute__((cleanup(launches_free))) struct launches
 

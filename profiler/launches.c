@@ -119,7 +119,7 @@ static int by_link(const void *a, const void *b)
 {
 	const struct launch *x = a, *y = b;
 
-	return (x->link > y->link) - (x->link < y->link);
+	return sb_compare((const int64_t[]){x->link, x->start}, (const int64_t[]){y->link, y->start}, 2);
 }
 
 static bool is_launch(const struct trace *t, size_t i)
@@ -134,7 +134,7 @@ static int sort_launches(struct launches *l)
 	bool sorted = true;
 
 	for (size_t i = 1; i < l->count && sorted; i++)
-		sorted = l->items[i - 1].link <= l->items[i].link;
+		sorted = by_link(&l->items[i - 1], &l->items[i]) <= 0;
 	/* glibc's qsort is a stable merge sort, but the standard does not say so: a stable bottom-up merge */
 	if (sorted)
 		return SB_OK;
@@ -177,7 +177,7 @@ int launches_build(const struct trace *t, struct launches *out)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < t->count; i++)
 		if (is_launch(t, i))
-			l.items[l.count++] = (struct launch){t->link[i], t->start_ns[i]};
+			l.items[l.count++] = (struct launch){t->link[i], t->start_ns[i], (uint32_t)i};
 	rc = sort_launches(&l);
 	if (rc != SB_OK)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
@@ -187,12 +187,19 @@ int launches_build(const struct trace *t, struct launches *out)
 	return SB_OK;
 }
 
-int64_t launches_start(const struct launches *l, int64_t link)
+const struct launch *launches_find(const struct launches *l, int64_t link)
 {
 	/* the last one with this link */
 	size_t lo = at_most(l->items, l->count, sizeof(*l->items), link);
 
-	return link >= 0 && lo > 0 && l->items[lo - 1].link == link ? l->items[lo - 1].start : SB_NULL;
+	return link >= 0 && lo > 0 && l->items[lo - 1].link == link ? &l->items[lo - 1] : NULL;
+}
+
+int64_t launches_start(const struct launches *l, int64_t link)
+{
+	const struct launch *found = launches_find(l, link);
+
+	return found ? found->start : SB_NULL;
 }
 
 void launches_free(struct launches *l)

@@ -74,8 +74,12 @@ static int grow(struct collector *c)
 	return SB_OK;
 }
 
+/* Who started a call, as far as the source knows. */
+enum launcher { LAUNCHER_UNKNOWN, LAUNCHER_HOST, LAUNCHER_GRAPH };
+
 /* Counts one call; key holds what the row is found by. */
-static int count_call(struct collector *c, const struct operator_row *key, int64_t dur)
+static int count_call(struct collector *c, const struct operator_row *key, int64_t dur,
+                      enum launcher launcher)
 {
 	uint32_t *slot;
 	struct operator_row *row;
@@ -92,6 +96,7 @@ static int count_call(struct collector *c, const struct operator_row *key, int64
 		row = &c->table.rows[c->table.count++];
 		row->count = row->total_ns = row->max_ns = 0;
 		row->min_ns = INT64_MAX;
+		row->graph_count = row->graph_ns = launcher == LAUNCHER_UNKNOWN ? SB_NULL : 0;
 		*slot = (uint32_t)c->table.count;
 	}
 	row = &c->table.rows[*slot - 1];
@@ -99,6 +104,10 @@ static int count_call(struct collector *c, const struct operator_row *key, int64
 	row->total_ns = sb_add_sat(row->total_ns, dur);
 	row->min_ns = dur < row->min_ns ? dur : row->min_ns;
 	row->max_ns = dur > row->max_ns ? dur : row->max_ns;
+	if (launcher == LAUNCHER_GRAPH) {
+		row->graph_count++;
+		row->graph_ns = sb_add_sat(row->graph_ns, dur);
+	}
 	return SB_OK;
 }
 
@@ -110,6 +119,7 @@ struct source {
 	struct launches launches;
 	uint32_t *texts; /* trace id → table id + 1 */
 	uint32_t *types; /* trace id → id of the kernel type + 1 */
+	uint8_t *graphs; /* trace id → enum launcher, when it is the name of a call */
 	size_t text_count;
 };
 
@@ -119,6 +129,7 @@ static void source_free(struct source *s)
 	launches_free(&s->launches);
 	free(s->texts);
 	free(s->types);
+	free(s->graphs);
 }
 
 static int add_text(struct source *s, const char *text, size_t len, uint32_t *out)
@@ -174,6 +185,20 @@ static int copy_type_of(struct source *s, size_t event, uint32_t *out)
 	return add_text(s, type, len, out);
 }
 
+/* Names are few: each is searched once. */
+static enum launcher launcher_of(struct source *s, const struct launch *launch)
+{
+	const struct trace *t = &s->c->trace;
+	uint32_t name = launch ? t->name[launch->event] : 0;
+
+	if (!launch || name >= s->text_count)
+		return LAUNCHER_HOST;
+	if (s->graphs[name] == LAUNCHER_UNKNOWN)
+		s->graphs[name] =
+		    strstr(trace_text(t, name, NULL), "GraphLaunch") ? LAUNCHER_GRAPH : LAUNCHER_HOST;
+	return (enum launcher)s->graphs[name];
+}
+
 static int64_t step_number(const struct source *s, uint32_t step)
 {
 	return step == NO_STEP ? SB_NULL : s->c->steps[step].number;
@@ -195,19 +220,19 @@ static int collect_gpu(struct source *s)
 	if (rc == SB_OK)
 		rc = add_text(s, "gpu", 3, &key.unit);
 	for (size_t i = 0; i < t->count && rc == SB_OK; i++) {
-		int64_t start;
+		const struct launch *launch;
 
 		if (!event_is_device_work(t->kind[i]))
 			continue;
-		start = launches_start(&s->launches, t->link[i]);
-		key.step = start == SB_NULL ? SB_NULL : step_number(s, step_windows_at(&s->windows, start));
+		launch = launches_find(&s->launches, t->link[i]);
+		key.step = launch ? step_number(s, step_windows_at(&s->windows, launch->start)) : SB_NULL;
 		key.klass = class_of(t->kind[i]);
 		rc = text_of(s, t->name[i], &key.name);
 		if (rc == SB_OK)
 			rc = key.klass == OPERATOR_COPY ? copy_type_of(s, i, &key.type)
 			                                : kernel_type_of(s, t->name[i], &key.type);
 		if (rc == SB_OK)
-			rc = count_call(s->to, &key, t->dur_ns[i]);
+			rc = count_call(s->to, &key, t->dur_ns[i], launcher_of(s, launch));
 	}
 	return rc;
 }
@@ -230,7 +255,7 @@ static int collect_kernels(struct source *s)
 		if (rc == SB_OK)
 			rc = text_of(s, k->core, &key.unit);
 		if (rc == SB_OK)
-			rc = count_call(s->to, &key, k->dur_ns);
+			rc = count_call(s->to, &key, k->dur_ns, LAUNCHER_UNKNOWN);
 	}
 	return rc;
 }
@@ -259,7 +284,7 @@ static int collect_by_start(struct source *s, bool device)
 		if (rc == SB_OK)
 			rc = text_of(s, t->name[i], &key.name);
 		if (rc == SB_OK)
-			rc = count_call(s->to, &key, t->dur_ns[i]);
+			rc = count_call(s->to, &key, t->dur_ns[i], LAUNCHER_UNKNOWN);
 	}
 	return rc;
 }
@@ -273,7 +298,8 @@ static int collect_capture(struct collector *to, const struct capture *c)
 	s.text_count = sb_strings_count(c->trace.strings);
 	s.texts = calloc(s.text_count + 1, sizeof(*s.texts));
 	s.types = calloc(s.text_count + 1, sizeof(*s.types));
-	if (rc == SB_OK && (!s.texts || !s.types))
+	s.graphs = calloc(s.text_count + 1, sizeof(*s.graphs));
+	if (rc == SB_OK && (!s.texts || !s.types || !s.graphs))
 		rc = SB_ENOMEM;
 	if (rc != SB_OK)
 		/* cppcheck-suppress memleak ; freed by the cleanup attribute */

@@ -16,6 +16,9 @@ struct operator_row {
 	uint32_t name, type, unit; /* type 0 = not known; unit: the Accelerator Core, "gpu" or "cpu" */
 	enum operator_class klass;
 	int64_t count, total_ns, min_ns, max_ns;
+	/* of these, the calls that one launch of a whole graph (cudaGraphLaunch, hipGraphLaunch) started,
+	 * which no operator of the host stands for; SB_NULL = the source does not know launches */
+	int64_t graph_count, graph_ns;
 };
 
 struct operator_table {
@@ -51,6 +54,12 @@ int operators_collect(const struct profile *p, struct operator_table *out, struc
 /* Answers a query: *out_lines is owned by the caller (free()). SB_ENOMEM. */
 int operators_select(const struct operator_table *t, const struct operator_query *q,
                      struct operator_line **out_lines, size_t *out_count);
+/* What graph launches started, over all rows that the query selects (its limit aside). */
+struct operator_graphs {
+	int64_t count, total_ns; /* SB_NULL = the sources do not know launches */
+	double share;            /* of the time of all selected device work */
+};
+struct operator_graphs operators_graphs(const struct operator_table *t, const struct operator_query *q);
 void operators_free(struct operator_table *t);
 /* The table as a side file (same block format and checks as trace_write()/trace_map()), so that requests need
  * not touch the trace. SB_EIO, SB_ENOSPC, SB_ENOMEM. */

@@ -6,11 +6,11 @@
 
 /* Change the version whenever a block changes its meaning. */
 static const char MAGIC[8] = {'S', 'B', 'O', 'P', 'E', 'R', 'S', '\n'};
-#define VERSION 1
+#define VERSION 2
 
 /* A row without padding, so that the file does not hold stray bytes. */
 struct stored_row {
-	int64_t rank, step, count, total_ns, min_ns, max_ns;
+	int64_t rank, step, count, total_ns, min_ns, max_ns, graph_count, graph_ns;
 	uint32_t name, type, unit, klass;
 };
 
@@ -24,8 +24,9 @@ static int write_rows(const struct operator_table *t, struct blockfile_writer *w
 	for (size_t i = 0; i < t->count; i++) {
 		const struct operator_row *r = &t->rows[i];
 
-		rows[i] = (struct stored_row){r->rank,   r->step, r->count, r->total_ns, r->min_ns,
-		                              r->max_ns, r->name, r->type,  r->unit,     r->klass};
+		rows[i] = (struct stored_row){r->rank,   r->step,   r->count,       r->total_ns,
+		                              r->min_ns, r->max_ns, r->graph_count, r->graph_ns,
+		                              r->name,   r->type,   r->unit,        r->klass};
 	}
 	rc = blockfile_add(w, "ROWS", sizeof(*rows), t->count, rows, err);
 	free(rows);
@@ -123,9 +124,11 @@ static int load_rows(const struct blockfile *b, struct operator_table *to, struc
 		if (r->name >= texts || r->type >= texts || r->unit >= texts ||
 		    r->klass >= OPERATOR_CLASS_COUNT || r->count <= 0)
 			return bad(err, "a row holds a number out of range");
-		to->rows[to->count++] = (struct operator_row){
-		    r->rank,  r->step,     r->name,   r->type,  r->unit, (enum operator_class)r->klass,
-		    r->count, r->total_ns, r->min_ns, r->max_ns};
+		to->rows[to->count++] =
+		    (struct operator_row){r->rank,   r->step,        r->name,
+		                          r->type,   r->unit,        (enum operator_class)r->klass,
+		                          r->count,  r->total_ns,    r->min_ns,
+		                          r->max_ns, r->graph_count, r->graph_ns};
 	}
 	return SB_OK;
 }

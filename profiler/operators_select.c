@@ -66,6 +66,15 @@ static bool selected(const struct operator_row *r, const struct operator_query *
 	return (q->rank == SB_NULL || r->rank == q->rank) && (q->step == SB_NULL || r->step == q->step);
 }
 
+/* What is not known adds nothing: of two sources one may know. */
+static void add_graphs(int64_t *count, int64_t *ns, const struct operator_row *from)
+{
+	if (from->graph_count == SB_NULL)
+		return;
+	*count = sb_add_sat(*count == SB_NULL ? 0 : *count, from->graph_count);
+	*ns = sb_add_sat(*ns == SB_NULL ? 0 : *ns, from->graph_ns);
+}
+
 static void merge(struct operator_row *to, const struct operator_row *from)
 {
 	if (to->rank != from->rank)
@@ -76,6 +85,7 @@ static void merge(struct operator_row *to, const struct operator_row *from)
 	to->total_ns = sb_add_sat(to->total_ns, from->total_ns);
 	to->min_ns = from->min_ns < to->min_ns ? from->min_ns : to->min_ns;
 	to->max_ns = from->max_ns > to->max_ns ? from->max_ns : to->max_ns;
+	add_graphs(&to->graph_count, &to->graph_ns, from);
 }
 
 static size_t gather(const struct operator_table *t, const struct operator_query *q,
@@ -127,4 +137,21 @@ int operators_select(const struct operator_table *t, const struct operator_query
 	*out_lines = lines;
 	*out_count = q->limit && q->limit < n ? q->limit : n;
 	return SB_OK;
+}
+
+struct operator_graphs operators_graphs(const struct operator_table *t, const struct operator_query *q)
+{
+	struct operator_graphs g = {.count = SB_NULL, .total_ns = SB_NULL};
+	int64_t all = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct operator_row *r = &t->rows[i];
+
+		if (!selected(r, q) || r->klass == OPERATOR_HOST)
+			continue;
+		all = sb_add_sat(all, r->total_ns);
+		add_graphs(&g.count, &g.total_ns, r);
+	}
+	g.share = all > 0 && g.total_ns > 0 ? (double)g.total_ns / (double)all : 0;
+	return g;
 }

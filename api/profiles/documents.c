@@ -88,6 +88,17 @@ static const char *class_name(enum operator_class c)
 	return names[c];
 }
 
+/* Null when the sources do not know launches. */
+static json_t *graphs_json(const struct operator_table *t, const struct operator_query *q)
+{
+	struct operator_graphs g = operators_graphs(t, q);
+
+	if (g.count == SB_NULL)
+		return json_null();
+	return json_pack("{s:I, s:o, s:o}", "count", (json_int_t)g.count, "total_us", json_us(g.total_ns),
+	                 "share", json_real_or_null(g.share));
+}
+
 json_t *document_operators(const struct operator_table *t, const struct operator_query *q)
 {
 	struct operator_line *lines = NULL;
@@ -112,10 +123,11 @@ json_t *document_operators(const struct operator_table *t, const struct operator
 		json_object_set_new(o, "min_us", json_us(r->min_ns));
 		json_object_set_new(o, "max_us", json_us(r->max_ns));
 		json_object_set_new(o, "share", json_real_or_null(lines[i].share));
+		json_object_set_new(o, "graph_count", json_int_or_null(r->graph_count));
 		json_array_append_new(rows, o);
 	}
 	free(lines);
-	return json_pack("{s:o}", "rows", rows);
+	return json_pack("{s:o, s:o}", "rows", rows, "graph_launched", graphs_json(t, q));
 }
 
 static json_t *link_json(const struct link *l)

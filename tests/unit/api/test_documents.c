@@ -31,6 +31,9 @@ static void times_keep_their_nanoseconds(void **state)
 	assert_json(json_us(-1), "-0.001");
 	/* eleven days in ns: the largest value whose digits all show */
 	assert_json(json_us(INT64_C(950400000000001)), "950400000000.001");
+	/* beyond: whole microseconds stay exact, an absolute time of the year 2026 too */
+	assert_json(json_us(INT64_C(1771234567890123000)), "1771234567890123");
+	assert_json(json_us(-INT64_C(9223372036854775000)), "-9223372036854775");
 	assert_json(json_us(SB_NULL), "null");
 	assert_json(json_real_or_null(NAN), "null");
 	assert_json(json_real_or_null(INFINITY), "null");
