@@ -1,3 +1,6 @@
+#include <stdio.h>
+#include <string.h>
+
 #include "profiler/breakdown_parts.h"
 
 /* step_trace_time.csv is rounded through a double: its Stage may be off by this much. */
@@ -47,7 +50,15 @@ static void fill(const struct step_trace *s, struct warnings *warnings, const ch
 
 static void warn_rounded(const struct capture *c, struct warnings *warnings)
 {
-	warnings_add(warnings, "rounded_source", c->source ? c->source : "", 0, -1,
+	char file[sizeof(((struct warning *)NULL)->file)];
+	const char *source = c->source ? c->source : "", *slash = strrchr(source, '/');
+
+	/* one table of a cluster analysis holds all ranks: one warning is enough */
+	snprintf(
+	    file, sizeof(file), "%.*s",
+	    (int)(c->format == FORMAT_CLUSTER_ANALYSIS && slash ? (size_t)(slash - source) : strlen(source)),
+	    source);
+	warnings_add(warnings, "rounded_source", file, 0, -1,
 	             "The breakdown comes from step_trace_time.csv, whose Stage and Preparing are rounded "
 	             "(up to 0.5 us).");
 }

@@ -268,6 +268,39 @@ static void report(struct check_context *ctx, const struct domain *d, const stru
 	finding_evidence(ctx, f, "ranks_in_domain", (double)d->rank_count, "ranks", NULL);
 }
 
+/* The pipeline stage of a rank, SB_NULL when unknown. Views follow the captures, which stand by rank. */
+static int64_t stage_of(const struct check_context *ctx, int64_t rank)
+{
+	size_t lo = 0, hi = ctx->view_count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int64_t at = ctx->views[mid].rank;
+
+		if (at != SB_NULL && at < rank)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < ctx->view_count && ctx->views[lo].rank == rank ? ctx->views[lo].c->stage : SB_NULL;
+}
+
+/* Ranks of different stages do different work, and wait for each other by the pipeline's design: who is last
+ * among them says nothing of a slow rank. */
+static bool spans_stages(const struct check_context *ctx, const struct domain *d)
+{
+	int64_t first = SB_NULL;
+
+	for (size_t i = 0; i < d->rank_count; i++) {
+		int64_t stage = stage_of(ctx, d->ranks[i]);
+
+		if (stage != SB_NULL && first != SB_NULL && stage != first)
+			return true;
+		first = stage != SB_NULL ? stage : first;
+	}
+	return false;
+}
+
 static void judge_domains(struct check_context *ctx, bool *out_judged)
 {
 	struct rank_sum *items = NULL;
@@ -278,7 +311,7 @@ static void judge_domains(struct check_context *ctx, bool *out_judged)
 		struct opinion o;
 		size_t from, n;
 
-		if (d->rank_count < 2 || isnan(d->r_wait))
+		if (d->rank_count < 2 || isnan(d->r_wait) || spans_stages(ctx, d))
 			continue;
 		*out_judged = true;
 		if (!items)

@@ -42,6 +42,8 @@ bool sniff_columns(const struct sniff *s, const char *const *names);
 bool sniff_no_header(const struct sniff *s);
 /* The first byte that is no blank, 0 when there is none. */
 char sniff_first(const struct sniff *s);
+/* Does the first key of an object, or the first text of a list, begin with this text? */
+bool sniff_key(const struct sniff *s, const char *begin);
 /* Does the head hold this text? */
 bool sniff_has(const struct sniff *s, const char *text);
 
@@ -52,18 +54,24 @@ int ascend_csv_open(struct stream *in, const char *const *needed, struct csv **o
  * breaks off ends with one. */
 int ascend_csv_row(struct read_context *ctx, struct csv *c, const struct stream *in, bool *out_more,
                    struct sb_error *err);
-/* Warns of a value of the present row that cannot be used. */
+/* Warns of a value of the present row that cannot be used, or that has lost its digits. */
 void ascend_bad_value(struct read_context *ctx, const struct csv *c, const struct stream *in,
                       const char *column, const char *what);
+/* Adds the present row of step_trace_time.csv, or of a table with its columns, to the step traces. SB_ENOENT:
+ * a value is missing or cannot be, *out_column names it, and nothing is added. SB_ENOMEM. */
+int ascend_step_row(struct capture *cap, const struct csv *c, const char **out_column);
+/* Warns when the parts of the row added last contradict each other by more than `tolerance` ns. */
+void ascend_step_check(struct read_context *ctx, const struct csv *c, const struct stream *in,
+                       const struct capture *cap, int64_t tolerance);
 /* Adds a field as a string of the capture; N/A and a column of -1 are id 0. Quotes around it are taken off.
  * SB_ENOMEM; SB_ELIMIT as sb_strings_add(). */
 int ascend_text(struct capture *cap, const struct csv *c, int column, uint32_t *out_id);
 /* The same, faster when the field holds the text of the id `like`. */
 int ascend_text_like(struct capture *cap, const struct csv *c, int column, uint32_t like, uint32_t *out_id);
-/* Microseconds of the present row that are needed: false, with a warning that ends with `what`, when they are
- * missing, no number, or have lost their digits. */
+/* Microseconds of the present row that it is of no use without: false, with a warning, when they are missing,
+ * no number, or have lost their digits. */
 bool ascend_time(struct read_context *ctx, const struct csv *c, const struct stream *in, int column,
-                 const char *name, const char *what, int64_t *out_ns);
+                 const char *name, int64_t *out_ns);
 /* A time was written with too few digits to be one (a spreadsheet's 1.69512E+15). */
 bool ascend_precision_lost(const char *text, size_t len);
 

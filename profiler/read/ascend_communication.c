@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "profiler/read/ascend_links.h"
+#include "profiler/read/cluster_analysis.h"
 
 /* communication.json (research page ascend-formats 1.9). Sizes are decimal megabytes of 10^6 bytes, times
  * decimal milliseconds, both with digits that a double may not keep: they are scaled as text. */
@@ -15,11 +16,13 @@ static int sniff(const struct sniff *s)
 	bool named =
 	    path_is(s->path, "communication", ".json") && !path_is(s->path, "communication_", ".json");
 
-	if (sniff_first(s) != '{' || ascend_unused(s))
+	/* a file of a whole cluster begins with a group */
+	if (sniff_first(s) != '{' || cluster_matrix(s) || sniff_key(s, "(") ||
+	    CLUSTER_COMMUNICATION_READER.sniff(s) != SNIFF_NO)
 		return SNIFF_NO;
 	if (sniff_has(s, "\"Communication Time Info\"") || sniff_has(s, "\"Communication Bandwidth Info\""))
 		return named ? SNIFF_SURE : SNIFF_CONTENT;
-	if (sniff_has(s, "\"collective\"") && sniff_has(s, "\"p2p\""))
+	if (sniff_has(s, "\"collective\"") && sniff_has(s, "\"p2p\"") && !sniff_key(s, "collective\""))
 		return SNIFF_CONTENT;
 	return named ? SNIFF_PATH : SNIFF_NO;
 }
@@ -47,13 +50,13 @@ static int read_times(struct communication_reading *r, struct communication_op *
 	return rc;
 }
 
-static void free_links(struct communication_op *op)
+void communication_op_free(struct communication_op *op)
 {
 	for (size_t i = 0; i < op->link_count; i++)
 		free(op->links[i].packets);
 }
 
-static int read_body(struct communication_reading *r, struct communication_op *op)
+int communication_body(struct communication_reading *r, struct communication_op *op)
 {
 	struct jpull_value key;
 	bool more = false;
@@ -70,52 +73,64 @@ static int read_body(struct communication_reading *r, struct communication_op *o
 	return rc;
 }
 
-/* "hcom_allReduce__586_0_1@17522688603477080586": the name and the group. */
-static int set_name(struct communication_reading *r, struct communication_op *op,
-                    const struct jpull_value *key)
+int communication_name(struct communication_reading *r, struct communication_op *op, const char *key,
+                       size_t key_len)
 {
 	struct sb_strings *strings = r->cap->trace.strings;
-	const char *at = memrchr(key->text, '@', key->len);
-	size_t len = at ? (size_t)(at - key->text) : key->len;
-	int rc = sb_strings_add(strings, key->text, len, &op->name);
+	const char *at = memrchr(key, '@', key_len);
+	size_t len = at ? (size_t)(at - key) : key_len;
+	int rc = sb_strings_add(strings, key, len, &op->name);
 
 	if (rc == SB_OK && at)
-		rc = sb_strings_add(strings, at + 1, key->len - len - 1, &op->group);
+		rc = sb_strings_add(strings, at + 1, key_len - len - 1, &op->group);
 	/* sends and receives have been seen among the collectives too */
-	if (len >= 9 && (strncasecmp(key->text, "hcom_send", 9) == 0))
+	if (len >= 9 && (strncasecmp(key, "hcom_send", 9) == 0))
 		op->point_to_point = true;
-	if (len >= 12 && (strncasecmp(key->text, "hcom_receive", 12) == 0))
+	if (len >= 12 && (strncasecmp(key, "hcom_receive", 12) == 0))
 		op->point_to_point = true;
 	return rc == SB_OK ? SB_OK : sb_fail(r->err, rc, "no_memory", "out of memory");
+}
+
+struct communication_op communication_op_empty(int64_t step, bool point_to_point)
+{
+	return (struct communication_op){.step = step,
+	                                 .point_to_point = point_to_point,
+	                                 .elapse_us = NAN,
+	                                 .transit_us = NAN,
+	                                 .wait_us = NAN,
+	                                 .synchronization_us = NAN,
+	                                 .idle_us = NAN};
+}
+
+int communication_add(struct communication_reading *r, struct communication_op *op)
+{
+	struct capture *cap = r->cap;
+
+	if (sb_grow(&cap->communications, cap->communication_count, sizeof(*op)) != SB_OK) {
+		communication_op_free(op);
+		return sb_fail(r->err, SB_ENOMEM, "no_memory", "out of memory");
+	}
+	cap->communications[cap->communication_count++] = *op;
+	return SB_OK;
 }
 
 static int read_operator(struct communication_reading *r, const struct jpull_value *key, int64_t step,
                          bool p2p)
 {
-	struct capture *cap = r->cap;
-	struct communication_op op = {.step = step,
-	                              .point_to_point = p2p,
-	                              .elapse_us = NAN,
-	                              .transit_us = NAN,
-	                              .wait_us = NAN,
-	                              .synchronization_us = NAN,
-	                              .idle_us = NAN};
+	struct communication_op op = communication_op_empty(step, p2p);
 	int rc;
 
 	/* a row of sums: counting it would double everything */
 	if (key_is(key, "Total Op Info"))
 		return value_skip(r->j, r->err);
-	rc = set_name(r, &op, key);
+	rc = communication_name(r, &op, key->text, key->len);
 	if (rc == SB_OK)
-		rc = read_body(r, &op);
-	if (rc == SB_OK && sb_grow(&cap->communications, cap->communication_count, sizeof(op)) != SB_OK)
-		rc = sb_fail(r->err, SB_ENOMEM, "no_memory", "out of memory");
+		rc = communication_body(r, &op);
 	if (rc != SB_OK) {
-		free_links(&op);
+		communication_op_free(&op);
 		return rc;
 	}
-	cap->communications[cap->communication_count++] = op;
-	return SB_OK;
+	return communication_add(r, &op);
 }
 
 static int read_kind(struct communication_reading *r, int64_t step, bool p2p)
@@ -129,21 +144,26 @@ static int read_kind(struct communication_reading *r, int64_t step, bool p2p)
 	return rc;
 }
 
-static int read_step(struct communication_reading *r, const struct jpull_value *key)
+int64_t communication_step(const struct jpull_value *key)
 {
 	const char *text = key->text;
 	size_t len = key->len;
-	struct jpull_value kind;
-	bool more = false;
 	int64_t step;
-	int rc;
 
 	if (len >= 4 && memcmp(text, "step", 4) == 0) {
 		text += 4;
 		len -= 4;
 	}
-	if (sb_parse_int(text, len, &step) != SB_OK)
-		step = SB_NULL;
+	return sb_parse_int(text, len, &step) == SB_OK ? step : SB_NULL;
+}
+
+static int read_step(struct communication_reading *r, const struct jpull_value *key)
+{
+	struct jpull_value kind;
+	bool more = false;
+	int64_t step = communication_step(key);
+	int rc;
+
 	rc = object_enter(r->j, &more, r->err);
 	while (object_member(r->j, &rc, &more, &kind, r->err)) {
 		if (key_is(&kind, "p2p") || key_is(&kind, "collective"))

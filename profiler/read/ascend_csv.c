@@ -16,6 +16,14 @@ char sniff_first(const struct sniff *s)
 	return 0;
 }
 
+bool sniff_key(const struct sniff *s, const char *begin)
+{
+	const char *quote = s->len > 0 ? memchr(s->head, '"', s->len) : NULL;
+	size_t n = strlen(begin);
+
+	return quote && s->len - (size_t)(quote - s->head) > n && memcmp(quote + 1, begin, n) == 0;
+}
+
 bool sniff_has(const struct sniff *s, const char *text)
 {
 	return s->len > 0 && memmem(s->head, s->len, text, strlen(text)) != NULL;
@@ -131,11 +139,25 @@ int ascend_csv_row(struct read_context *ctx, struct csv *c, const struct stream 
 	}
 }
 
+static void refuse(struct read_context *ctx, const struct csv *c, const struct stream *in, int column,
+                   const char *name, const char *what)
+{
+	size_t len;
+	const char *text = csv_trimmed(c, column, &len);
+
+	if (ascend_precision_lost(text, len))
+		warnings_add(&ctx->profile->warnings, "precision_lost", in->path, csv_line(c), -1,
+		             "A number in column \"%s\" has lost its digits, as a spreadsheet does it; %s.",
+		             name, what);
+	else
+		warnings_add(&ctx->profile->warnings, "bad_value", in->path, csv_line(c), -1,
+		             "The value of column \"%s\" cannot be used; %s.", name, what);
+}
+
 void ascend_bad_value(struct read_context *ctx, const struct csv *c, const struct stream *in,
                       const char *column, const char *what)
 {
-	warnings_add(&ctx->profile->warnings, "bad_value", in->path, csv_line(c), -1,
-	             "The value of column \"%s\" cannot be used; %s.", column, what);
+	refuse(ctx, c, in, csv_column(c, column), column, what);
 }
 
 int ascend_text_like(struct capture *cap, const struct csv *c, int column, uint32_t like, uint32_t *out_id)
@@ -164,20 +186,14 @@ int ascend_text(struct capture *cap, const struct csv *c, int column, uint32_t *
 }
 
 bool ascend_time(struct read_context *ctx, const struct csv *c, const struct stream *in, int column,
-                 const char *name, const char *what, int64_t *out_ns)
+                 const char *name, int64_t *out_ns)
 {
 	size_t len;
 	const char *text = csv_trimmed(c, column, &len);
 
-	if (ascend_precision_lost(text, len)) {
-		warnings_add(&ctx->profile->warnings, "precision_lost", in->path, csv_line(c), -1,
-		             "A time in column \"%s\" has lost its digits, as a spreadsheet does it; %s.",
-		             name, what);
-		return false;
-	}
-	if (csv_us(c, column, out_ns) == SB_OK)
+	if (!ascend_precision_lost(text, len) && csv_us(c, column, out_ns) == SB_OK)
 		return true;
-	ascend_bad_value(ctx, c, in, name, what);
+	refuse(ctx, c, in, column, name, "the row is left out");
 	return false;
 }
 

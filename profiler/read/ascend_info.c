@@ -117,6 +117,43 @@ static int read_info(struct read_context *ctx, struct stream *in, struct sb_erro
 	return ascend_json_end(ctx, in, rc, true, &got, err);
 }
 
+/* One group: {"group_name": "pp", "group_rank": 1, "global_ranks": [0, 4]}. */
+static int read_group(struct jpull *j, int64_t *stage, struct sb_error *err)
+{
+	struct jpull_value key;
+	const char *text;
+	size_t len;
+	int64_t place = SB_NULL;
+	bool more = false, pipeline = false;
+	int rc = object_enter(j, &more, err);
+
+	while (object_member(j, &rc, &more, &key, err)) {
+		if (key_is(&key, "group_name")) {
+			rc = value_scalar(j, &text, &len, err);
+			pipeline = rc == SB_OK && len == 2 && memcmp(text, "pp", 2) == 0;
+		} else if (key_is(&key, "group_rank")) {
+			rc = read_number(j, &place, err);
+		} else {
+			rc = value_skip(j, err);
+		}
+	}
+	/* the place in the pipeline's group is the stage */
+	if (pipeline && place != SB_NULL)
+		*stage = place;
+	return rc;
+}
+
+static int read_groups(struct jpull *j, int64_t *stage, struct sb_error *err)
+{
+	struct jpull_value key;
+	bool more = false;
+	int rc = object_enter(j, &more, err);
+
+	while (object_member(j, &rc, &more, &key, err))
+		rc = read_group(j, stage, err);
+	return rc;
+}
+
 static int read_metadata(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
 	JPULL_AUTO j = NULL;
@@ -135,6 +172,10 @@ static int read_metadata(struct read_context *ctx, struct stream *in, struct sb_
 	while (object_member(j, &rc, &more, &key, &got)) {
 		bool is = false;
 
+		if (key_is(&key, "parallel_group_info")) {
+			rc = read_groups(j, &cap->stage, &got);
+			continue;
+		}
 		if (!key_is(&key, "distributed_args")) {
 			rc = value_skip(j, &got);
 			continue;

@@ -137,8 +137,8 @@ static void read_pipes(const struct csv *c, const struct columns *k, struct kern
 static bool read_times(struct read_context *ctx, const struct csv *c, const struct stream *in,
                        const struct columns *k, struct kernel *out)
 {
-	if (!ascend_time(ctx, c, in, k->start, "Start Time(us)", "the row is left out", &out->start_ns) ||
-	    !ascend_time(ctx, c, in, k->dur, "Duration(us)", "the row is left out", &out->dur_ns))
+	if (!ascend_time(ctx, c, in, k->start, "Start Time(us)", &out->start_ns) ||
+	    !ascend_time(ctx, c, in, k->dur, "Duration(us)", &out->dur_ns))
 		return false;
 	if (out->dur_ns < 0) {
 		warnings_add(&ctx->profile->warnings, "negative_duration", in->path, csv_line(c), -1,

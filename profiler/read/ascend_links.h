@@ -15,4 +15,17 @@ struct communication_reading {
 int communication_us(struct communication_reading *r, double *out);
 /* The next value, "Communication Bandwidth Info": the links with their packets. */
 int communication_links(struct communication_reading *r, struct communication_op *op);
+/* The next value, times and links of one operator on one rank, into op. */
+int communication_body(struct communication_reading *r, struct communication_op *op);
+/* An operator of which nothing is known but the step. */
+struct communication_op communication_op_empty(int64_t step, bool point_to_point);
+/* Name and group of an operator from its key, "hcom_allReduce__586_0_1@17522688603477080586". */
+int communication_name(struct communication_reading *r, struct communication_op *op, const char *key,
+                       size_t len);
+/* Frees what an operator that belongs to no capture owns. */
+void communication_op_free(struct communication_op *op);
+/* Appends the operator to the capture; what it owns is freed when that fails. */
+int communication_add(struct communication_reading *r, struct communication_op *op);
+/* The number of "step50"; SB_NULL for "step". */
+int64_t communication_step(const struct jpull_value *key);
 #endif

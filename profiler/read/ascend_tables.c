@@ -4,8 +4,17 @@
 /* step_trace_time.csv, op_statistic.csv and api_statistic.csv (research page ascend-formats 1.1, 1.3, 1.5).
  */
 
-/* One row of a table into the capture. SB_ENOENT: a needed value is missing, *out_column names it. */
-typedef int (*row_reader)(struct capture *cap, const struct csv *c, const char **out_column);
+/* What differs between the tables. */
+struct table {
+	const char *const *needed;
+	size_t (*count)(const struct capture *);
+	/* One row into the capture. SB_ENOENT: a needed value is missing, *out_column names it. */
+	int (*row)(struct capture *cap, const struct csv *c, const char **out_column);
+	bool steps; /* its parts can contradict each other */
+};
+
+/* what the rounding through a double may cost (research page, 1.1) */
+#define STEP_TOLERANCE_NS 500
 
 static const char *const STEP_MARKS[] = {"Step", "Computing", "Communication", "Free", "Stage", NULL};
 static const char *const CLUSTER_MARKS[] = {"Step", "Type", "Index", "Computing", NULL};
@@ -21,34 +30,46 @@ static int sniff_table(const struct sniff *s, const char *stem, const char *cons
 	return named && sniff_first(s) != 0 ? SNIFF_PATH : SNIFF_NO;
 }
 
-static int read_table(struct read_context *ctx, struct stream *in, const char *const *needed,
-                      size_t (*count)(const struct capture *), row_reader read, struct sb_error *err)
+static int read_rows(struct read_context *ctx, struct csv *c, struct stream *in, const struct table *t,
+                     struct capture *cap, struct sb_error *err)
+{
+	const char *column = "";
+	bool more = true;
+	int rc;
+
+	while (more) {
+		rc = ascend_csv_row(ctx, c, in, &more, err);
+		if (rc != SB_OK)
+			return rc;
+		if (!more)
+			break;
+		rc = t->row(cap, c, &column);
+		if (rc == SB_ENOENT)
+			ascend_bad_value(ctx, c, in, column, "the row is left out");
+		else if (rc != SB_OK)
+			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		else if (t->steps)
+			ascend_step_check(ctx, c, in, cap, STEP_TOLERANCE_NS);
+	}
+	return SB_OK;
+}
+
+static int read_table(struct read_context *ctx, struct stream *in, const struct table *t,
+                      struct sb_error *err)
 {
 	CSV_AUTO c = NULL;
 	struct capture *cap;
-	const char *column = "";
-	bool more = true;
-	int rc = ascend_csv_open(in, needed, &c, err);
+	int rc = ascend_csv_open(in, t->needed, &c, err);
 
 	if (rc != SB_OK)
 		return rc;
 	rc = ascend_capture(ctx, in, &cap, err);
 	if (rc != SB_OK)
 		return rc;
-	if (count(cap) > 0 && !msprof_path(in->path))
+	if (t->count(cap) > 0 && !msprof_path(in->path))
 		return sb_fail_at(err, SB_EFORMAT, "duplicate_file", in->path, 0, -1,
 		                  "the capture has such a table already");
-	while (more) {
-		rc = ascend_csv_row(ctx, c, in, &more, err);
-		if (rc != SB_OK)
-			return rc;
-		rc = more ? read(cap, c, &column) : SB_OK;
-		if (rc == SB_ENOENT)
-			ascend_bad_value(ctx, c, in, column, "the row is left out");
-		else if (rc != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	}
-	return SB_OK;
+	return read_rows(ctx, c, in, t, cap, err);
 }
 
 /* A time that may be missing. */
@@ -59,28 +80,38 @@ static int64_t time_or_null(const struct csv *c, const char *column)
 	return csv_us(c, csv_column(c, column), &v) == SB_OK ? v : SB_NULL;
 }
 
-/* The column of a time below zero, which no step can have; NULL when there is none. */
-static const char *negative_time(const struct step_trace *t)
-{
-	const struct {
-		int64_t ns;
-		const char *column;
-	} times[] = {{t->computing, "Computing"},
-	             {t->exposed, "Communication(Not Overlapped)"},
-	             {t->overlapped, "Overlapped"},
-	             {t->communication, "Communication"},
-	             {t->free, "Free"},
-	             {t->stage, "Stage"},
-	             {t->bubble, "Bubble"},
-	             {t->preparing, "Preparing"}};
+static const char *const STEP_TIMES[] = {"Computing",  "Communication(Not Overlapped)",
+                                         "Overlapped", "Communication",
+                                         "Free",       "Stage",
+                                         "Bubble",     "Preparing",
+                                         NULL};
 
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		if (times[i].ns != SB_NULL && times[i].ns < 0)
-			return times[i].column;
+/* The column of a time that has lost its digits; NULL when there is none. */
+static const char *lost_time(const struct csv *c)
+{
+	for (size_t i = 0; STEP_TIMES[i]; i++) {
+		size_t len;
+		const char *text = csv_trimmed(c, csv_column(c, STEP_TIMES[i]), &len);
+
+		if (ascend_precision_lost(text, len))
+			return STEP_TIMES[i];
+	}
 	return NULL;
 }
 
-static int step_row(struct capture *cap, const struct csv *c, const char **out_column)
+/* The column of a time below zero, which no step can have; NULL when there is none. */
+static const char *negative_time(const struct step_trace *t)
+{
+	const int64_t times[] = {t->computing, t->exposed, t->overlapped, t->communication,
+	                         t->free,      t->stage,   t->bubble,     t->preparing};
+
+	for (size_t i = 0; STEP_TIMES[i]; i++)
+		if (times[i] != SB_NULL && times[i] < 0)
+			return STEP_TIMES[i];
+	return NULL;
+}
+
+int ascend_step_row(struct capture *cap, const struct csv *c, const char **out_column)
 {
 	struct step_trace t = {
 	    .step = SB_NULL,
@@ -102,6 +133,9 @@ static int step_row(struct capture *cap, const struct csv *c, const char **out_c
 	*out_column = "Step";
 	if (t.step == SB_NULL && len > 0)
 		return SB_ENOENT;
+	*out_column = lost_time(c);
+	if (*out_column)
+		return SB_ENOENT;
 	*out_column = "Computing";
 	if (t.computing == SB_NULL)
 		return SB_ENOENT;
@@ -112,6 +146,36 @@ static int step_row(struct capture *cap, const struct csv *c, const char **out_c
 		return SB_ENOMEM;
 	cap->step_traces[cap->step_trace_count++] = t;
 	return SB_OK;
+}
+
+static int64_t apart(int64_t sum, int64_t whole)
+{
+	int64_t d = sb_add_sat(sum, -whole);
+
+	return d < 0 ? -d : d;
+}
+
+void ascend_step_check(struct read_context *ctx, const struct csv *c, const struct stream *in,
+                       const struct capture *cap, int64_t tolerance)
+{
+	const struct step_trace *t = &cap->step_traces[cap->step_trace_count - 1];
+	/* old versions have no such column, and mean that there was none */
+	int64_t bubble = t->bubble == SB_NULL ? 0 : t->bubble;
+	const char *broken = NULL;
+
+	if (t->exposed == SB_NULL)
+		return;
+	if (t->communication != SB_NULL && t->overlapped != SB_NULL &&
+	    apart(sb_add_sat(t->exposed, t->overlapped), t->communication) > tolerance)
+		broken = "Communication is not the sum of its overlapped and its other part";
+	else if (t->stage != SB_NULL && t->free != SB_NULL &&
+	         apart(sb_add_sat(sb_add_sat(t->computing, t->exposed), t->free),
+	               sb_add_sat(t->stage, bubble)) > tolerance)
+		broken =
+		    "Stage and Bubble are not the sum of Computing, Communication(Not Overlapped) and Free";
+	if (broken)
+		warnings_add(&ctx->profile->warnings, "contradiction", in->path, csv_line(c), -1, "%s.",
+		             broken);
 }
 
 static size_t step_count(const struct capture *cap)
@@ -127,7 +191,19 @@ static int sniff_steps(const struct sniff *s)
 
 static int read_steps(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	return read_table(ctx, in, STEP_MARKS, step_count, step_row, err);
+	static const struct table table = {STEP_MARKS, step_count, ascend_step_row, true};
+
+	return read_table(ctx, in, &table, err);
+}
+
+/* As csv_us(), but not a number that has lost its digits. */
+static int exact_us(const struct csv *c, const char *column, int64_t *out_ns)
+{
+	size_t len;
+	int at = csv_column(c, column);
+	const char *text = csv_trimmed(c, at, &len);
+
+	return ascend_precision_lost(text, len) ? SB_EINVAL : csv_us(c, at, out_ns);
 }
 
 static int op_row(struct capture *cap, const struct csv *c, const char **out_column)
@@ -140,7 +216,7 @@ static int op_row(struct capture *cap, const struct csv *c, const char **out_col
 	if (csv_int(c, csv_column(c, "Count"), &o.count) != SB_OK || o.count < 0)
 		return SB_ENOENT;
 	*out_column = "Total Time(us)";
-	if (csv_us(c, csv_column(c, "Total Time(us)"), &o.total_ns) != SB_OK || o.total_ns < 0)
+	if (exact_us(c, "Total Time(us)", &o.total_ns) != SB_OK || o.total_ns < 0)
 		return SB_ENOENT;
 	rc = ascend_text(cap, c, csv_column(c, "OP Type"), &o.type);
 	if (rc == SB_OK)
@@ -164,7 +240,9 @@ static int sniff_ops(const struct sniff *s)
 
 static int read_ops(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	return read_table(ctx, in, OP_MARKS, op_count, op_row, err);
+	static const struct table table = {OP_MARKS, op_count, op_row, false};
+
+	return read_table(ctx, in, &table, err);
 }
 
 static int api_row(struct capture *cap, const struct csv *c, const char **out_column)
@@ -176,7 +254,7 @@ static int api_row(struct capture *cap, const struct csv *c, const char **out_co
 	if (csv_int(c, csv_column(c, "Count"), &a.count) != SB_OK || a.count < 0)
 		return SB_ENOENT;
 	*out_column = "Time(us)";
-	if (csv_us(c, csv_column(c, "Time(us)"), &a.time_ns) != SB_OK || a.time_ns < 0)
+	if (exact_us(c, "Time(us)", &a.time_ns) != SB_OK || a.time_ns < 0)
 		return SB_ENOENT;
 	rc = ascend_text(cap, c, csv_column(c, "Level"), &a.level);
 	if (rc == SB_OK)
@@ -200,7 +278,9 @@ static int sniff_apis(const struct sniff *s)
 
 static int read_apis(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	return read_table(ctx, in, API_MARKS, api_count, api_row, err);
+	static const struct table table = {API_MARKS, api_count, api_row, false};
+
+	return read_table(ctx, in, &table, err);
 }
 
 const struct format_reader ASCEND_STEPS_READER = {

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "profiler/read/ascend.h"
+#include "profiler/read/cluster_analysis.h"
 
 /* Files that belong to captures and are not read yet. They are known by their columns or keys, whatever they
  * are called. */
@@ -16,7 +17,6 @@ static const struct {
     {"operator_details.csv: known, not used yet", {"Name", "Call Stack", "Host Self Duration(us)"}},
     {"operator_details.csv: known, not used yet", {"Name", "Host Self Duration(us)"}},
     {"l2_cache.csv: known, not used yet", {"Hit Rate", "Victim Rate"}},
-    {"a table of a whole cluster: known, not used yet", {"Step", "Type", "Index"}},
     {"data_preprocess.csv: known, not used yet", {"Timestamp(us)", "Node", "Compute_time(us)"}},
     {"static_op_mem.csv: known, not used yet", {"Op Name", "Graph ID", "Size(KB)"}},
     {"task_time of an old msprof: it holds sums only, send op_summary or msprof_*.json",
@@ -43,29 +43,16 @@ static const char *unused_table(const struct sniff *s)
 	return NULL;
 }
 
-/* The first key of an object: its text in the head, up to `want` bytes of it compared. */
-static bool first_key_is(const struct sniff *s, const char *want)
-{
-	const char *quote = memchr(s->head, '"', s->len);
-	size_t n = strlen(want);
-
-	return quote && s->len - (size_t)(quote - s->head) > n && memcmp(quote + 1, want, n) == 0;
-}
-
 static const char *unused_object(const struct sniff *s)
 {
 	bool communication =
 	    sniff_has(s, "\"Communication Time Info\"") || sniff_has(s, "\"Communication Bandwidth Info\"");
-	bool matrix = sniff_has(s, "\"Transport Type\"") && !communication;
 
 	/* "(0, 1)" names a set of ranks; the files of one rank begin with the step */
-	if (first_key_is(s, "(") ||
-	    (communication && (first_key_is(s, "p2p") || first_key_is(s, "collective"))))
-		return "a file of a whole cluster: known, not used yet";
-	if (matrix)
-		return "communication_matrix.json: known, not used yet";
-	if (sniff_has(s, "\"comm_group_parallel_info\"") || path_is(s->path, "communication_group", ".json"))
-		return "communication_group.json: known, not used yet";
+	if (cluster_matrix(s) && !communication)
+		return sniff_key(s, "(") || sniff_key(s, "p2p\"")
+		           ? "cluster_communication_matrix.json: links between ranks, known, not used yet"
+		           : "communication_matrix.json: known, not used yet";
 	return NULL;
 }
 

@@ -5,6 +5,13 @@
 /* What the readers of a cluster analysis share (cluster_analysis_output: text or cluster_analysis.db;
  * research page ascend-formats 4). One file holds all ranks: each rank has a capture of its own. */
 
+extern const struct format_reader CLUSTER_STEPS_READER;         /* cluster_step_trace_time.csv */
+extern const struct format_reader CLUSTER_COMMUNICATION_READER; /* cluster_communication.json */
+extern const struct format_reader CLUSTER_GROUPS_READER;        /* communication_group.json */
+
+/* Is it a matrix of links rather than a list of operators? */
+bool cluster_matrix(const struct sniff *s);
+
 /* The key of one rank's capture, NUL-terminated in out: the directory of the file and the rank, so that all
  * files of one analysis, text or database, fill the same captures. Cut at size - 1 bytes. */
 void cluster_key(const char *path, int64_t rank, char *out, size_t size);
@@ -22,7 +29,7 @@ void cluster_group_name(const char *text, size_t len, char *out, size_t size);
  * is no digit stands between ranks; a number that is no rank ends the list. */
 int64_t cluster_next_rank(const char *text, size_t len, size_t *at);
 
-/* After all files are read: of rows of one step that two files bring (text and database of one analysis), the
- * first stays. SB_ENOMEM. */
+/* After all files are read: of two rows of one step, or two operators of one step, name and group, which the
+ * text and the database of one analysis both bring, the first stays. SB_ENOMEM. */
 int cluster_finish(struct capture *c);
 #endif

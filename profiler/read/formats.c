@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "profiler/read/ascend.h"
+#include "profiler/read/cluster_analysis.h"
 #include "profiler/read/msprof.h"
 
 /* A table whose first line is data gets its own reader, so that the answer names what is missing. */
@@ -39,6 +40,9 @@ const struct format_reader *const FORMAT_READERS[] = {
     &MSPROF_COMMUNICATION_READER,
     &MSPROF_STEPS_READER,
     &MSPROF_INFO_READER,
+    &CLUSTER_STEPS_READER,
+    &CLUSTER_COMMUNICATION_READER,
+    &CLUSTER_GROUPS_READER,
     &HEADLESS_READER,
     NULL,
 };

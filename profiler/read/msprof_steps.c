@@ -115,8 +115,8 @@ static int read_row(struct read_context *ctx, struct capture *cap, const struct 
 		ascend_bad_value(ctx, c, in, "Iteration ID", "the row is left out");
 		return SB_OK;
 	}
-	if (!ascend_time(ctx, c, in, k->end, "Iteration End(us)", "the row is left out", &end) ||
-	    !ascend_time(ctx, c, in, k->time, "Iteration Time(us)", "the row is left out", &s.dur_ns))
+	if (!ascend_time(ctx, c, in, k->end, "Iteration End(us)", &end) ||
+	    !ascend_time(ctx, c, in, k->time, "Iteration Time(us)", &s.dur_ns))
 		return SB_OK;
 	if (end <= 0 || s.dur_ns < 0 || s.dur_ns > end) {
 		ascend_bad_value(ctx, c, in, "Iteration Time(us)", "the row is left out");

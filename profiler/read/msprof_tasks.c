@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "profiler/read/ascend_kind.h"
 #include "profiler/read/msprof.h"
 
@@ -37,8 +38,8 @@ static int task_row(struct read_context *ctx, struct capture *cap, const struct 
 
 	if (ascend_hardware_kind(type, "") != EVENT_KERNEL)
 		return SB_OK;
-	if (!ascend_time(ctx, c, in, at->start, "task_start(us)", "the row is left out", &k.start_ns) ||
-	    !ascend_time(ctx, c, in, at->dur, "task_time(us)", "the row is left out", &k.dur_ns))
+	if (!ascend_time(ctx, c, in, at->start, "task_start(us)", &k.start_ns) ||
+	    !ascend_time(ctx, c, in, at->dur, "task_time(us)", &k.dur_ns))
 		return SB_OK;
 	if (k.dur_ns < 0) {
 		warnings_add(&ctx->profile->warnings, "negative_duration", in->path, csv_line(c), -1,
@@ -92,15 +93,16 @@ static int sniff_statistic(const struct sniff *s)
 static int statistic_row(struct read_context *ctx, struct capture *cap, const struct csv *c,
                          const struct stream *in)
 {
-	struct op_statistic o = {0};
+	struct op_statistic o = {.min_ns = SB_NULL, .max_ns = SB_NULL};
 	int rc;
 
 	if (csv_int(c, csv_column(c, "Count"), &o.count) != SB_OK || o.count < 0) {
 		ascend_bad_value(ctx, c, in, "Count", "the row is left out");
 		return SB_OK;
 	}
-	if (!ascend_time(ctx, c, in, csv_column(c, "Total Time(us)"), "Total Time(us)", "the row is left out",
-	                 &o.total_ns) ||
+	(void)csv_us(c, csv_column(c, "Min Time(us)"), &o.min_ns);
+	(void)csv_us(c, csv_column(c, "Max Time(us)"), &o.max_ns);
+	if (!ascend_time(ctx, c, in, csv_column(c, "Total Time(us)"), "Total Time(us)", &o.total_ns) ||
 	    o.total_ns < 0)
 		return SB_OK;
 	rc = ascend_text(cap, c, csv_column(c, "OP Type"), &o.type);

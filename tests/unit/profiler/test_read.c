@@ -218,14 +218,14 @@ static void what_is_no_profile_is_refused_with_a_reason(void **state)
 static void what_was_left_out_is_named_beside_an_empty_capture(void **state)
 {
 	const struct text_file files[] = {{"profiler_info_0.json", "{\"rank_id\": 0}", 0},
-	                                  {"cluster.csv", "Step,Type,Index,Computing\n", 0}};
+	                                  {"details.csv", "Name,Call Stack,Host Self Duration(us)\n", 0}};
 	PROFILE_AUTO p = {0};
 	struct sb_error err;
 
 	(void)state;
 	assert_int_equal(read_texts(files, 2, &p, &err), SB_EFORMAT);
 	assert_string_equal(err.word, "no_events");
-	assert_non_null(strstr(err.text, "cluster.csv: a table of a whole cluster"));
+	assert_non_null(strstr(err.text, "details.csv: operator_details.csv"));
 }
 
 static void a_database_is_named_before_an_empty_capture(void **state)
