@@ -61,4 +61,5 @@ struct database_format {
 	int (*read)(struct read_context *ctx, struct database *db, struct sb_error *err);
 };
 extern const struct database_format *const DATABASE_FORMATS[]; /* ends with NULL */
+extern const struct database_format NSYS_DATABASE;
 #endif

@@ -6,5 +6,6 @@ const struct database_format *const DATABASE_FORMATS[] = {
     &ASCEND_PROFILER_DATABASE,
     &ASCEND_ANALYSIS_DATABASE,
     &CLUSTER_ANALYSIS_DATABASE,
+    &NSYS_DATABASE,
     NULL,
 };

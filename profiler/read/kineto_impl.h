@@ -112,6 +112,8 @@ enum event_kind kineto_category(const char *cat, size_t len);
 int kineto_kind(struct kineto *k, const struct chrome_event *e, uint32_t name, enum event_kind *out_kind);
 /* Does work or waiting on a device; its lane carries a device number. */
 bool kineto_on_device(enum event_kind kind);
+/* Has the name of a kernel the mark of a collective library? For other readers, too. */
+bool kineto_collective_name(const char *name);
 /* Is this the name (whose id is `name`) of a collective library's kernel? SB_ENOMEM. */
 int kineto_is_collective(struct kineto *k, const char *text, uint32_t name, bool *out);
 

@@ -79,7 +79,7 @@ bool kineto_on_device(enum event_kind kind)
 }
 
 /* The libraries' marks: NVIDIA, AMD, Huawei, Intel, Microsoft, and the operator names of Huawei's. */
-static bool has_mark(const char *name)
+bool kineto_collective_name(const char *name)
 {
 	static const char *const MARKS[] = {"nccl", "rccl", "hccl", "oneccl", "msccl", "hcom_", NULL};
 
@@ -106,7 +106,7 @@ int kineto_is_collective(struct kineto *k, const char *text, uint32_t name, bool
 		k->mark_count = n;
 	}
 	if (k->marks[name] == MARK_UNSEEN)
-		k->marks[name] = has_mark(text) ? MARK_COLLECTIVE : MARK_NONE;
+		k->marks[name] = kineto_collective_name(text) ? MARK_COLLECTIVE : MARK_NONE;
 	*out = k->marks[name] == MARK_COLLECTIVE;
 	return SB_OK;
 }

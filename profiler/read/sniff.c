@@ -112,6 +112,9 @@ const char *sniff_hint(const struct sniff *s)
 	if (first == '<')
 		return html(s) ? "This is an HTML page, perhaps the error page of a download."
 		               : "This is XML, not a profile.";
+	if (sniff_has(s, "Total Time (ns)") && sniff_has(s, "Time (%)"))
+		return "This is a summary of nsys stats: it holds sums only; send what nsys export -t sqlite "
+		       "writes.";
 	if (sniff_no_header(s))
 		return "This is a table without a header.";
 	return "This is text, but no table with known columns.";

@@ -49,6 +49,10 @@ static void other_files_get_a_helping_sentence(void **state)
 	    {"a.json", "{\"steps\": {\"columns\": []}}", 0, "JSON"},
 	    {"a.json", "[[1, 2, 3], [4]]", 0, "JSON"},
 	    {"a.csv", "1,2,3,x\n", 0, "without a header"},
+	    {"gpu.csv", "Time (%),Total Time (ns),Instances,Avg (ns),Name\n12.0,5,1,5.0,k\n", 0,
+	     "nsys export"},
+	    {"gpu.csv", "Processing [r.sqlite] with [...]\n\nTime (%),Total Time (ns),Instances\n", 0,
+	     "sums only"},
 	    {"a.txt", "hello\n", 0, "text"},
 	    {"a", " \n\t ", 0, "blanks"},
 	};

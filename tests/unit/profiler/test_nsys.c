@@ -1,0 +1,389 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/profiler/made_database.h"
+#include "tests/unit/profiler/made_profile.h"
+
+/* pid 7, threads 70 and 71; pid 8, thread 80 */
+#define P7 "(7 << 24)"
+#define T70 "((7 << 24) + 70)"
+#define T80 "((8 << 24) + 80)"
+#define STRINGS "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
+#define KERNELS                                                                                              \
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, "            \
+	"contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, "                    \
+	"demangledName INTEGER, shortName INTEGER);"
+#define CALLS                                                                                                \
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, "          \
+	"correlationId INTEGER, nameId INTEGER);"
+#define RANGES                                                                                               \
+	"CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, "               \
+	"globalTid INTEGER, textId INTEGER);"
+
+static int read_sql(const char *path, const char *sql, struct profile *out, struct sb_error *err)
+{
+	MADE_AUTO db = made_database(sql);
+	const struct text_file file = {path, db.data, db.len};
+	int rc = read_texts(&file, 1, out, err);
+
+	if (rc == SB_OK)
+		assert_int_equal(out->bytes_read, db.len);
+	return rc;
+}
+
+/* The first event of this name; its index. */
+static size_t event_of(const struct capture *c, const char *name)
+{
+	for (size_t i = 0; i < c->trace.count; i++) {
+		if (strcmp(text_of(c, c->trace.name[i]), name) == 0)
+			return i;
+	}
+	fail_msg("no event \"%s\"", name);
+	return 0;
+}
+
+static void assert_event(const struct capture *c, const char *name, int kind, int64_t start, int64_t dur)
+{
+	size_t i = event_of(c, name);
+
+	assert_int_equal(c->trace.kind[i], kind);
+	assert_int_equal(c->trace.start_ns[i], start);
+	assert_int_equal(c->trace.dur_ns[i], dur);
+}
+
+static const char EVERYTHING[] = STRINGS
+    "INSERT INTO StringIds VALUES (1, 'void gemm<float>(T)'), (2, 'gemm'), (3, 'cudaLaunchKernel_v7000'),"
+    "(4, 'ncclDevKernel_AllReduce_Sum_bf16'), (5, 'forward'), (6, 'worker'), (9, 'SECRET=1');" KERNELS
+    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 150, 0, 1, 7, 11, " P7 ", 1, 2),"
+    "(160, 190, 1, 1, 9, 12, " P7 ", 4, 4);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, correlationId, globalPid, "
+    "bytes, "
+    "copyKind, srcKind, dstKind);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (200, 230, 0, 7, 13, " P7 ", 4096, 1, 0, 2),"
+    "(230, 231, 0, 7, 14, " P7 ", 5, 11, NULL, NULL), (231, 233, 0, 7, 15, " P7 ", -1, 99, NULL, NULL);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end, deviceId, streamId, correlationId, bytes, memKind);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (240, 241, 0, 7, 16, 64, 2);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end, deviceId, streamId, correlationId, graphId);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (300, 400, 0, 7, 17, 3);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, deviceId, streamId, syncType);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (400, 410, 0, 7, 3);" CALLS
+    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (50, 60, " T70 ", 11, 3);" RANGES
+    "INSERT INTO NVTX_EVENTS VALUES (10, 500, 59, NULL, " T70 ", 5), (20, 30, 60, 'inline', " T70 ", NULL),"
+    "(25, NULL, 34, 'a mark', " T70 ", NULL), (0, NULL, 75, 'NCCL', " T70 ", NULL),"
+    "(31, 39, 59, 'aten::mm, op_id = 314290', " T70 ", NULL);"
+    "CREATE TABLE ThreadNames (nameId, priority, globalTid); INSERT INTO ThreadNames VALUES (6, 20, " T70 ");"
+    "CREATE TABLE PROCESSES (globalPid, pid, name); INSERT INTO PROCESSES VALUES (" P7 ", 7, 'python3');"
+    "CREATE TABLE TARGET_INFO_GPU (id, name); INSERT INTO TARGET_INFO_GPU VALUES (1, 'b'), (0, 'NVIDIA "
+    "H100');"
+    "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs, utcTime);"
+    "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1779630014975716426, 'x');";
+
+#define BASE INT64_C(1779630014975716426)
+
+static void all_tables_are_read(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+	const struct capture *c;
+
+	(void)state;
+	assert_int_equal(read_sql("r.sqlite", EVERYTHING, &p, &err), SB_OK);
+	c = &p.captures[0];
+	assert_int_equal(c->format, FORMAT_NSYS);
+	assert_int_equal(c->rank, SB_NULL);
+	assert_string_equal(c->chip, "NVIDIA H100");
+	assert_int_equal(c->event_count, 14);
+	assert_int_equal(c->trace.count, 12);
+	assert_event(c, "void gemm<float>(T)", EVENT_KERNEL, BASE + 100, 50);
+	assert_event(c, "ncclDevKernel_AllReduce_Sum_bf16", EVENT_COMMUNICATION, BASE + 160, 30);
+	assert_event(c, "Memcpy HtoD (Pageable -> Device)", EVENT_MEMCPY, BASE + 200, 30);
+	assert_event(c, "Memcpy HtoD (Unified)", EVENT_MEMCPY, BASE + 230, 1);
+	assert_event(c, "Memcpy", EVENT_MEMCPY, BASE + 231, 2);
+	assert_event(c, "Memset (Device)", EVENT_MEMSET, BASE + 240, 1);
+	assert_event(c, "CUDA graph 3", EVENT_KERNEL, BASE + 300, 100);
+	assert_event(c, "Stream Sync", EVENT_DEVICE_WAIT, BASE + 400, 10);
+	assert_event(c, "cudaLaunchKernel", EVENT_HOST_RUNTIME, BASE + 50, 10);
+	assert_event(c, "forward", EVENT_HOST_ANNOTATION, BASE + 10, 490);
+	assert_event(c, "inline", EVENT_HOST_ANNOTATION, BASE + 20, 10);
+	assert_event(c, "aten::mm", EVENT_HOST_OP, BASE + 31, 8);
+	/* only what rows refer to is kept: the environment of the program is nobody's business */
+	assert_int_equal(sb_strings_find(c->trace.strings, "SECRET=1", 8), 0);
+	assert_int_equal(p.warnings.count, 0);
+}
+
+static void copies_have_kind_and_bytes(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+	const struct capture *c;
+	const struct event_detail *d;
+
+	(void)state;
+	assert_int_equal(read_sql("r.sqlite", EVERYTHING, &p, &err), SB_OK);
+	c = &p.captures[0];
+	d = trace_detail(&c->trace, (uint32_t)event_of(c, "Memcpy HtoD (Pageable -> Device)"));
+	assert_non_null(d);
+	assert_string_equal(text_of(c, d->type), "HtoD");
+	assert_int_equal(d->bytes, 4096);
+	d = trace_detail(&c->trace, (uint32_t)event_of(c, "Memset (Device)"));
+	assert_non_null(d);
+	assert_int_equal(d->bytes, 64);
+	assert_null(trace_detail(&c->trace, (uint32_t)event_of(c, "Memcpy")));
+}
+
+static void lanes_are_streams_and_threads(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+	const struct trace *t;
+	const struct lane *l;
+
+	(void)state;
+	assert_int_equal(read_sql("r.sqlite", EVERYTHING, &p, &err), SB_OK);
+	t = &p.captures[0].trace;
+	l = &t->lanes[t->lane[event_of(&p.captures[0], "ncclDevKernel_AllReduce_Sum_bf16")]];
+	assert_int_equal(l->device, 1);
+	assert_string_equal(trace_text(t, l->process, NULL), "GPU 1");
+	assert_string_equal(trace_text(t, l->thread, NULL), "stream 9 of python3 7");
+	l = &t->lanes[t->lane[event_of(&p.captures[0], "cudaLaunchKernel")]];
+	assert_int_equal(l->device, -1);
+	assert_string_equal(trace_text(t, l->process, NULL), "python3 7");
+	assert_string_equal(trace_text(t, l->thread, NULL), "worker 70");
+	assert_int_equal(t->lane[event_of(&p.captures[0], "forward")],
+	                 t->lane[event_of(&p.captures[0], "cudaLaunchKernel")]);
+}
+
+static int64_t link_of(const struct capture *c, const char *name)
+{
+	return c->trace.link[event_of(c, name)];
+}
+
+/* Correlations repeat from process to process. */
+static void links_are_of_a_process(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+	const struct capture *c;
+
+	(void)state;
+	assert_int_equal(
+	    read_sql(
+	        "r.sqlite",
+	        STRINGS
+	        "INSERT INTO StringIds VALUES (1, 'k7'), (2, 'k8'), (3, 'c7'), (4, 'c8'), (5, 'k0');" KERNELS
+	        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 150, 0, 1, 7, 11, " P7
+	        ", 1, 1), (100, 150, 1, 1, 7, 11, (8 << 24), 2, 2), (200, 201, 1, 1, 7, 0, " P7
+	        ", 5, 5);" CALLS "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (50, 60, " T70
+	        ", 11, 3), (50, 60, " T80 ", 11, 4);",
+	        &p, &err),
+	    SB_OK);
+	c = &p.captures[0];
+	assert_int_equal(link_of(c, "k7"), link_of(c, "c7"));
+	assert_int_equal(link_of(c, "k8"), link_of(c, "c8"));
+	assert_int_not_equal(link_of(c, "k7"), link_of(c, "k8"));
+	assert_int_equal(link_of(c, "k0"), -1);
+}
+
+/* Seen in containers: the kernel's row has pid 144, the row of its launch 145. */
+static void processes_are_matched_across_namespaces(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+	const struct capture *c;
+
+	(void)state;
+	assert_int_equal(
+	    read_sql("r.sqlite",
+	             STRINGS
+	             "INSERT INTO StringIds VALUES (1, 'k144'), (2, 'k244'), (3, 'c145'), (4, 'c245'), (5, "
+	             "'k7'), (6, 'c7');" KERNELS
+	             "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 150, 0, 1, 7, 11, 144 << 24, 1, 1),"
+	             "(100, 150, 1, 1, 7, 21, 244 << 24, 2, 2), (300, 301, 1, 1, 7, 21, 7 << 24, 5, 5);" CALLS
+	             "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (50, 60, (245 << 24) + 1, 21, 4),"
+	             "(50, 60, (145 << 24) + 1, 11, 3), (50, 60, " T70 ", 21, 6);",
+	             &p, &err),
+	    SB_OK);
+	c = &p.captures[0];
+	assert_int_equal(link_of(c, "k144"), link_of(c, "c145"));
+	assert_int_equal(link_of(c, "k244"), link_of(c, "c245"));
+	assert_int_equal(link_of(c, "k7"), link_of(c, "c7"));
+}
+
+/* Old and new exports: other columns, other names of tables, another order. */
+static void columns_are_found_by_name(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+	const struct capture *c;
+
+	(void)state;
+	assert_int_equal(
+	    read_sql("run_rank3.sqlite",
+	             STRINGS
+	             "INSERT INTO StringIds VALUES (1, 'short'), (2, 'cudaLaunchKernel_v7000');"
+	             "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL_V3 (correlationId, shortName, streamId, new, "
+	             "end, start,"
+	             "deviceId); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL_V3 VALUES (5, 1, 7, 'x', 30, -20, 2);"
+	             "CREATE INDEX i ON CUPTI_ACTIVITY_KIND_KERNEL_V3 (start);"
+	             "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end); INSERT INTO "
+	             "CUPTI_ACTIVITY_KIND_KERNEL "
+	             "VALUES (0, 99);" CALLS
+	             "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ('-30', '-25', 1, 5, 2);"
+	             "CREATE TABLE META_DATA_EXPORT (name, value); INSERT INTO META_DATA_EXPORT VALUES "
+	             "('EXPORT_SCHEMA_VERSION_MAJOR', '4');",
+	             &p, &err),
+	    SB_OK);
+	c = &p.captures[0];
+	assert_int_equal(c->trace.count, 2);
+	assert_event(c, "short", EVENT_KERNEL, -20, 50);
+	assert_event(c, "cudaLaunchKernel", EVENT_HOST_RUNTIME, -30, 5);
+	assert_int_equal(link_of(c, "short"), link_of(c, "cudaLaunchKernel"));
+	assert_int_equal(c->trace.lanes[c->trace.lane[0]].device, 2);
+	assert_int_equal(c->rank, 3);
+	assert_non_null(warning_of(&p, "rank_from_name"));
+	assert_non_null(warning_of(&p, "newer_schema"));
+}
+
+static void flaws_are_told(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+	const struct capture *c;
+	const struct warning *w;
+
+	(void)state;
+	assert_int_equal(
+	    read_sql("r.sqlite",
+	             STRINGS "INSERT INTO StringIds VALUES (1, 'k');" KERNELS
+	                     "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, demangledName) VALUES "
+	                     "(NULL, 5, 1), ('x', 5, 1), (1.5, 5, 1), (x'00', 5, 1), (-9223372036854775807, "
+	                     "9223372036854775807, 1), (0, 0, 1), (20, 10, 1), (30, 40, 77);" RANGES
+	                     "INSERT INTO NVTX_EVENTS VALUES (15, NULL, 59, 'open', NULL, NULL);",
+	             &p, &err),
+	    SB_OK);
+	c = &p.captures[0];
+	assert_int_equal(c->trace.count, 3);
+	assert_event(c, "k", EVENT_KERNEL, 20, 0);
+	assert_event(c, "77", EVENT_KERNEL, 30, 10);
+	assert_event(c, "open", EVENT_HOST_ANNOTATION, 15, 25);
+	assert_int_equal(c->trace.lanes[c->trace.lane[0]].device, -1);
+	w = warning_of(&p, "bad_timestamp");
+	assert_non_null(w);
+	assert_int_equal(w->count, 5);
+	assert_non_null(strstr(w->detail, "row 1 of CUPTI_ACTIVITY_KIND_KERNEL"));
+	assert_non_null(warning_of(&p, "missing_time"));
+	assert_non_null(warning_of(&p, "negative_duration"));
+	assert_non_null(warning_of(&p, "missing_name"));
+	assert_non_null(warning_of(&p, "open_range"));
+}
+
+static void steps_come_from_ranges(void **state)
+{
+	static const struct {
+		const char *ranges;
+		size_t count;
+		int64_t number, start, dur; /* of the last */
+	} CASES[] = {
+	    {"(0, 10, 59, 'iteration1', 1, NULL), (10, 30, 59, 'iteration 2', 1, NULL)", 2, 2, 10, 20},
+	    {"(0, 10, 59, 'ProfilerStep#7', 1, NULL), (2, 8, 59, 'step 1', 1, NULL)", 1, 7, 0, 10},
+	    {"(0, 10, 60, 'Step_41', 1, NULL)", 1, 41, 0, 10},
+	    /* two processes: one step */
+	    {"(0, 10, 59, 'step 1', 1, NULL), (4, 13, 59, 'step 1', 16777217, NULL)", 1, 1, 0, 13},
+	    /* once an epoch: two steps */
+	    {"(0, 10, 59, 'step 1', 1, NULL), (20, 26, 59, 'step 1', 1, NULL)", 2, 1, 20, 6},
+	    {"(0, 10, 59, 'stepping stone', 1, NULL), (0, 10, 59, 'step 1 of 3', 1, NULL)", 0, 0, 0, 0},
+	    {"(0, NULL, 34, 'step 1', 1, NULL), (1, 2, 59, 'forward', 1, NULL)", 0, 0, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		PROFILE_AUTO p = {0};
+		struct sb_error err;
+		const struct capture *c;
+		char sql[600];
+
+		snprintf(sql, sizeof(sql), "%s%sINSERT INTO NVTX_EVENTS VALUES %s;", STRINGS, RANGES,
+		         CASES[i].ranges);
+		assert_int_equal(read_sql("r.sqlite", sql, &p, &err), SB_OK);
+		c = &p.captures[0];
+		assert_int_equal(c->step_count, CASES[i].count);
+		if (c->step_count == 0)
+			continue;
+		assert_int_equal(c->steps[c->step_count - 1].number, CASES[i].number);
+		assert_int_equal(c->steps[c->step_count - 1].start_ns, CASES[i].start);
+		assert_int_equal(c->steps[c->step_count - 1].dur_ns, CASES[i].dur);
+	}
+}
+
+static void an_export_without_events_says_so(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+
+	(void)state;
+	assert_int_equal(read_sql("r.sqlite", STRINGS KERNELS, &p, &err), SB_EFORMAT);
+	assert_string_equal(err.word, "no_events");
+	assert_non_null(strstr(err.text, "--trace=cuda"));
+	/* the times are needed, the rest is not */
+	assert_int_equal(read_sql("r.sqlite",
+	                          STRINGS "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, duration);"
+	                                  "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2);",
+	                          &p, &err),
+	                 SB_EFORMAT);
+	assert_string_equal(err.word, "no_events");
+}
+
+static int64_t told_bytes;
+
+static void keep_progress(void *self, int64_t done, int64_t total)
+{
+	(void)self;
+	assert_true(done <= total);
+	assert_true(done >= told_bytes);
+	told_bytes = done;
+}
+
+/* A database is read here and there, but each byte counts once. */
+static void progress_reaches_the_end(void **state)
+{
+	MADE_AUTO db =
+	    made_rows(STRINGS KERNELS RANGES,
+	              "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?1 * 10, ?1 * 10 + 5, 0, 1, 7, ?1, 0, "
+	              "?1, ?1)",
+	              50000);
+	int fd = made_fd(db.data, db.len);
+	const struct read_input in = {.path = "r.sqlite", .fd = fd, .length = (int64_t)db.len};
+	const struct read_hooks hooks = {.progress = keep_progress};
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+
+	(void)state;
+	told_bytes = 0;
+	assert_int_equal(profile_read(&in, 1, NULL, &hooks, &p, &err), SB_OK);
+	assert_int_equal(p.bytes_read, db.len);
+	assert_int_equal(told_bytes, db.len);
+	assert_int_equal(p.captures[0].trace.count, 50000);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(all_tables_are_read),
+	    cmocka_unit_test(copies_have_kind_and_bytes),
+	    cmocka_unit_test(lanes_are_streams_and_threads),
+	    cmocka_unit_test(links_are_of_a_process),
+	    cmocka_unit_test(processes_are_matched_across_namespaces),
+	    cmocka_unit_test(columns_are_found_by_name),
+	    cmocka_unit_test(flaws_are_told),
+	    cmocka_unit_test(steps_come_from_ranges),
+	    cmocka_unit_test(an_export_without_events_says_so),
+	    cmocka_unit_test(progress_reaches_the_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
