@@ -55,7 +55,7 @@ $(call lib,$(1)): $$(SRC_$(1):%.c=$$(BUILD)/%.o)
 TESTS_$(1) := $$(patsubst %.c,$$(BUILD)/%,$$(sort $$(wildcard tests/unit/$(1)/test_*.c)))
 $$(TESTS_$(1)): $$(BUILD)/tests/unit/$(1)/%: $$(BUILD)/tests/unit/$(1)/%.o $$(call libs,$(1))
 	$(call say,LD   $$@)
-	$$(Q)$$(CC) $$(LDFLAGS) $$^ -lcmocka $$(EXT_$(1)) -o $$@
+	$$(Q)$$(CC) $$(LDFLAGS) $$^ -lcmocka -ljansson $$(EXT_$(1)) -o $$@
 # the unit ring of one room
 check-unit-$(1): $$(TESTS_$(1))
 	@tests/run --build $$(BUILD) unit/$(1)

@@ -213,8 +213,14 @@ static void begin_record(struct csv *c)
 /* The end of the file ends the last record too, unless it stands inside quotes. */
 static int finish(struct csv *c, bool *out_done, struct sb_error *err)
 {
-	bool empty = c->record.count == 0 && c->place == PLACE_START;
+	bool half_mark = !c->begun && c->mark > 0;
+	bool empty = c->record.count == 0 && c->place == PLACE_START && !half_mark;
+	int rc;
 
+	c->begun = true;
+	rc = half_mark ? put(c, MARK, c->mark, err) : SB_OK;
+	if (rc != SB_OK)
+		return rc;
 	if (c->place == PLACE_QUOTED)
 		return sb_fail_at(err, SB_EFORMAT, "truncated", c->in->path, c->record_line, c->offset,
 		                  "the file ends inside a quoted field");
