@@ -1,16 +1,9 @@
 /* Reads the real Ascend text captures of $SIGNALBOX_SHARED and compares the raw data with sections 1 to 3 of
  * samples/ascend/expected.md. */
-#include "tests/shared.h"
+#include "tests/field/bundle.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-#include <fcntl.h>
 #include <math.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-
-#include "profiler/read.h"
 
 #define LEVEL_1 "samples/ascend/bundles/pytorch_text_level1_2ranks.tar.gz"
 #define LEVELS_0_2 "samples/ascend/bundles/pytorch_text_level0_and_2_2ranks.tar.gz"
@@ -30,55 +23,6 @@ static void read_bundle(const char *name, struct profile *out)
 	if (profile_read(&in, 1, NULL, NULL, out, &err) != SB_OK)
 		fail_msg("%s: %s", err.word, err.text);
 	close(fd);
-	free(path);
-}
-
-#define MEMBERS_MAX 64
-
-static void take_member(struct archive *a, struct archive_entry *e, struct read_input *in)
-{
-	char buf[65536];
-	la_ssize_t n;
-
-	in->fd = memfd_create("member", MFD_CLOEXEC);
-	in->path = strdup(archive_entry_pathname(e));
-	assert_true(in->fd >= 0 && in->path);
-	while ((n = archive_read_data(a, buf, sizeof(buf))) > 0) {
-		assert_true(write(in->fd, buf, (size_t)n) == n);
-		in->length += n;
-	}
-	assert_true(n == 0);
-}
-
-/* The members below one folder of the archive, each as an input of its own. */
-static void read_members(const char *name, const char *folder, struct profile *out)
-{
-	char *path = shared_path(name);
-	struct archive *a = archive_read_new();
-	struct archive_entry *e;
-	struct read_input in[MEMBERS_MAX] = {{0}};
-	struct sb_error err = {0};
-	size_t count = 0;
-
-	archive_read_support_format_tar(a);
-	archive_read_support_filter_gzip(a);
-	assert_int_equal(archive_read_open_filename(a, path, 65536), ARCHIVE_OK);
-	while (archive_read_next_header(a, &e) == ARCHIVE_OK) {
-		if (archive_entry_filetype(e) != AE_IFREG ||
-		    strncmp(archive_entry_pathname(e), folder, strlen(folder)) != 0)
-			continue;
-		assert_true(count < MEMBERS_MAX);
-		take_member(a, e, &in[count++]);
-	}
-	archive_read_free(a);
-	assert_true(count > 10);
-	if (profile_read(in, count, NULL, NULL, out, &err) != SB_OK)
-		fail_msg("%s: %s", err.word, err.text);
-	for (size_t i = 0; i < count; i++) {
-		close(in[i].fd);
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): the path is borrowed as const, but made here */
-		free((void *)(uintptr_t)in[i].path);
-	}
 	free(path);
 }
 
@@ -165,7 +109,7 @@ static void step_splits(void **state)
 		if (level == 1)
 			read_bundle(LEVEL_1, &p);
 		else
-			read_members(LEVELS_0_2, folders[level], &p);
+			read_members(LEVELS_0_2, folders[level], 11, &p);
 		expect_ranks(&p, SPLITS[level]);
 		assert_int_equal(p.warnings.count, 0);
 	}
@@ -319,7 +263,7 @@ static void communication(void **state)
 
 	(void)state;
 	read_bundle(LEVEL_1, &one);
-	read_members(LEVELS_0_2, "level2/", &two);
+	read_members(LEVELS_0_2, "level2/", 11, &two);
 	expect_links(&one.captures[0], 27315.706);
 	expect_links(&one.captures[1], 27583.971);
 	expect_links(&two.captures[0], 28469.589);
@@ -341,7 +285,7 @@ static void copies_have_sizes(void **state)
 	const struct trace *t;
 
 	(void)state;
-	read_members(LEVELS_0_2, "level2/", &p);
+	read_members(LEVELS_0_2, "level2/", 11, &p);
 	t = &p.captures[0].trace;
 	for (size_t i = 0; i < t->count; i++) {
 		const struct event_detail *d = trace_detail(t, (uint32_t)i);
