@@ -33,14 +33,15 @@ static bool collective_here(const struct ascend_db *r, const struct database_row
 	return id_map_get(&r->ids, db_key(database_int(rows, 5), MAP_COLLECTIVE), &unused);
 }
 
-/* "hcom_allReduce_", as kernel_details.csv has it. */
+/* "hcom_allReduce_", as kernel_details.csv has it. Old exporters have no such column; at level 0 it is N/A.
+ */
 static int type_of(struct ascend_db *r, const char *name, uint32_t given, uint32_t *out_type)
 {
 	const char *mark = strstr(name, "__");
 	int rc;
 
 	*out_type = given;
-	if (given != 0 || !mark)
+	if (given != 0 || !mark || database_has_column(r->db, "COMMUNICATION_OP", "opType"))
 		return SB_OK;
 	rc = sb_strings_add(r->cap->trace.strings, name, (size_t)(mark - name) + 1, out_type);
 	return rc == SB_OK ? SB_OK : db_fail(r, rc);

@@ -33,11 +33,11 @@ void ascend_write_info(const struct ascend_options *o, const struct ascend_rank 
 	    "false\n        "
 	    "},\n        \"experimental_config\": {\n            \"_profiler_level\": \"Level%d\", "
 	    "\"_aic_metrics\": "
-	    "\"%s\", \"_l2_cache\": false,\n            \"_export_type\": \"text\", "
+	    "\"%s\", \"_l2_cache\": false,\n            \"_export_type\": \"%s\", "
 	    "\"_gc_detect_threshold\": null\n    "
 	    "    }\n    },\n    \"rank_id\": %" PRId64 "\n}",
 	    o->steps, ASCEND_FIRST_STEP, o->level,
-	    o->level > 0 ? "ACL_AICORE_PIPE_UTILIZATION" : "ACL_AICORE_NONE", r->rank);
+	    o->level > 0 ? "ACL_AICORE_PIPE_UTILIZATION" : "ACL_AICORE_NONE", o->db ? "db" : "text", r->rank);
 	out_close(&out);
 	out = ascend_open(r, "profiler_metadata.json", true);
 	out_fmt(out,
@@ -135,6 +135,10 @@ int ascend_main(const struct ascend_options *o)
 	for (int64_t i = 0; i < o->ranks; i++) {
 		make_directory(o, &ranks[i]);
 		ascend_write_info(o, &ranks[i]);
+		if (o->db) {
+			ascend_write_databases(o, &ranks[i]);
+			continue;
+		}
 		ascend_write_trace(o, &ranks[i]);
 		ascend_write_tables(o, &ranks[i]);
 		if (o->level > 0)

@@ -23,11 +23,17 @@ enum ascend_fault {
 	ASCEND_BUBBLE             /* pipeline stages: long receive operators */
 };
 
+/* How the databases are laid out: as the samples of 2025 are, with older or with newer names of columns, or
+ * as MindStudio Insight leaves one that it has opened. */
+enum ascend_layout { ASCEND_PLAIN, ASCEND_OLD, ASCEND_NEW, ASCEND_INSIGHT };
+
 struct ascend_options {
 	int64_t ranks, steps, kernels; /* kernels of one step and rank */
 	int level;                     /* 0, 1 or 2 */
 	uint64_t seed;
 	enum ascend_fault fault;
+	bool db; /* databases instead of text */
+	enum ascend_layout layout;
 	const char *name; /* a name for the first operator of each step, or NULL */
 	const char *path; /* a directory */
 	const char *truth;
@@ -105,6 +111,12 @@ void ascend_write_trace(const struct ascend_options *o, struct ascend_rank *r);
 void ascend_write_tables(const struct ascend_options *o, const struct ascend_rank *r);
 void ascend_write_communication(const struct ascend_options *o, const struct ascend_rank *r);
 void ascend_write_info(const struct ascend_options *o, const struct ascend_rank *r);
+/* Ratios of the pipes of a kernel, thousandths: cube: mac, scalar, mte1, mte2, fixpipe; vector: vec, scalar,
+ * mte2, mte3. False when it has no counters (AI CPU: all are 0). */
+bool ascend_pipe_ratios(const struct ascend_options *o, const struct ascend_kernel *k, int cube[5],
+                        int vector[4]);
+/* The same run as databases: ascend_pytorch_profiler_{rank}.db and analysis.db. */
+void ascend_write_databases(const struct ascend_options *o, const struct ascend_rank *r);
 /* Opens a file of the rank: directory/ASCEND_PROFILER_OUTPUT/name, or directory/name when top is set. */
 struct out *ascend_open(const struct ascend_rank *r, const char *name, bool top);
 /* The whole subcommand. */

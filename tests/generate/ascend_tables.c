@@ -37,34 +37,46 @@ static void pipe_cells(struct out *out, int64_t ns, int ratio)
 	out_fmt(out, ",0.%03d", ratio);
 }
 
+bool ascend_pipe_ratios(const struct ascend_options *o, const struct ascend_kernel *k, int cube[5],
+                        int vector[4])
+{
+	int most = o->fault == ASCEND_UNDERUTILIZED ? 310 : 890;
+	const int cube_ratios[5] = {most, 90, most / 2, most * 2 / 3, 60};
+	const int vector_ratios[4] = {most / 3, 80, most, most * 2 / 3};
+	bool aicpu = k->work == ascend_aicpu_work;
+	bool is_vector = strcmp(ascend_works[k->work].core, "AI_VECTOR_CORE") == 0;
+
+	for (int i = 0; i < 5; i++)
+		cube[i] = aicpu || is_vector ? 0 : cube_ratios[i];
+	for (int i = 0; i < 4; i++)
+		vector[i] = aicpu || !is_vector ? 0 : vector_ratios[i];
+	return !aicpu;
+}
+
 static void pipes(const struct ascend_options *o, struct out *out, const struct ascend_kernel *k)
 {
 	const struct ascend_work *w = &ascend_works[k->work];
-	bool aicpu = k->work == ascend_aicpu_work;
-	bool vector = strcmp(w->core, "AI_VECTOR_CORE") == 0;
-	int most = o->fault == ASCEND_UNDERUTILIZED ? 310 : 890;
-	int64_t cube_ns = vector || aicpu ? 0 : k->dur * 97 / 100;
-	int64_t vector_ns = vector ? k->dur * 97 / 100 : 0;
+	int cube[5];
+	int vector[4];
+	int64_t cube_ns;
+	int64_t vector_ns;
 
-	if (aicpu) {
+	if (!ascend_pipe_ratios(o, k, cube, vector)) {
 		for (int i = 0; i < 25; i++)
 			out_text(out, ",0");
 		return;
 	}
+	cube_ns = cube[0] ? k->dur * 97 / 100 : 0;
+	vector_ns = vector[0] ? k->dur * 97 / 100 : 0;
 	us_cell(out, cube_ns);
 	out_fmt(out, ",%" PRId64, (cube_ns * 18 / 10 * w->blocks));
-	pipe_cells(out, cube_ns, cube_ns ? most : 0);
-	pipe_cells(out, cube_ns, cube_ns ? 90 : 0);
-	pipe_cells(out, cube_ns, cube_ns ? most / 2 : 0);
-	pipe_cells(out, cube_ns, cube_ns ? most * 2 / 3 : 0);
-	pipe_cells(out, cube_ns, cube_ns ? 60 : 0);
+	for (int i = 0; i < 5; i++)
+		pipe_cells(out, cube_ns, cube[i]);
 	out_text(out, ",0.004");
 	us_cell(out, vector_ns);
 	out_fmt(out, ",%" PRId64, (vector_ns * 18 / 10 * w->blocks));
-	pipe_cells(out, vector_ns, vector_ns ? most / 3 : 0);
-	pipe_cells(out, vector_ns, vector_ns ? 80 : 0);
-	pipe_cells(out, vector_ns, vector_ns ? most : 0);
-	pipe_cells(out, vector_ns, vector_ns ? most * 2 / 3 : 0);
+	for (int i = 0; i < 4; i++)
+		pipe_cells(out, vector_ns, vector[i]);
 	out_fmt(out, ",0.006,%s", cube_ns ? "92.5" : "0");
 }
 
@@ -115,7 +127,7 @@ static void link_row(const struct ascend_options *o, struct out *out, const stru
 	if (o->level > 0)
 		out_fmt(out, ",4294967295,N/A,N/A,%s,hcom_%s_,N/A,COMMUNICATION,", l->text, l->kind);
 	else
-		out_fmt(out, ",%s,N/A,N/A,", l->text);
+		out_fmt(out, ",%s,N/A,COMMUNICATION,", l->text);
 	out_us(out, l->start);
 	out_text(out, "\t");
 	us_cell(out, l->dur);
