@@ -37,6 +37,19 @@ struct reading {
 	uint32_t last_lane;
 };
 
+/* Categories of work on other devices than Ascend's. */
+static bool of_other_devices(const struct sniff *s)
+{
+	static const char *const marks[] = {"\"cuda_runtime\"",   "\"cuda_driver\"", "\"gpu_memcpy\"",
+	                                    "\"gpu_memset\"",     "\"hip_runtime\"", "\"cat\":\"kernel\"",
+	                                    "\"cat\": \"kernel\""};
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (sniff_has(s, marks[i]))
+			return true;
+	return false;
+}
+
 static int sniff(const struct sniff *s)
 {
 	static const char *const marks[] = {
@@ -60,7 +73,8 @@ static int sniff(const struct sniff *s)
 			return SNIFF_CONTENT;
 	}
 	/* a bare list with times as text is how this exporter writes, and Kineto does not */
-	return events && first == '[' && (sniff_has(s, "\"ts\": \"") || sniff_has(s, "\"ts\":\""))
+	return events && first == '[' && (sniff_has(s, "\"ts\": \"") || sniff_has(s, "\"ts\":\"")) &&
+	               !of_other_devices(s)
 	           ? SNIFF_CONTENT
 	           : SNIFF_NO;
 }

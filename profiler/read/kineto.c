@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "profiler/activity.h"
 #include "profiler/read/kineto_impl.h"
 
 static const char *const WANTED[] = {
@@ -32,6 +33,7 @@ static void kineto_free(struct kineto *k)
 	free(k->pairs.marks);
 	id_map_free(&k->pairs.places);
 	free(k->seen.slots);
+	free(k->seen.latest);
 	kineto_lanes_free(&k->lanes);
 }
 
@@ -229,6 +231,18 @@ static void report(struct kineto *k)
 	            "counts once.");
 }
 
+/* No error: the host's side is answered, and what the device did is unknown. */
+static void report_host_only(struct kineto *k)
+{
+	for (size_t i = 0; i < k->trace.count; i++)
+		if (event_is_device_work(k->trace.kind[i]))
+			return;
+	warnings_add(
+	    &k->ctx->profile->warnings, "no_device_activity", k->path, 0, -1,
+	    "The trace holds no work of a device, only the host's: device times are unknown. Was the "
+	    "profiler told to record the device (ProfilerActivity.CUDA)?");
+}
+
 static int by_start(const void *a, const void *b)
 {
 	const struct step *x = a, *y = b;
@@ -258,6 +272,7 @@ static int finish(struct kineto *k)
 		return rc;
 	kineto_drop_jumps(k);
 	kineto_close_spans(k);
+	report_host_only(k);
 	add_base(k);
 	kineto_name_lanes(k);
 	return SB_OK;

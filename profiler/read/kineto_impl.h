@@ -69,7 +69,13 @@ struct kineto_range {
 
 /* Work on a device that was seen already, by content. */
 struct kineto_seen {
-	uint32_t *slots; /* index of the span + 1, 0 = free */
+	int64_t *latest; /* by lane: the latest start so far */
+	size_t lane_count;
+	bool needed; /* a lane was not in order of time: from then on the slots are kept */
+	struct kineto_slot {
+		uint32_t event; /* index of the span + 1, 0 = free */
+		uint32_t hash;
+	} * slots;
 	size_t size, count;
 };
 

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "profiler/activity.h"
 #include "profiler/read/kineto_impl.h"
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -8,73 +9,143 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
-static uint64_t hash(int64_t start, int64_t dur, int64_t link, uint32_t name, uint32_t lane)
+static uint32_t hash(const struct event *s)
 {
-	uint64_t h = mix(0, (uint64_t)start);
+	uint64_t h = mix(0, (uint64_t)s->start_ns);
 
-	h = mix(h, (uint64_t)dur << 32 ^ (uint64_t)link);
-	return mix(h, (uint64_t)name << 32 | lane);
+	h = mix(h, (uint64_t)s->dur_ns << 32 ^ (uint64_t)s->link);
+	return (uint32_t)(mix(h, (uint64_t)s->name << 32 | s->lane) >> 32);
 }
 
-static int grow(struct kineto *k)
+static struct event event_at(const struct trace *t, size_t i)
 {
-	struct kineto_seen *s = &k->seen;
-	const struct trace *t = &k->trace;
-	size_t size = s->size ? 2 * s->size : 1024;
-	uint32_t *slots = calloc(size, sizeof(*slots));
+	return (struct event){.start_ns = t->start_ns[i],
+	                      .dur_ns = t->dur_ns[i],
+	                      .link = t->link[i],
+	                      .name = t->name[i],
+	                      .lane = t->lane[i],
+	                      .kind = (enum event_kind)t->kind[i]};
+}
 
-	if (!slots)
+static bool same(const struct event *a, const struct event *b)
+{
+	return a->start_ns == b->start_ns && a->dur_ns == b->dur_ns && a->link == b->link &&
+	       a->name == b->name && a->lane == b->lane && a->kind == b->kind;
+}
+
+/* In whole microseconds, two rows of no length may well be two. */
+static bool counts(const struct event *s)
+{
+	return s->dur_ns > 0 && event_is_device_work((uint8_t)s->kind);
+}
+
+static void place(struct kineto_seen *s, struct kineto_slot slot)
+{
+	size_t at = slot.hash & (s->size - 1);
+
+	while (s->slots[at].event)
+		at = (at + 1) & (s->size - 1);
+	s->slots[at] = slot;
+}
+
+static int grow(struct kineto_seen *s)
+{
+	struct kineto_slot *old = s->slots;
+	size_t size = s->size;
+
+	s->slots = calloc(size ? 2 * size : 1024, sizeof(*s->slots));
+	if (!s->slots) {
+		s->slots = old;
 		return SB_ENOMEM;
-	for (size_t i = 0; i < s->size; i++) {
-		if (s->slots[i] == 0)
-			continue;
-		uint32_t e = s->slots[i] - 1;
-		size_t at =
-		    hash(t->start_ns[e], t->dur_ns[e], t->link[e], t->name[e], t->lane[e]) & (size - 1);
-
-		while (slots[at])
-			at = (at + 1) & (size - 1);
-		slots[at] = s->slots[i];
 	}
-	free(s->slots);
-	s->slots = slots;
-	s->size = size;
+	s->size = size ? 2 * size : 1024;
+	for (size_t i = 0; i < size; i++)
+		if (old[i].event)
+			place(s, old[i]);
+	free(old);
 	return SB_OK;
 }
 
-static bool same(const struct trace *t, uint32_t e, const struct event *span)
+/* The span will be appended as (or is) the event with this index. */
+static int insert(struct kineto_seen *s, const struct event *span, size_t index)
 {
-	return t->start_ns[e] == span->start_ns && t->dur_ns[e] == span->dur_ns && t->kind[e] == span->kind &&
-	       t->link[e] == span->link && t->name[e] == span->name && t->lane[e] == span->lane;
-}
-
-int kineto_repeated(struct kineto *k, const struct event *span, bool *out)
-{
-	struct kineto_seen *s = &k->seen;
-	size_t at;
-
-	*out = false;
-	/* in whole microseconds, two rows of no length may well be two */
-	if (span->dur_ns <= 0 || (span->kind != EVENT_KERNEL && span->kind != EVENT_COMMUNICATION &&
-	                          span->kind != EVENT_MEMCPY && span->kind != EVENT_MEMSET))
+	if (index >= UINT32_MAX)
 		return SB_OK;
-	if (2 * s->count >= s->size) {
-		int rc = grow(k);
+	if (4 * s->count >= 3 * s->size) {
+		int rc = grow(s);
 
 		if (rc != SB_OK)
 			return rc;
 	}
-	at = hash(span->start_ns, span->dur_ns, span->link, span->name, span->lane) & (s->size - 1);
-	while (s->slots[at]) {
-		if (same(&k->trace, s->slots[at] - 1, span)) {
-			*out = true;
-			return SB_OK;
-		}
-		at = (at + 1) & (s->size - 1);
-	}
-	if (k->trace.count < UINT32_MAX - 1) {
-		s->slots[at] = (uint32_t)k->trace.count + 1;
-		s->count++;
-	}
+	place(s, (struct kineto_slot){(uint32_t)index + 1, hash(span)});
+	s->count++;
 	return SB_OK;
+}
+
+static bool find(const struct kineto *k, const struct event *span)
+{
+	const struct kineto_seen *s = &k->seen;
+	uint32_t h = hash(span);
+
+	for (size_t at = h & (s->size - 1); s->size > 0 && s->slots[at].event;
+	     at = (at + 1) & (s->size - 1)) {
+		if (s->slots[at].hash != h)
+			continue;
+		struct event e = event_at(&k->trace, s->slots[at].event - 1);
+
+		if (same(&e, span))
+			return true;
+	}
+	return false;
+}
+
+static int insert_all(struct kineto *k)
+{
+	int rc = SB_OK;
+
+	k->seen.needed = true;
+	for (size_t i = 0; i < k->trace.count && rc == SB_OK; i++) {
+		struct event e = event_at(&k->trace, i);
+
+		if (counts(&e))
+			rc = insert(&k->seen, &e, i);
+	}
+	return rc;
+}
+
+/* Is the span later than all before it on its lane? Then it is new. */
+static int is_latest(struct kineto_seen *s, const struct event *span, bool *out)
+{
+	if (span->lane >= s->lane_count) {
+		size_t n = ((size_t)span->lane + 1) * 2;
+		int64_t *latest = realloc(s->latest, n * sizeof(*latest));
+
+		if (!latest)
+			return SB_ENOMEM;
+		for (size_t i = s->lane_count; i < n; i++)
+			latest[i] = INT64_MIN;
+		s->latest = latest;
+		s->lane_count = n;
+	}
+	*out = span->start_ns > s->latest[span->lane];
+	if (*out)
+		s->latest[span->lane] = span->start_ns;
+	return SB_OK;
+}
+
+int kineto_repeated(struct kineto *k, const struct event *span, bool *out)
+{
+	bool latest = false;
+	int rc;
+
+	*out = false;
+	if (!counts(span))
+		return SB_OK;
+	rc = is_latest(&k->seen, span, &latest);
+	if (rc == SB_OK && !latest && !k->seen.needed)
+		rc = insert_all(k);
+	if (rc != SB_OK || !k->seen.needed)
+		return rc;
+	*out = !latest && find(k, span);
+	return *out ? SB_OK : insert(&k->seen, span, k->trace.count);
 }

@@ -114,7 +114,8 @@ static void test_times_and_base(void **state)
 	/* a step mark is no operator, in any era */
 	assert_int_equal(c->trace.kind[3], EVENT_HOST_ANNOTATION);
 	assert_int_equal(c->trace.kind[4], EVENT_DEVICE_ANNOTATION);
-	assert_int_equal(p.warnings.count, 0);
+	assert_int_equal(p.warnings.count, 1);
+	assert_non_null(warning_of(&p, "no_device_activity"));
 }
 
 static void test_bad_times(void **state)
@@ -143,7 +144,7 @@ static void test_bad_times(void **state)
 	assert_int_equal(warning_of(&p, "bad_timestamp")->count, 2);
 	assert_int_equal(warning_of(&p, "skipped_event")->count, 1);
 	assert_int_equal(warning_of(&p, "bad_value")->count, 1);
-	assert_int_equal(p.warnings.count, 5);
+	assert_int_equal(p.warnings.count, 6);
 }
 
 static void test_lanes(void **state)
