@@ -50,6 +50,11 @@ bool sniff_has(const struct sniff *s, const char *text);
 /* Opens a CSV file and keeps its header. SB_EFORMAT "no_header" when one of `needed` (ends with NULL) is
  * missing and the first row holds data, else "missing_column". */
 int ascend_csv_open(struct stream *in, const char *const *needed, struct csv **out, struct sb_error *err);
+/* Warns of columns of the header, which is the present record, that are not known, and of those that stand
+ * there twice: once a file each. Counters may be called anything. */
+enum ascend_table { ASCEND_KERNELS, ASCEND_STEPS, ASCEND_OPERATORS, ASCEND_APIS };
+void ascend_columns(struct read_context *ctx, const struct csv *c, const struct stream *in,
+                    enum ascend_table table);
 /* The next whole row; false in *out_more at the end. Short rows are left out with a warning, a file that
  * breaks off ends with one. */
 int ascend_csv_row(struct read_context *ctx, struct csv *c, const struct stream *in, bool *out_more,
@@ -96,6 +101,9 @@ int ascend_json_end(struct read_context *ctx, const struct stream *in, int rc, b
 /* Once all files of a capture are there: steps that only the tables know, order, and string ids that do not
  * depend on the order in which the files were read. */
 int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *err);
+/* Drops work of the device that was written twice, and warns with how much: same stream, start, duration and
+ * name. Rows of no length are left alone. SB_ENOMEM. */
+int ascend_drop_repeated(struct read_context *ctx, struct capture *c);
 /* Gives all string ids of a capture new numbers, by first use. SB_ENOMEM. */
 int capture_renumber(struct capture *c);
 /* Why a known file is not read; NULL when it is not known. */

@@ -93,15 +93,44 @@ static int add_steps(struct capture *c)
 	return SB_OK;
 }
 
+/* Rows of a database have ids of their own: what is equal there are two. */
+static bool text_format(enum capture_format f)
+{
+	return f == FORMAT_ASCEND_TEXT || f == FORMAT_MINDSPORE_TEXT || f == FORMAT_MSPROF_TEXT;
+}
+
+/* What most answers are made from is missing: the user should know before he wonders. */
+static void hint_little(struct read_context *ctx, const struct capture *c)
+{
+	const char *only = NULL;
+
+	if (c->trace.count > 0 || c->kernel_count > 0 || c->step_trace_count > 0 || c->iteration_count > 0 ||
+	    c->queue_count > 0)
+		return;
+	if (c->api_count > 0)
+		only = c->communication_count > 0 ? "api_statistic.csv and communication.json"
+		                                  : "api_statistic.csv";
+	else if (c->communication_count > 0)
+		only = "operators of communication";
+	if (only && text_format(c->format))
+		warnings_add(
+		    &ctx->profile->warnings, "little_data", c->source, 0, -1,
+		    "The capture holds %s only: breakdown and operators are null; send trace_view.json "
+		    "or kernel_details.csv (msprof: op_summary) with it.",
+		    only);
+}
+
 int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *err)
 {
-	(void)ctx;
+	if (text_format(c->format) && ascend_drop_repeated(ctx, c) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (c->format == FORMAT_MSPROF_TEXT)
 		msprof_finish(c);
 	if (c->format == FORMAT_CLUSTER_ANALYSIS && cluster_finish(c) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (add_steps(c) != SB_OK || capture_renumber(c) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	hint_little(ctx, c);
 	if (c->trace.count == 0)
 		c->event_count = (int64_t)c->kernel_count;
 	return SB_OK;

@@ -195,6 +195,7 @@ static int read_rows(struct read_context *ctx, struct capture *cap, struct csv *
 	if (cols.start < 0)
 		return sb_fail_at(err, SB_EFORMAT, "missing_column", in->path, csv_line(c), 0,
 		                  "the table has no column with the start of a kernel");
+	ascend_columns(ctx, c, in, ASCEND_KERNELS);
 	if (find_pipes(c, cap, &cols) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	while (more) {

@@ -10,7 +10,7 @@ struct table {
 	size_t (*count)(const struct capture *);
 	/* One row into the capture. SB_ENOENT: a needed value is missing, *out_column names it. */
 	int (*row)(struct capture *cap, const struct csv *c, const char **out_column);
-	bool steps; /* its parts can contradict each other */
+	enum ascend_table columns;
 };
 
 /* what the rounding through a double may cost (research page, 1.1) */
@@ -37,6 +37,7 @@ static int read_rows(struct read_context *ctx, struct csv *c, struct stream *in,
 	bool more = true;
 	int rc;
 
+	ascend_columns(ctx, c, in, t->columns);
 	while (more) {
 		rc = ascend_csv_row(ctx, c, in, &more, err);
 		if (rc != SB_OK)
@@ -48,7 +49,7 @@ static int read_rows(struct read_context *ctx, struct csv *c, struct stream *in,
 			ascend_bad_value(ctx, c, in, column, "the row is left out");
 		else if (rc != SB_OK)
 			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-		else if (t->steps)
+		else if (t->columns == ASCEND_STEPS)
 			ascend_step_check(ctx, c, in, cap, STEP_TOLERANCE_NS);
 	}
 	return SB_OK;
@@ -191,7 +192,7 @@ static int sniff_steps(const struct sniff *s)
 
 static int read_steps(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	static const struct table table = {STEP_MARKS, step_count, ascend_step_row, true};
+	static const struct table table = {STEP_MARKS, step_count, ascend_step_row, ASCEND_STEPS};
 
 	return read_table(ctx, in, &table, err);
 }
@@ -240,7 +241,7 @@ static int sniff_ops(const struct sniff *s)
 
 static int read_ops(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	static const struct table table = {OP_MARKS, op_count, op_row, false};
+	static const struct table table = {OP_MARKS, op_count, op_row, ASCEND_OPERATORS};
 
 	return read_table(ctx, in, &table, err);
 }
@@ -278,7 +279,7 @@ static int sniff_apis(const struct sniff *s)
 
 static int read_apis(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	static const struct table table = {API_MARKS, api_count, api_row, false};
+	static const struct table table = {API_MARKS, api_count, api_row, ASCEND_APIS};
 
 	return read_table(ctx, in, &table, err);
 }

@@ -21,13 +21,16 @@ static const struct {
     {"static_op_mem.csv: known, not used yet", {"Op Name", "Graph ID", "Size(KB)"}},
     {"task_time of an old msprof: it holds sums only, send op_summary or msprof_*.json",
      {"Time(%)", "Count"}},
-    {"queue sizes of GetNext (aicpu_mi): known, not used yet", {"Node Name", "Start Time(us)", "Queue Size"}},
     {"queue of the data preprocessing (dp): known, not used yet", {"Action", "Source", "Cached Buffer Size"}},
     {"fusion_op: how operators were fused, it holds no times", {"Fusion Name", "Fusion op Nums"}},
     {"MindInsight step trace: known, not used yet", {"step_num", "start_point", "end_point"}},
     {"MindInsight table: known, not used yet", {"full_kernel_name"}},
     {"MindInsight pipeline table: known, not used yet", {"op_id", "op_type", "output_queue_size"}},
     {"a link or memory counter table: known, not used yet", {"Device_id", "Mode"}},
+    {"a network counter table (nic, roce): known, not used yet", {"Rx Bandwidth efficiency(%)"}},
+    {"a memory counter table (npu_mem): known, not used yet", {"Event", "HBM(KB)"}},
+    {"a CPU counter table: known, not used yet", {"Cpu Type"}},
+    {"a CPU counter table: known, not used yet", {"PID", "CPU(%)"}},
     {"a link or memory counter table: known, not used yet", {"Device_id", "Metric"}},
 };
 

@@ -156,6 +156,8 @@ static int read_steps(struct read_context *ctx, struct stream *in, struct sb_err
 	bool more = true;
 	int rc = ascend_csv_open(in, MARKS, &r.c, err);
 
+	if (rc == SB_OK)
+		ascend_columns(ctx, r.c, in, ASCEND_STEPS);
 	while (rc == SB_OK && more) {
 		rc = ascend_csv_row(ctx, r.c, in, &more, err);
 		if (rc == SB_OK && more)

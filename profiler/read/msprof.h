@@ -9,6 +9,7 @@ extern const struct format_reader MSPROF_OP_SUMMARY_READER;    /* op_summary: ke
 extern const struct format_reader MSPROF_TASK_TIME_READER;     /* task_time: kernels without shapes */
 extern const struct format_reader MSPROF_COMMUNICATION_READER; /* communication_statistic */
 extern const struct format_reader MSPROF_STEPS_READER;         /* step_trace */
+extern const struct format_reader MSPROF_QUEUE_READER;         /* aicpu_mi */
 extern const struct format_reader MSPROF_INFO_READER;          /* info.json.N, start_info.N */
 
 /* Where a path stands in the output of msprof. */

@@ -360,6 +360,51 @@ static void raw_data_stays_out(void **state)
 	assert_false(ascend_raw_path("h_ascend_pt/PROF_1/msprof_20250109084453.db"));
 }
 
+static void get_next_sees_the_queue_of_the_device(void **state)
+{
+	const struct text_file files[] = {
+	    {OUT "op_summary_20250109084453.csv", OP_HEADER OP_ROW("a", "Add", "AI_CORE", "1", "1"), 0},
+	    {OUT "aicpu_mi_20250109084453.csv",
+	     "Device_id,Node Name,Start Time(us),End Time(us),Queue Size\n"
+	     "0,GetNext_dequeue_wait,100.5,101.25,3\n0,Other,1,2,9\n0,GetNext_dequeue_wait,200,200.5,0\n"
+	     "0,GetNext_dequeue_wait,300,200.5,0\n",
+	     0}};
+	PROFILE_AUTO p = {0};
+	const struct queue *q;
+
+	(void)state;
+	read_all(files, 2, &p);
+	assert_int_equal(p.captures[0].queue_count, 1);
+	q = &p.captures[0].queues[0];
+	assert_int_equal(q->kind, QUEUE_DEVICE);
+	assert_int_equal(q->sample_count, 2);
+	assert_true(q->samples[0].size == 3 && q->samples[0].get_ns == 750);
+	assert_true(q->samples[1].size == 0 && q->samples[1].get_ns == 500);
+	assert_true(warning_of(&p, "bad_value") && warning_of(&p, "bad_value")->line == 5);
+}
+
+/* msprof was asked to export twice: the second export lies beside the first. */
+static void two_exports_count_once(void **state)
+{
+#define LANES                                                                                                \
+	"[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":2,\"tid\":0,\"args\":{\"name\":\"Overlap "         \
+	"Analysis\"}},{\"name\":\"Computing\",\"ph\":\"X\",\"pid\":2,\"tid\":0,\"ts\":\"100.000\",\"dur\":"  \
+	"10},"                                                                                               \
+	"{\"name\":\"Free\",\"ph\":\"X\",\"pid\":2,\"tid\":3,\"ts\":\"110.000\",\"dur\":5}]"
+	const struct text_file files[] = {
+	    {OUT "op_summary_20250109084453.csv", OP_HEADER OP_ROW("a", "Add", "AI_CORE", "100", "10"), 0},
+	    {OUT "op_summary_20250110084453.csv", OP_HEADER OP_ROW("a", "Add", "AI_CORE", "100", "10"), 0},
+	    {OUT "msprof_20250109084453.json", LANES, 0},
+	    {OUT "msprof_20250110084453.json", LANES, 0}};
+	PROFILE_AUTO p = {0};
+
+	(void)state;
+	read_all(files, 4, &p);
+	assert_int_equal(p.captures[0].kernel_count, 1);
+	assert_int_equal(p.captures[0].trace.count, 2);
+	assert_true(warning_of(&p, "duplicate_event") && warning_of(&p, "duplicate_event")->count == 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,6 +420,8 @@ int main(void)
 	    cmocka_unit_test(old_timelines_count_uptime),
 	    cmocka_unit_test(info_names_the_chip),
 	    cmocka_unit_test(raw_data_stays_out),
+	    cmocka_unit_test(get_next_sees_the_queue_of_the_device),
+	    cmocka_unit_test(two_exports_count_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

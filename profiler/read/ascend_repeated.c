@@ -1,0 +1,150 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/read/ascend.h"
+
+/* A stream does the same work twice at one time for no reason but that it was written twice: an export that
+ * was run again beside the first, a file joined with itself. */
+
+/* A set of rows by what makes them equal. */
+struct seen {
+	uint32_t *slots; /* row + 1, 0 = free */
+	size_t mask;
+};
+
+static void seen_free(struct seen *s)
+{
+	free(s->slots);
+}
+
+static int seen_init(struct seen *s, size_t rows)
+{
+	size_t size = 16;
+
+	while (size < 2 * rows)
+		size *= 2;
+	s->slots = calloc(size, sizeof(*s->slots));
+	s->mask = size - 1;
+	return s->slots ? SB_OK : SB_ENOMEM;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 29;
+}
+
+static bool is_work(const struct trace *t, size_t i)
+{
+	uint8_t kind = t->kind[i];
+
+	return t->dur_ns[i] > 0 &&
+	       (kind == EVENT_KERNEL || kind == EVENT_COMMUNICATION || kind == EVENT_MEMCPY ||
+	        kind == EVENT_MEMSET || (kind >= EVENT_LANE_COMPUTE && kind <= EVENT_LANE_FREE));
+}
+
+static bool same_event(const struct trace *t, size_t a, size_t b)
+{
+	return t->start_ns[a] == t->start_ns[b] && t->dur_ns[a] == t->dur_ns[b] && t->name[a] == t->name[b] &&
+	       t->lane[a] == t->lane[b] && t->link[a] == t->link[b];
+}
+
+/* Adds an event; true when its like is there. */
+static bool event_seen(struct seen *s, const struct trace *t, size_t i)
+{
+	uint64_t h = mix(mix(0, (uint64_t)t->start_ns[i]), (uint64_t)t->name[i] << 32 | t->lane[i]);
+	size_t at = h & s->mask;
+
+	for (; s->slots[at]; at = (at + 1) & s->mask)
+		if (same_event(t, s->slots[at] - 1, i))
+			return true;
+	s->slots[at] = (uint32_t)i + 1;
+	return false;
+}
+
+static void move_event(struct trace *t, size_t to, size_t from)
+{
+	t->start_ns[to] = t->start_ns[from];
+	t->dur_ns[to] = t->dur_ns[from];
+	t->link[to] = t->link[from];
+	t->name[to] = t->name[from];
+	t->lane[to] = t->lane[from];
+	t->kind[to] = t->kind[from];
+}
+
+/* Drops what stands twice; how much in *out_dropped. */
+static int drop_events(struct trace *t, uint64_t *out_dropped)
+{
+	__attribute__((cleanup(seen_free))) struct seen s = {0};
+	size_t work = 0, kept = 0, detail = 0, details = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		work += is_work(t, i);
+	if (seen_init(&s, work) != SB_OK)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < t->count; i++) {
+		bool drop;
+
+		/* events of before have moved to where the set looks for them */
+		move_event(t, kept, i);
+		drop = is_work(t, kept) && event_seen(&s, t, kept);
+		for (; detail < t->detail_count && t->details[detail].event <= i; detail++) {
+			if (drop || t->details[detail].event != i)
+				continue;
+			t->details[details] = t->details[detail];
+			t->details[details++].event = (uint32_t)kept;
+		}
+		kept += !drop;
+	}
+	*out_dropped = t->count - kept;
+	t->count = kept;
+	t->detail_count = details;
+	return SB_OK;
+}
+
+static bool same_kernel(const struct kernel *a, const struct kernel *b)
+{
+	return a->start_ns == b->start_ns && a->dur_ns == b->dur_ns && a->wait_ns == b->wait_ns &&
+	       a->name == b->name && a->type == b->type && a->core == b->core && a->step == b->step &&
+	       a->input_shapes == b->input_shapes && a->block_dim == b->block_dim && a->origin == b->origin;
+}
+
+static int drop_kernels(struct capture *c, uint64_t *out_dropped)
+{
+	__attribute__((cleanup(seen_free))) struct seen s = {0};
+	size_t kept = 0;
+
+	if (seen_init(&s, c->kernel_count) != SB_OK)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < c->kernel_count; i++) {
+		const struct kernel *k = &c->kernels[i];
+		size_t at = mix(mix(0, (uint64_t)k->start_ns), k->name) & s.mask;
+
+		while (k->dur_ns > 0 && s.slots[at] && !same_kernel(&c->kernels[s.slots[at] - 1], k))
+			at = (at + 1) & s.mask;
+		if (k->dur_ns > 0 && s.slots[at])
+			continue;
+		if (k->dur_ns > 0)
+			s.slots[at] = (uint32_t)kept + 1;
+		c->kernels[kept++] = *k;
+	}
+	*out_dropped = c->kernel_count - kept;
+	c->kernel_count = kept;
+	return SB_OK;
+}
+
+int ascend_drop_repeated(struct read_context *ctx, struct capture *c)
+{
+	uint64_t events = 0, kernels = 0;
+
+	if (c->kernel_count >= UINT32_MAX || drop_events(&c->trace, &events) != SB_OK ||
+	    drop_kernels(c, &kernels) != SB_OK)
+		return SB_ENOMEM;
+	if (events + kernels == 0)
+		return SB_OK;
+	warnings_add(
+	    &ctx->profile->warnings, "duplicate_event", c->source, 0, -1,
+	    "Work of the device stands in the capture twice (same stream, time and name): it counts once.");
+	warnings_repeat(&ctx->profile->warnings, "duplicate_event", c->source, events + kernels - 1);
+	return SB_OK;
+}
