@@ -43,16 +43,24 @@ static bool is_work(const struct trace *t, size_t i)
 	        kind == EVENT_MEMSET || (kind >= EVENT_LANE_COMPUTE && kind <= EVENT_LANE_FREE));
 }
 
+/* Each file counts its lanes on its own. */
+static bool same_lane(const struct trace *t, uint32_t a, uint32_t b)
+{
+	const struct lane *x = &t->lanes[a], *y = &t->lanes[b];
+
+	return a == b || (x->process == y->process && x->thread == y->thread && x->device == y->device);
+}
+
 static bool same_event(const struct trace *t, size_t a, size_t b)
 {
 	return t->start_ns[a] == t->start_ns[b] && t->dur_ns[a] == t->dur_ns[b] && t->name[a] == t->name[b] &&
-	       t->lane[a] == t->lane[b] && t->link[a] == t->link[b];
+	       t->link[a] == t->link[b] && same_lane(t, t->lane[a], t->lane[b]);
 }
 
 /* Adds an event; true when its like is there. */
 static bool event_seen(struct seen *s, const struct trace *t, size_t i)
 {
-	uint64_t h = mix(mix(0, (uint64_t)t->start_ns[i]), (uint64_t)t->name[i] << 32 | t->lane[i]);
+	uint64_t h = mix(mix(0, (uint64_t)t->start_ns[i]), t->name[i]);
 	size_t at = h & s->mask;
 
 	for (; s->slots[at]; at = (at + 1) & s->mask)
