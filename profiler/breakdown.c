@@ -29,8 +29,8 @@ struct breakdown_row row_empty(const struct profile *p, size_t capture, int64_t 
 		const struct step *s = &c->steps[step];
 
 		row.step = s->number;
-		/* without a window the duration of the host's step is not known either */
-		if (s->start_ns != SB_NULL && s->dur_ns >= 0)
+		/* a step that only a table knows has no duration; one without a window may have one */
+		if (s->dur_ns >= 0)
 			row.step_ns = s->dur_ns;
 	}
 	return row;

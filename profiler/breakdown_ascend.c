@@ -227,17 +227,25 @@ static void fill_row(const struct sums *s, const struct activity *a, bool lane, 
 	row->free_ns = free_ns;
 }
 
-/* Fills a row from pieces; false in *out_filled when there are none. */
-static int row_of_pieces(const struct piece *items, size_t n, bool lane, int64_t step_start,
-                         struct breakdown_row *row, bool *out_filled)
+/* Fills a row from pieces, NO_STEP for the whole capture; false in *out_filled when there are none, or too
+ * few to know more than the communication. */
+static int row_of_pieces(const struct capture *c, const struct piece *items, size_t n, bool lane,
+                         uint32_t step, struct breakdown_row *row, bool *out_filled)
 {
 	ACTIVITY_AUTO a = ACTIVITY_NONE;
+	int64_t step_start = step == NO_STEP ? SB_NULL : c->steps[step].start_ns;
 	struct sums s;
 	int rc = add_up(items, n, &s, &a);
 
 	*out_filled = rc == SB_OK && s.count > 0;
 	if (!*out_filled)
 		return rc;
+	if (c->format == FORMAT_MINDINSIGHT && !mindinsight_covers(c, step, &a)) {
+		*out_filled = false;
+		if (a.communication.count > 0)
+			row->communication_ns = intervals_total(&a.communication);
+		return SB_OK;
+	}
 	fill_row(&s, &a, lane, row);
 	if (step_start != SB_NULL && s.first_work != SB_NULL)
 		row->preparing_ns = s.first_work - interval_bound(step_start);
@@ -284,8 +292,8 @@ static int step_row(const struct ascend *a, const struct source_pieces *sources,
 		while (at[s] < p->count && p->items[at[s]].step == step)
 			at[s]++;
 		if (!filled)
-			rc = row_of_pieces(p->items + from, at[s] - from, s == ASCEND_LANE,
-			                   a->c->steps[step].start_ns, row, &filled);
+			rc = row_of_pieces(a->c, p->items + from, at[s] - from, s == ASCEND_LANE, step, row,
+			                   &filled);
 		if (rc == SB_OK && s == ASCEND_CSV && !filled && csv) {
 			row_of_csv(a->c, csv, warnings, row);
 			filled = true;
@@ -294,13 +302,28 @@ static int step_row(const struct ascend *a, const struct source_pieces *sources,
 	return rc;
 }
 
+static int whole_row(const struct ascend *a, const struct source_pieces *sources, struct warnings *warnings,
+                     struct breakdown_row *row)
+{
+	const struct pieces *p;
+	bool filled = false;
+
+	if (sources->whole == ASCEND_NOTHING)
+		return SB_OK;
+	if (sources->whole == ASCEND_CSV) {
+		capture_of_csv(a->c, warnings, row);
+		return SB_OK;
+	}
+	p = &sources->from[sources->whole];
+	return row_of_pieces(a->c, p->items, p->count, sources->whole == ASCEND_LANE, NO_STEP, row, &filled);
+}
+
 static int ascend_rows(const struct ascend *a, const struct profile *p, size_t capture,
                        const struct source_pieces *sources, struct warnings *warnings, struct row_list *out)
 {
 	size_t at[ASCEND_NOTHING] = {0};
 	int64_t device = device_of(&a->c->trace);
 	struct breakdown_row row;
-	bool filled = false;
 	int rc = SB_OK;
 
 	for (uint32_t step = 0; step < a->c->step_count && rc == SB_OK; step++) {
@@ -310,11 +333,8 @@ static int ascend_rows(const struct ascend *a, const struct profile *p, size_t c
 			rc = rows_add(out, &row);
 	}
 	row = row_empty(p, capture, device, NO_STEP);
-	if (rc == SB_OK && sources->whole == ASCEND_CSV)
-		capture_of_csv(a->c, warnings, &row);
-	else if (rc == SB_OK && sources->whole != ASCEND_NOTHING)
-		rc = row_of_pieces(sources->from[sources->whole].items, sources->from[sources->whole].count,
-		                   sources->whole == ASCEND_LANE, SB_NULL, &row, &filled);
+	if (rc == SB_OK)
+		rc = whole_row(a, sources, warnings, &row);
 	return rc == SB_OK ? rows_add(out, &row) : rc;
 }
 

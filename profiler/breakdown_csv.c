@@ -53,6 +53,9 @@ static void warn_rounded(const struct capture *c, struct warnings *warnings)
 	char file[sizeof(((struct warning *)NULL)->file)];
 	const char *source = c->source ? c->source : "", *slash = strrchr(source, '/');
 
+	/* its tables are no step_trace_time.csv, and have the parts that they have as they are */
+	if (c->format == FORMAT_MINDINSIGHT)
+		return;
 	/* one table of a cluster analysis holds all ranks: one warning is enough */
 	snprintf(
 	    file, sizeof(file), "%.*s",
@@ -66,8 +69,11 @@ static void warn_rounded(const struct capture *c, struct warnings *warnings)
 void row_of_csv(const struct capture *c, const struct step_trace *s, struct warnings *warnings,
                 struct breakdown_row *row)
 {
+	int64_t communication = row->communication_ns;
+
 	warn_rounded(c, warnings);
 	fill(s, warnings, c->source ? c->source : "", row);
+	row->communication_ns = known(row->communication_ns, communication);
 }
 
 /* The whole capture from the CSV: what lies in one step each can be added, the span between steps is not

@@ -19,6 +19,8 @@ int breakdown_gpu(const struct profile *p, size_t capture, struct row_list *out)
 /* Adds the rows of one Ascend capture. SB_ENOMEM. */
 int breakdown_ascend(const struct profile *p, size_t capture, struct warnings *warnings,
                      struct row_list *out);
+/* MindInsight: does its timeline show this step, or all of them (NO_STEP)? */
+bool mindinsight_covers(const struct capture *c, uint32_t step, const struct activity *a);
 /* Fills a row from a row of step_trace_time.csv. Adds a warning, for the table is rounded. */
 void row_of_csv(const struct capture *c, const struct step_trace *s, struct warnings *warnings,
                 struct breakdown_row *row);

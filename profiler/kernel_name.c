@@ -86,3 +86,23 @@ size_t memcpy_type(const char *name, const char *kind, char *out, size_t size)
 	}
 	return n < 0 ? 0 : ((size_t)n < size ? (size_t)n : size - 1);
 }
+
+size_t graph_operator_type(const char *name, size_t len, char *out, size_t size)
+{
+	const char *slash = memrchr(name, '/', len);
+	size_t digits = 0;
+
+	if (slash) {
+		len -= (size_t)(slash + 1 - name);
+		name = slash + 1;
+	}
+	while (digits < len && name[len - digits - 1] >= '0' && name[len - digits - 1] <= '9')
+		digits++;
+	if (digits > 0 && len > digits + 3 && memcmp(name + len - digits - 3, "-op", 3) == 0)
+		len -= digits + 3;
+	if (len >= size)
+		len = size - 1;
+	memcpy(out, name, len);
+	out[len] = '\0';
+	return len;
+}

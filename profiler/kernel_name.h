@@ -10,4 +10,7 @@ size_t kernel_type(const char *name, size_t len, char *out, size_t size);
 /* The type of a copy: "memcpy HtoD" of "Memcpy HtoD (Pageable -> Device)"; where the name does not say it,
  * "memcpy " and the kind given (may be empty), else "memcpy". */
 size_t memcpy_type(const char *name, const char *kind, char *out, size_t size);
+/* The type of an operator of a MindSpore graph: "Cast" of "Default/network-Net/conv1-Conv2d/Cast-op12". A
+ * name without the number is its own type. Writes and returns as above. */
+size_t graph_operator_type(const char *name, size_t len, char *out, size_t size);
 #endif

@@ -1,114 +1,22 @@
-#include "profiler/operators.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "profiler/activity.h"
 #include "profiler/kernel_name.h"
+#include "profiler/operators_parts.h"
 
 #define TYPE_MAX 1024
-
-/* The table while it grows: rows are found by hashing. */
-struct collector {
-	struct operator_table table;
-	size_t capacity;
-	uint32_t *slots; /* row + 1; 0 = free */
-	size_t slot_count;
-};
-
-static void collector_free(struct collector *c)
-{
-	operators_free(&c->table);
-	free(c->slots);
-}
-
-static uint64_t hash_row(const struct operator_row *r)
-{
-	const uint64_t parts[] = {(uint64_t)r->rank, (uint64_t)r->step, (uint64_t)r->name << 32 | r->type,
-	                          (uint64_t)r->unit << 8 | r->klass};
-	uint64_t h = 0;
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		h = (h ^ parts[i]) * UINT64_C(0x9e3779b97f4a7c15);
-		h ^= h >> 29;
-	}
-	return h;
-}
-
-static bool same_row(const struct operator_row *a, const struct operator_row *b)
-{
-	return a->rank == b->rank && a->step == b->step && a->name == b->name && a->type == b->type &&
-	       a->unit == b->unit && a->klass == b->klass;
-}
-
-static uint32_t *slot_of(const struct collector *c, const struct operator_row *key)
-{
-	size_t mask = c->slot_count - 1, i = hash_row(key) & mask;
-
-	while (c->slots[i] && !same_row(&c->table.rows[c->slots[i] - 1], key))
-		i = (i + 1) & mask;
-	return &c->slots[i];
-}
-
-static int grow(struct collector *c)
-{
-	size_t capacity = c->capacity ? 2 * c->capacity : 256;
-	struct operator_row *rows;
-	uint32_t *slots;
-
-	if (capacity > UINT32_MAX / 4)
-		return SB_ELIMIT;
-	rows = realloc(c->table.rows, capacity * sizeof(*rows));
-	if (!rows)
-		return SB_ENOMEM;
-	c->table.rows = rows;
-	slots = calloc(2 * capacity, sizeof(*slots));
-	if (!slots)
-		return SB_ENOMEM;
-	free(c->slots);
-	c->slots = slots;
-	c->slot_count = 2 * capacity;
-	c->capacity = capacity;
-	for (size_t i = 0; i < c->table.count; i++)
-		*slot_of(c, &rows[i]) = (uint32_t)i + 1;
-	return SB_OK;
-}
 
 /* Who started a call, as far as the source knows. */
 enum launcher { LAUNCHER_UNKNOWN, LAUNCHER_HOST, LAUNCHER_GRAPH };
 
-/* Counts one call; key holds what the row is found by. */
-static int count_call(struct collector *c, const struct operator_row *key, int64_t dur,
-                      enum launcher launcher)
+static int count_call(struct collector *c, struct operator_row *key, int64_t dur, enum launcher launcher)
 {
-	uint32_t *slot;
-	struct operator_row *row;
-
-	if (c->table.count == c->capacity) {
-		int rc = grow(c);
-
-		if (rc != SB_OK)
-			return rc;
-	}
-	slot = slot_of(c, key);
-	if (!*slot) {
-		c->table.rows[c->table.count] = *key;
-		row = &c->table.rows[c->table.count++];
-		row->count = row->total_ns = row->max_ns = 0;
-		row->min_ns = INT64_MAX;
-		row->graph_count = row->graph_ns = launcher == LAUNCHER_UNKNOWN ? SB_NULL : 0;
-		*slot = (uint32_t)c->table.count;
-	}
-	row = &c->table.rows[*slot - 1];
-	row->count++;
-	row->total_ns = sb_add_sat(row->total_ns, dur);
-	row->min_ns = dur < row->min_ns ? dur : row->min_ns;
-	row->max_ns = dur > row->max_ns ? dur : row->max_ns;
-	if (launcher == LAUNCHER_GRAPH) {
-		row->graph_count++;
-		row->graph_ns = sb_add_sat(row->graph_ns, dur);
-	}
-	return SB_OK;
+	key->count = 1;
+	key->total_ns = key->min_ns = key->max_ns = dur;
+	key->graph_count = launcher == LAUNCHER_UNKNOWN ? SB_NULL : launcher == LAUNCHER_GRAPH;
+	key->graph_ns = launcher == LAUNCHER_GRAPH ? dur : launcher == LAUNCHER_UNKNOWN ? SB_NULL : 0;
+	return collector_add(c, key);
 }
 
 /* One capture while it is read; texts are copied once each. */
@@ -165,7 +73,9 @@ static int kernel_type_of(struct source *s, uint32_t id, uint32_t *out)
 		return SB_OK;
 	}
 	text = trace_text(&s->c->trace, id, &len);
-	rc = add_text(s, type, kernel_type(text, len, type, sizeof(type)), out);
+	len = capture_is_ascend(s->c) ? graph_operator_type(text, len, type, sizeof(type))
+	                              : kernel_type(text, len, type, sizeof(type));
+	rc = add_text(s, type, len, out);
 	if (rc == SB_OK && id < s->text_count)
 		s->types[id] = *out + 1;
 	return rc;
@@ -283,10 +193,55 @@ static int collect_by_start(struct source *s, bool device)
 		key.step = step_number(s, step_windows_at(&s->windows, t->start_ns[i]));
 		if (rc == SB_OK)
 			rc = text_of(s, t->name[i], &key.name);
+		/* its names are those of the graph's nodes */
+		if (rc == SB_OK && key.klass == OPERATOR_COMPUTE && s->c->format == FORMAT_MINDINSIGHT)
+			rc = kernel_type_of(s, t->name[i], &key.type);
 		if (rc == SB_OK)
 			rc = count_call(s->to, &key, t->dur_ns[i], LAUNCHER_UNKNOWN);
 	}
 	return rc;
+}
+
+/* A sum of a type stands under the type's name. */
+static int collect_sums(struct source *s)
+{
+	struct op_statistic *sums = NULL;
+	size_t count = 0;
+	int rc = operator_sums(s->c, &sums, &count);
+
+	for (size_t i = 0; i < count && rc == SB_OK; i++) {
+		struct operator_row key = {.rank = s->c->rank,
+		                           .step = SB_NULL,
+		                           .klass = OPERATOR_COMPUTE,
+		                           .count = sums[i].count,
+		                           .total_ns = sums[i].total_ns,
+		                           .min_ns = sums[i].min_ns,
+		                           .max_ns = sums[i].max_ns,
+		                           .graph_count = SB_NULL,
+		                           .graph_ns = SB_NULL};
+
+		rc = text_of(s, sums[i].name ? sums[i].name : sums[i].type, &key.name);
+		if (rc == SB_OK)
+			rc = text_of(s, sums[i].type, &key.type);
+		if (rc == SB_OK)
+			rc = text_of(s, sums[i].core, &key.unit);
+		if (rc == SB_OK)
+			rc = collector_add(s->to, &key);
+	}
+	free(sums);
+	return rc;
+}
+
+/* Are the sums of a capture all that is known of its kernels? */
+static bool sums_only(const struct capture *c)
+{
+	if (c->op_statistic_count == 0 || (c->trace.count > 0 && c->format != FORMAT_MINDINSIGHT))
+		return false;
+	/* the events of a step trace are communication */
+	for (size_t i = 0; i < c->trace.count; i++)
+		if (c->trace.kind[i] == EVENT_KERNEL)
+			return false;
+	return true;
 }
 
 static int collect_capture(struct collector *to, const struct capture *c)
@@ -306,77 +261,15 @@ static int collect_capture(struct collector *to, const struct capture *c)
 		return rc; /* NOLINT(clang-analyzer-unix.Malloc): the same */
 	if (c->kernel_count > 0)
 		return collect_kernels(&s);
+	if (sums_only(c))
+		rc = collect_sums(&s);
+	if (rc != SB_OK)
+		return rc;
 	for (size_t i = 0; i < c->trace.count && !device; i++)
 		device = event_is_device_work(c->trace.kind[i]);
 	if (device && !capture_is_ascend(c))
 		return collect_gpu(&s);
 	return collect_by_start(&s, device);
-}
-
-static int by_key(const void *a, const void *b)
-{
-	const struct operator_row *x = a, *y = b;
-	const int64_t left[] = {x->rank, x->step, x->klass, x->name, x->type, x->unit};
-	const int64_t right[] = {y->rank, y->step, y->klass, y->name, y->type, y->unit};
-
-	for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
-		if (left[i] == right[i])
-			continue;
-		/* an unknown rank or no step comes last */
-		if (left[i] == SB_NULL || right[i] == SB_NULL)
-			return left[i] == SB_NULL ? 1 : -1;
-		return left[i] < right[i] ? -1 : 1;
-	}
-	return 0;
-}
-
-struct text_at {
-	const char *text;
-	size_t len;
-	uint32_t id;
-};
-
-static int by_text(const void *a, const void *b)
-{
-	const struct text_at *x = a, *y = b;
-	int order = memcmp(x->text, y->text, x->len < y->len ? x->len : y->len);
-
-	return order ? order : (x->len > y->len) - (x->len < y->len);
-}
-
-/* Sorts the rows and gives the texts new ids in the order of their bytes, so that ids can be compared. */
-static int sort_table(struct operator_table *t)
-{
-	size_t n = sb_strings_count(t->strings);
-	struct text_at *texts = calloc(n, sizeof(*texts));
-	uint32_t *fresh = calloc(n, sizeof(*fresh));
-	SB_STRINGS_AUTO sorted = NULL;
-	int rc = texts && fresh ? sb_strings_new(&sorted) : SB_ENOMEM;
-
-	for (size_t i = 0; i < n && rc == SB_OK; i++) {
-		texts[i].text = sb_strings_get(t->strings, (uint32_t)i, &texts[i].len);
-		texts[i].id = (uint32_t)i;
-	}
-	if (rc == SB_OK)
-		qsort(texts, n, sizeof(*texts), by_text);
-	for (size_t i = 0; i < n && rc == SB_OK; i++)
-		rc = sb_strings_add(sorted, texts[i].text, texts[i].len, &fresh[texts[i].id]);
-	for (size_t i = 0; i < t->count && rc == SB_OK; i++) {
-		t->rows[i].name = fresh[t->rows[i].name];
-		t->rows[i].type = fresh[t->rows[i].type];
-		t->rows[i].unit = fresh[t->rows[i].unit];
-	}
-	free(texts);
-	free(fresh);
-	if (rc != SB_OK)
-		return rc;
-	if (t->count > 0)
-		qsort(t->rows, t->count, sizeof(*t->rows), by_key);
-	struct sb_strings *old = t->strings;
-
-	t->strings = sorted;
-	sorted = old;
-	return SB_OK;
 }
 
 int operators_collect(const struct profile *p, struct operator_table *out, struct sb_error *err)
@@ -387,7 +280,7 @@ int operators_collect(const struct profile *p, struct operator_table *out, struc
 	for (size_t i = 0; i < p->count && rc == SB_OK; i++)
 		rc = collect_capture(&c, &p->captures[i]);
 	if (rc == SB_OK)
-		rc = sort_table(&c.table);
+		rc = operators_sort(&c.table);
 	if (rc != SB_OK)
 		return sb_fail(err, rc, "operators", "The operators could not be summed: %s.",
 		               sb_strerror(rc));

@@ -15,7 +15,8 @@ struct operator_row {
 	int64_t rank, step;        /* SB_NULL = unknown / none */
 	uint32_t name, type, unit; /* type 0 = not known; unit: the Accelerator Core, "gpu" or "cpu" */
 	enum operator_class klass;
-	int64_t count, total_ns, min_ns, max_ns;
+	int64_t count, total_ns;
+	int64_t min_ns, max_ns; /* SB_NULL = the source has sums only */
 	/* of these, the calls that one launch of a whole graph (cudaGraphLaunch, hipGraphLaunch) started,
 	 * which no operator of the host stands for; SB_NULL = the source does not know launches */
 	int64_t graph_count, graph_ns;
@@ -49,7 +50,8 @@ struct operator_line {
 };
 
 /* From the events themselves (kernel_details rows or device events; host operators only where a capture has
- * no device events). *out is to be freed by operators_free(). SB_ENOMEM; SB_ELIMIT past 2^30 rows. */
+ * no device events); from sums where a capture has no events, or none of kernels: these have no least and no
+ * longest call (SB_NULL). *out is to be freed by operators_free(). SB_ENOMEM; SB_ELIMIT past 2^30 rows. */
 int operators_collect(const struct profile *p, struct operator_table *out, struct sb_error *err);
 /* Answers a query: *out_lines is owned by the caller (free()). SB_ENOMEM. */
 int operators_select(const struct operator_table *t, const struct operator_query *q,

@@ -83,8 +83,10 @@ static void merge(struct operator_row *to, const struct operator_row *from)
 		to->step = SB_NULL;
 	to->count = sb_add_sat(to->count, from->count);
 	to->total_ns = sb_add_sat(to->total_ns, from->total_ns);
+	/* SB_NULL is the least of all: what is not known of one is not known of both */
 	to->min_ns = from->min_ns < to->min_ns ? from->min_ns : to->min_ns;
-	to->max_ns = from->max_ns > to->max_ns ? from->max_ns : to->max_ns;
+	if (to->max_ns != SB_NULL && (from->max_ns == SB_NULL || from->max_ns > to->max_ns))
+		to->max_ns = from->max_ns;
 	add_graphs(&to->graph_count, &to->graph_ns, from);
 }
 

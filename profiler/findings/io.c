@@ -37,8 +37,8 @@ void check_fetching(struct check_context *ctx, bool *out_judged)
 		double share = (double)v->host.fetching_ns / (double)v->total_ns;
 		struct finding *f;
 
-		/* without a timeline no copy can be seen */
-		if (v->c->trace.count == 0)
+		/* without a timeline no copy can be seen, and MindInsight's shows none */
+		if (v->c->trace.count == 0 || v->c->format == FORMAT_MINDINSIGHT)
 			continue;
 		*out_judged = true;
 		if (!(share > limit(ctx, "fetching_share")))

@@ -108,6 +108,4 @@ int ascend_drop_repeated(struct read_context *ctx, struct capture *c);
 int capture_renumber(struct capture *c);
 /* Why a known file is not read; NULL when it is not known. */
 const char *ascend_unused(const struct sniff *s);
-/* Is it called like a file that MindInsight's profiler writes? */
-bool mindinsight_path(const char *path);
 #endif

@@ -3,6 +3,7 @@
 
 #include "profiler/read/ascend.h"
 #include "profiler/read/cluster_analysis.h"
+#include "profiler/read/mindinsight.h"
 #include "profiler/read/msprof.h"
 
 struct numbers {
@@ -122,7 +123,10 @@ static void hint_little(struct read_context *ctx, const struct capture *c)
 
 int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *err)
 {
+	mindspore_finish(c);
 	if (text_format(c->format) && ascend_drop_repeated(ctx, c) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	if (c->format == FORMAT_MINDINSIGHT && mindinsight_finish(ctx, c) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (c->format == FORMAT_MSPROF_TEXT)
 		msprof_finish(c);

@@ -50,6 +50,7 @@ static int read_number(struct jpull *j, int64_t *out, struct sb_error *err)
 struct wanted {
 	const char *key;
 	int64_t value;
+	bool seen;
 };
 
 static int read_members(struct jpull *j, struct wanted *wanted, size_t count, struct sb_error *err)
@@ -63,6 +64,8 @@ static int read_members(struct jpull *j, struct wanted *wanted, size_t count, st
 
 		while (i < count && !key_is(&key, wanted[i].key))
 			i++;
+		if (i < count)
+			wanted[i].seen = true;
 		rc = i < count ? read_number(j, &wanted[i].value, err) : value_skip(j, err);
 	}
 	return rc;
@@ -98,7 +101,8 @@ static void set_rank(struct read_context *ctx, const struct stream *in, struct c
 static int read_info(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
 	JPULL_AUTO j = NULL;
-	struct wanted wanted[] = {{"rank_id", SB_NULL}};
+	/* only MindSpore has the second one */
+	struct wanted wanted[] = {{"rank_id", SB_NULL, false}, {"profiler_parameters", SB_NULL, false}};
 	struct sb_error got = {.offset = -1};
 	struct capture *cap;
 	bool is = false;
@@ -110,7 +114,8 @@ static int read_info(struct read_context *ctx, struct stream *in, struct sb_erro
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	rc = object_enter(j, &is, &got);
 	if (rc == SB_OK && is)
-		rc = read_members(j, wanted, 1, &got);
+		rc = read_members(j, wanted, 2, &got);
+	cap->mindspore = cap->mindspore || wanted[1].seen;
 	/* the name of a broken file still tells the rank */
 	if (rc == SB_OK || rc == SB_EFORMAT)
 		set_rank(ctx, in, cap, wanted[0].value);
@@ -157,7 +162,7 @@ static int read_groups(struct jpull *j, int64_t *stage, struct sb_error *err)
 static int read_metadata(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
 	JPULL_AUTO j = NULL;
-	struct wanted wanted[] = {{"world_size", SB_NULL}, {"rank", SB_NULL}};
+	struct wanted wanted[] = {{"world_size", SB_NULL, false}, {"rank", SB_NULL, false}};
 	struct sb_error got = {.offset = -1};
 	struct jpull_value key;
 	struct capture *cap;

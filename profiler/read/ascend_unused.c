@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "profiler/read/ascend.h"
 #include "profiler/read/cluster_analysis.h"
+#include "profiler/read/mindinsight.h"
 
 /* Files that belong to captures and are not read yet. They are known by their columns or keys, whatever they
  * are called. */
@@ -23,9 +23,7 @@ static const struct {
      {"Time(%)", "Count"}},
     {"queue of the data preprocessing (dp): known, not used yet", {"Action", "Source", "Cached Buffer Size"}},
     {"fusion_op: how operators were fused, it holds no times", {"Fusion Name", "Fusion op Nums"}},
-    {"MindInsight step trace: known, not used yet", {"step_num", "start_point", "end_point"}},
-    {"MindInsight table: known, not used yet", {"full_kernel_name"}},
-    {"MindInsight pipeline table: known, not used yet", {"op_id", "op_type", "output_queue_size"}},
+    {"dataset.csv: sums of the data pipeline, no check uses them", {"Operation", "Stage", "Occurrences"}},
     {"a link or memory counter table: known, not used yet", {"Device_id", "Mode"}},
     {"a network counter table (nic, roce): known, not used yet", {"Rx Bandwidth efficiency(%)"}},
     {"a memory counter table (npu_mem): known, not used yet", {"Event", "HBM(KB)"}},
@@ -59,37 +57,6 @@ static const char *unused_object(const struct sniff *s)
 	return NULL;
 }
 
-/* The output of MindInsight's profiler has no mark inside: it is known by its names only. */
-bool mindinsight_path(const char *path)
-{
-	static const char *const stems[] = {"ascend_timeline_",
-	                                    "gpu_timeline_",
-	                                    "timeline_display_",
-	                                    "timeline_summary_",
-	                                    "device_queue_profiling_",
-	                                    "dataset_iterator_profiling_",
-	                                    "minddata_",
-	                                    "pipeline_profiling_",
-	                                    "aicore_intermediate_",
-	                                    "aicpu_intermediate_",
-	                                    "ascend_cluster_analyse_",
-	                                    "step_trace_raw_",
-	                                    "step_trace_point_info",
-	                                    "parallel_strategy_",
-	                                    "dynamic_shape_info_",
-	                                    "output_op_compute_time_",
-	                                    "output_timeline_data_",
-	                                    "output_format_data_hwts_",
-	                                    "output_data_preprocess_aicpu_",
-	                                    "min_cycle_counter_",
-	                                    "flops_"};
-
-	for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++)
-		if (path_is(path, stems[i], ""))
-			return true;
-	return false;
-}
-
 const char *ascend_unused(const struct sniff *s)
 {
 	char first = sniff_first(s);
@@ -99,7 +66,7 @@ const char *ascend_unused(const struct sniff *s)
 	if (first == '{')
 		return unused_object(s);
 	/* a timeline without categories: nothing in it could be told apart */
-	if (first == '[' && mindinsight_path(s->path) && !sniff_has(s, "\"cat\""))
-		return "MindInsight timeline: known, not used yet";
+	if (first == '[' && path_is(s->path, "gpu_timeline_", "") && !sniff_has(s, "\"cat\""))
+		return mindinsight_unused(s);
 	return first == '[' || first == 0 ? NULL : unused_table(s);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "profiler/read/ascend.h"
+#include "profiler/read/mindinsight.h"
 
 static int find_capture(struct read_context *ctx, const char *key, enum capture_format format,
                         struct capture **out);
@@ -107,8 +107,12 @@ void collection_left_out(struct collection *c, const char *file, const char *rea
 /* Sums by operator type are only there to be compared with events: alone they answer nothing. */
 static bool without_data(const struct capture *c)
 {
+	/* … but MindInsight has nothing else to answer from */
+	if (c->format == FORMAT_MINDINSIGHT && c->op_statistic_count > 0)
+		return false;
 	return c->trace.count == 0 && c->kernel_count == 0 && c->step_trace_count == 0 &&
-	       c->communication_count == 0 && c->api_count == 0;
+	       c->communication_count == 0 && c->api_count == 0 && c->iteration_count == 0 &&
+	       c->queue_count == 0;
 }
 
 static int finish_capture(struct collection *c, struct capture *cap, struct sb_error *err)
@@ -270,6 +274,8 @@ int collection_finish(struct collection *c, struct sb_error *err)
 		if (rc != SB_OK)
 			return rc;
 	}
+	if (mindinsight_share(c->list, &c->count) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	drop_empty(c);
 	if (c->count > 0)
 		qsort(c->list, c->count, sizeof(struct capture *), by_rank);

@@ -10,7 +10,7 @@
  * a record, found per file; a byte order mark is skipped; blanks and TABs around an unquoted or quoted number
  * are trimmed by the number getters, not here. Memory is bounded by CSV_RECORD_MAX. One owner. */
 #define CSV_RECORD_MAX 4194304 /* 4 MiB */
-#define CSV_FIELDS_MAX 512
+#define CSV_FIELDS_MAX 4096
 
 struct csv;
 /* A reader of a stream, which is borrowed until csv_free(). SB_ENOMEM. */

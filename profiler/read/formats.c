@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "profiler/read/ascend.h"
 #include "profiler/read/cluster_analysis.h"
+#include "profiler/read/mindinsight.h"
 #include "profiler/read/msprof.h"
 
 /* A table whose first line is data gets its own reader, so that the answer names what is missing. */
@@ -44,6 +44,20 @@ const struct format_reader *const FORMAT_READERS[] = {
     &CLUSTER_STEPS_READER,
     &CLUSTER_COMMUNICATION_READER,
     &CLUSTER_GROUPS_READER,
+    &MINDINSIGHT_STEPS_READER,
+    &MINDINSIGHT_POINTS_READER,
+    &MINDINSIGHT_INFO_READER,
+    &MINDINSIGHT_PIPELINE_READER,
+    &MINDINSIGHT_OPERATOR_READER,
+    &MINDINSIGHT_QUEUE_READER,
+    &MINDINSIGHT_GET_NEXT_READER,
+    &MINDINSIGHT_TYPES_READER,
+    &MINDINSIGHT_DETAILS_READER,
+    &MINDINSIGHT_FRAMEWORK_READER,
+    &MINDINSIGHT_AICPU_READER,
+    &MINDINSIGHT_HCCL_READER,
+    &MINDINSIGHT_CLUSTER_READER,
+    &MINDINSIGHT_TIMELINE_READER,
     &HEADLESS_READER,
     NULL,
 };

@@ -1,7 +1,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "profiler/read/ascend.h"
+#include "profiler/read/mindinsight.h"
 
 struct magic {
 	const char *bytes;
@@ -94,7 +94,7 @@ static bool html(const struct sniff *s)
 
 const char *sniff_hint(const struct sniff *s)
 {
-	const char *binary;
+	const char *binary, *mindinsight;
 	char first;
 
 	if (s->len == 0)
@@ -105,8 +105,9 @@ const char *sniff_hint(const struct sniff *s)
 	first = sniff_first(s);
 	if (first == 0)
 		return "The file holds only blanks.";
-	if (mindinsight_path(s->path))
-		return "This is a file of MindInsight's profiler: it is not read yet.";
+	mindinsight = mindinsight_unused(s);
+	if (mindinsight)
+		return mindinsight;
 	if (first == '{' || first == '[')
 		return json_hint(s);
 	if (first == '<')

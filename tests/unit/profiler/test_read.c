@@ -196,7 +196,7 @@ static void what_is_no_profile_is_refused_with_a_reason(void **state)
 	     "kernel_details.csv"},
 	    {{"a.json", "{\"steps\": {}}", 0}, "unknown_format", "no trace"},
 	    {{"a", "1,2,3,4\n", 0}, "no_header", "header"},
-	    {{"device_queue_profiling_1.txt", "1 2 3 4\n", 0}, "unknown_format", "MindInsight"},
+	    {{"minddata_getnext_profiling_1.txt", "1 2 3 4\n", 0}, "unknown_format", "MindInsight"},
 	    {{"flops_0.txt", "0.1 0.2\n", 0}, "unknown_format", "MindInsight"},
 	};
 	struct profile none = {0};

@@ -145,8 +145,8 @@ static void known_files_that_are_not_used(void **state)
 	    {"r_ascend_pt/PROF_1/host/data/x", "{}", 0, "raw data"},
 	    {"r_ascend_pt/FRAMEWORK/torch.op_range", "x", 0, "raw data"},
 	    {"a/r_ascend_ms/logs/x.log", "x", 0, "raw data"},
-	    {"p/ascend_timeline_display_0.json", "[{\"name\": \"InitData\", \"ph\": \"X\", \"tid\": \"0\"}]",
-	     0, "MindInsight"},
+	    {"p/gpu_timeline_display_0.json", "[{\"name\": \"Op\", \"ph\": \"X\", \"tid\": \"0\"}]", 0,
+	     "MindInsight"},
 	};
 	static const struct look used[] = {
 	    {"r_ascend_pt/profiler_info.json", "{}", 0, NULL},
