@@ -31,6 +31,10 @@ static void fill(const struct step_trace *s, struct warnings *warnings, const ch
 	row->exposed_ns = s->exposed;
 	row->communication_ns = known(s->communication, plus(s->exposed, s->overlapped));
 	row->overlap_ns = known(s->overlapped, minus(row->communication_ns, s->exposed));
+	/* each number was rounded on its own: within that, the whole and one part decide */
+	off = minus(minus(row->communication_ns, s->exposed), row->overlap_ns);
+	if (off != SB_NULL && off >= -ROUNDING_NS && off <= ROUNDING_NS)
+		row->overlap_ns = minus(row->communication_ns, s->exposed);
 	row->free_ns = s->free;
 	row->bubble_ns = s->bubble;
 	row->preparing_ns = s->preparing;
