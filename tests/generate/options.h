@@ -20,5 +20,5 @@ int option_word(const char *const *names, const char *text);
 /* Ends the program with a message and the usage. */
 _Noreturn void option_misuse(const char *what);
 
-extern const struct dialect KINETO_DIALECT, ASCEND_DIALECT, SIGNALBOX_DIALECT;
+extern const struct dialect KINETO_DIALECT, ASCEND_DIALECT, SIGNALBOX_DIALECT, NSYS_DIALECT;
 #endif
