@@ -128,7 +128,7 @@ static int write_sides(struct reading *r, const struct profile_results *res, str
 	return rc == SB_OK ? write_side(r, "timeline", res, write_timeline, err) : rc;
 }
 
-#define DOCUMENTS 5
+#define DOCUMENTS 6
 
 struct documents {
 	struct store_document items[DOCUMENTS];
@@ -156,6 +156,7 @@ static int finish(struct reading *r, const struct store_profile *p, const struct
 	char *text = facts ? json_write(facts, NULL) : NULL;
 	bool made = text && add_document(&docs, "breakdown", document_breakdown(&res->breakdown)) &&
 	            add_document(&docs, "communication", document_communication(&res->communication)) &&
+	            add_document(&docs, "input-pipeline", document_input_pipeline(&res->profile)) &&
 	            add_document(&docs, "analysis", document_analysis(&res->analysis)) &&
 	            add_document(&docs, "advice", document_advice(&res->analysis)) &&
 	            add_document(&docs, "profile",

@@ -16,6 +16,7 @@ const struct route ROUTES[] = {
     {"GET", "/v1/profiles/{id}/breakdown", results_document, API_INLINE, false, NULL, "breakdown"},
     {"GET", "/v1/profiles/{id}/operators", results_operators, API_POOL, false, Q_OPERATORS, NULL},
     {"GET", "/v1/profiles/{id}/communication", results_document, API_POOL, false, NULL, "communication"},
+    {"GET", "/v1/profiles/{id}/input-pipeline", results_document, API_POOL, false, NULL, "input-pipeline"},
     {"GET", "/v1/profiles/{id}/analysis", results_document, API_INLINE, false, NULL, "analysis"},
     {"GET", "/v1/profiles/{id}/advice", results_document, API_INLINE, false, NULL, "advice"},
     {"GET", "/v1/plan-kinds", plans_kinds, API_POOL, false, NULL, NULL},

@@ -29,6 +29,8 @@ json_t *document_verdict(const struct analysis *a);
 json_t *document_breakdown(const struct breakdown *b);
 json_t *document_operators(const struct operator_table *t, const struct operator_query *q);
 json_t *document_communication(const struct communication_report *r);
+/* Iterations and queues of input pipelines. */
+json_t *document_input_pipeline(const struct profile *p);
 json_t *document_analysis(const struct analysis *a);
 json_t *document_advice(const struct analysis *a);
 /* The profile object of GET /v1/profiles/{id}: identity members + facts; facts and error may be NULL. */

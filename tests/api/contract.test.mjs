@@ -9,7 +9,8 @@ import { run, Service } from "./service.mjs";
 
 let s, profile;
 const UNKNOWN = "00000000-0000-7000-8000-000000000000";
-const PARTS = ["breakdown", "operators", "communication", "analysis", "advice"];
+const PRINTED = ["breakdown", "operators", "communication", "analysis", "advice"]; // by analyze --json, too
+const PARTS = [...PRINTED, "input-pipeline"];
 const PROBLEM = {
   kind: "estimate",
   model: { layers: 24, hidden: 2048, heads: 16, ffn_hidden: 8192, vocab: 51200, seq_len: 2048 },
@@ -97,7 +98,7 @@ test("analyze prints what the calls return", async () => {
   rmSync(file);
   assert.equal(printed.code, 0, printed.stderr);
   const all = JSON.parse(printed.stdout);
-  for (const part of PARTS) assert.deepEqual(all[part], (await s.get(`/v1/profiles/${profile.id}/${part}`)).json, part);
+  for (const part of PRINTED) assert.deepEqual(all[part], (await s.get(`/v1/profiles/${profile.id}/${part}`)).json, part);
 });
 
 test("large answers are compressed for those who ask", async () => {
