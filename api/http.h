@@ -88,10 +88,12 @@ struct job_ops {
 	void (*counts)(struct job_queue *q, int64_t out_by_state[5]);
 };
 /* Given to a running job. */
+struct read_executor;
 struct job_control {
 	void *self;
 	void (*progress)(void *self, double share);
 	bool (*canceled)(void *self);
+	const struct read_executor *executor; /* threads that help; NULL = none */
 };
 
 struct api_service; /* one a process; thread-safe */

@@ -66,7 +66,8 @@ static int compute(struct reading *r, const struct store_profile *p, struct prof
 	                                   .ratio = l->ratio,
 	                                   .ratio_from = l->ratio_from,
 	                                   .archive_files = l->archive_files};
-	const struct read_hooks hooks = {.self = r, .progress = on_progress, .canceled = is_canceled};
+	const struct read_hooks hooks = {
+	    .self = r, .progress = on_progress, .canceled = is_canceled, .executor = r->control->executor};
 	struct read_input *inputs = NULL;
 	JSON_AUTO files = NULL;
 	size_t n = 0;

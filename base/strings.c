@@ -60,7 +60,7 @@ void sb_strings_free(struct sb_strings **s)
 
 static int grow_table(struct sb_strings *s)
 {
-	size_t size = s->table_size ? s->table_size * 2 : 256;
+	size_t size = s->table_size ? s->table_size * 2 : 16;
 	uint32_t *t = calloc(size, sizeof(*t));
 
 	if (!t)
@@ -80,7 +80,7 @@ static int grow_table(struct sb_strings *s)
 
 static int grow_ids(struct sb_strings *s)
 {
-	size_t cap = s->id_cap ? s->id_cap * 2 : 128;
+	size_t cap = s->id_cap ? s->id_cap * 2 : 8;
 	uint32_t *start = realloc(s->start, (cap + 1) * sizeof(*start));
 	uint64_t *hash;
 
@@ -97,7 +97,7 @@ static int grow_ids(struct sb_strings *s)
 
 static int grow_bytes(struct sb_strings *s, size_t need)
 {
-	size_t cap = s->cap ? s->cap : 1024;
+	size_t cap = s->cap ? s->cap : 64;
 	char *p;
 
 	while (cap < need)

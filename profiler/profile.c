@@ -41,7 +41,8 @@ bool capture_is_ascend(const struct capture *c)
 
 static struct warning *find(struct warnings *w, const char *code, const char *file)
 {
-	for (size_t i = 0; i < w->count; i++) {
+	/* a repeated one is mostly among the last */
+	for (size_t i = w->count; i-- > 0;) {
 		struct warning *x = &w->items[i];
 
 		if (strncmp(x->code, code, sizeof(x->code) - 1) == 0 &&
@@ -78,6 +79,18 @@ void warnings_add(struct warnings *w, const char *code, const char *file, int64_
 	va_start(ap, fmt);
 	vsnprintf(x->detail, sizeof(x->detail), fmt, ap);
 	va_end(ap);
+}
+
+void warnings_join(struct warnings *w, const struct warnings *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		const struct warning *x = &from->items[i];
+
+		warnings_add(w, x->code, x->file, x->line, x->offset, "%s", x->detail);
+		if (x->count > 1)
+			warnings_repeat(w, x->code, x->file, x->count - 1);
+	}
+	w->dropped += from->dropped;
 }
 
 void warnings_repeat(struct warnings *w, const char *code, const char *file, uint64_t more)

@@ -162,6 +162,15 @@ enum capture_format {
 	FORMAT_COUNT
 };
 
+/* What told the rank of a capture, the safest first. */
+enum rank_source {
+	RANK_INSIDE,   /* the file with the events says it */
+	RANK_INFO,     /* profiler_info_{rank}.json */
+	RANK_METADATA, /* profiler_metadata.json */
+	RANK_MAP,      /* RANK_DEVICE_MAP of a database */
+	RANK_NAME /* only the name of a file or directory: never enough to tell two captures to be one rank */
+};
+
 /* By which definitions the device time of a capture is judged (api.md, "Breakdown"). */
 enum capture_rules { RULES_GPU, RULES_ASCEND };
 
@@ -169,7 +178,8 @@ enum capture_rules { RULES_GPU, RULES_ASCEND };
 struct capture {
 	char *source; /* path inside the upload: the file, or the *_ascend_pt directory */
 	enum capture_format format;
-	int64_t rank;        /* SB_NULL = unknown */
+	int64_t rank; /* SB_NULL = unknown */
+	enum rank_source rank_from;
 	int64_t world_size;  /* SB_NULL = unknown */
 	int64_t stage;       /* of the pipeline, from 0; SB_NULL = unknown */
 	int64_t event_count; /* of all phases, metadata and flows included; kernel rows where there is no
@@ -208,7 +218,7 @@ struct profile {
 	struct warnings warnings;
 	struct left_out *left_out; /* at most LEFT_OUT_MAX */
 	size_t left_out_count;
-	int64_t bytes_read; /* inflated bytes */
+	uint64_t left_out_total; /* those past the bound, too */
 };
 #define LEFT_OUT_MAX 200
 
@@ -220,6 +230,8 @@ bool capture_is_ascend(const struct capture *c);
 /* Adds a warning; text is printf-like. Never fails: past the bound only `dropped` grows. */
 void warnings_add(struct warnings *w, const char *code, const char *file, int64_t line, int64_t offset,
                   const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* Adds all warnings of `from` to w, as if they had been added one by one. */
+void warnings_join(struct warnings *w, const struct warnings *from);
 /* Raises the count of a warning that is there already by `more`. */
 void warnings_repeat(struct warnings *w, const char *code, const char *file, uint64_t more);
 /* Frees everything the profile owns, and sets it to zero. */

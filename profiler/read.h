@@ -23,17 +23,30 @@ struct read_limits {
 };
 extern const struct read_limits READ_LIMITS_DEFAULT;
 
+/* Threads that help to read one profile. */
+struct read_executor {
+	void *self;
+	/* Takes a piece of work that is run once, on any thread; false when it has no room: then the caller
+	 * runs it. It may be called from inside such a piece, and from several threads. */
+	bool (*submit)(void *self, void (*run)(void *arg), void *arg);
+	/* Returns once all work that was taken has ended. Called outside of such work, by one thread. */
+	void (*wait)(void *self);
+};
+
 /* How the caller follows the work and ends it. Any pointer may be NULL. */
 struct read_hooks {
 	void *self;
-	void (*progress)(void *self, int64_t done_bytes, int64_t total_bytes); /* stored bytes */
-	bool (*canceled)(void *self);
+	/* Stored bytes: never fewer than before. Called by whatever thread reads, by one at a time. */
+	void (*progress)(void *self, int64_t done_bytes, int64_t total_bytes);
+	bool (*canceled)(void *self);         /* may be called by several threads at once */
+	const struct read_executor *executor; /* NULL: the calling thread does everything */
 };
 
 /* Reads a profile: every input is sniffed, unpacked and given to the reader that knows it; files that no
- * reader knows are listed in left_out. Deterministic: the order of the inputs does not matter. On failure
- * *out is untouched and err names the file and the position. SB_EFORMAT (no readable profile among the files;
- * broken beyond use), SB_ELIMIT (zip bomb, too many files), SB_EIO, SB_ENOMEM, SB_ECANCELED. */
+ * reader knows are listed in left_out. Deterministic: neither the order of the inputs nor the threads that
+ * help matter. On failure *out is untouched and err names the file and the position. SB_EFORMAT (no readable
+ * profile among the files; broken beyond use), SB_ELIMIT (zip bomb, too many files), SB_EIO, SB_ENOMEM,
+ * SB_ECANCELED. */
 int profile_read(const struct read_input *inputs, size_t count, const struct read_limits *limits,
                  const struct read_hooks *hooks, struct profile *out, struct sb_error *err);
 #endif

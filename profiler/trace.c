@@ -59,6 +59,38 @@ static int grow(struct trace *t)
 	return SB_OK;
 }
 
+static void shrink_column(void **column, size_t count, size_t element)
+{
+	void *p = realloc(*column, (count > 0 ? count : 1) * element);
+
+	if (p)
+		*column = p;
+}
+
+void trace_shrink(struct trace *t)
+{
+	/* in a large one the unused pages were never touched */
+	if (t->capacity > 1 << 16)
+		return;
+	if (t->capacity > t->count) {
+		shrink_column((void **)&t->start_ns, t->count, sizeof(*t->start_ns));
+		shrink_column((void **)&t->dur_ns, t->count, sizeof(*t->dur_ns));
+		shrink_column((void **)&t->link, t->count, sizeof(*t->link));
+		shrink_column((void **)&t->name, t->count, sizeof(*t->name));
+		shrink_column((void **)&t->lane, t->count, sizeof(*t->lane));
+		shrink_column((void **)&t->kind, t->count, sizeof(*t->kind));
+		t->capacity = t->count;
+	}
+	if (t->lane_capacity > t->lane_count) {
+		shrink_column((void **)&t->lanes, t->lane_count, sizeof(*t->lanes));
+		t->lane_capacity = t->lane_count;
+	}
+	if (t->detail_capacity > t->detail_count) {
+		shrink_column((void **)&t->details, t->detail_count, sizeof(*t->details));
+		t->detail_capacity = t->detail_count;
+	}
+}
+
 int trace_append(struct trace *t, const struct event *e)
 {
 	size_t i = t->count;

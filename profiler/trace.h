@@ -86,6 +86,8 @@ void trace_free(struct trace *t);
 int trace_append(struct trace *t, const struct event *e);
 /* Appends what only the event appended last has. SB_ENOMEM. */
 int trace_append_detail(struct trace *t, const struct event_detail *d);
+/* Gives back room of a small trace that nothing is added to for now. Never fails. */
+void trace_shrink(struct trace *t);
 /* Adds a lane; its index in *out_lane. SB_ENOMEM; SB_ELIMIT past 2^32-1 lanes. */
 int trace_add_lane(struct trace *t, const struct lane *lane, uint32_t *out_lane);
 /* The detail of an event, or NULL. O(log detail_count). */

@@ -7,6 +7,7 @@
 #include "server/commands.h"
 #include "server/paths.h"
 #include "server/progress.h"
+#include "server/readers.h"
 
 static void show(void *self, int64_t done, int64_t total)
 {
@@ -38,11 +39,30 @@ static int print_results(const struct profile_results *r, const char *name, int6
 	return command_fail(&err, 1);
 }
 
+/* Reads with all cores. */
+static int compute(const struct read_input *inputs, size_t count, struct profile_results *out,
+                   struct sb_error *err)
+{
+	struct progress_bar bar;
+	struct readers *readers = NULL;
+	struct reader_team team;
+	struct read_hooks hooks = {.self = &bar, .progress = show, .executor = &team.executor};
+	int rc = readers_new(readers_default(), &readers);
+
+	if (rc != SB_OK)
+		return sb_fail(err, rc, "start_failed", "cannot start threads: %s", sb_strerror(rc));
+	reader_team_init(&team, readers);
+	progress_start(&bar, "reading");
+	rc = results_compute(inputs, count, &READ_LIMITS_DEFAULT, &hooks, out, err);
+	progress_end(&bar);
+	reader_team_end(&team);
+	readers_free(&readers);
+	return rc;
+}
+
 static int analyze(const struct path_list *files, const char *name, bool json)
 {
 	struct read_input *inputs = calloc(files->count, sizeof(*inputs));
-	struct progress_bar bar;
-	struct read_hooks hooks = {.self = &bar, .progress = show};
 	struct sb_error err = {.offset = -1};
 	RESULTS_AUTO results = {0};
 	int rc;
@@ -54,9 +74,7 @@ static int analyze(const struct path_list *files, const char *name, bool json)
 		                                .fd = -1,
 		                                .disk_path = files->files[i].disk_path,
 		                                .length = files->files[i].bytes};
-	progress_start(&bar, "reading");
-	rc = results_compute(inputs, files->count, &READ_LIMITS_DEFAULT, &hooks, &results, &err);
-	progress_end(&bar);
+	rc = compute(inputs, files->count, &results, &err);
 	free(inputs);
 	if (rc != SB_OK)
 		return command_fail(&err, 1);

@@ -33,6 +33,7 @@ static int set_limit(struct config *c, const char *text, struct sb_error *err)
 	    {"stop_seconds", 0, 3600, NULL, &c->http.stop_seconds},
 	    {"http_threads", 2, 256, NULL, &c->http.threads},
 	    {"request_threads", 1, 256, NULL, &c->http.request_threads},
+	    {"read_threads", 0, 256, NULL, &c->jobs.read_threads},
 	};
 	const char *equals = strchr(text, '=');
 	size_t len = equals ? (size_t)(equals - text) : 0;

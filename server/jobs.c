@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/clock.h"
+#include "server/readers.h"
 
 struct job {
 	struct job_status status; /* first: the tree compares by status.id */
@@ -33,10 +34,14 @@ struct job_queue {
 	bool stop;
 	int started;
 	pthread_t *threads;
+	struct readers *readers;
 };
 
-const struct job_queue_config JOB_QUEUE_DEFAULT = {
-    .threads = 2, .queued_max = 10000, .ended_max = 10000, .keep_ns = 3600 * CLOCK_SECOND_NS};
+const struct job_queue_config JOB_QUEUE_DEFAULT = {.threads = 2,
+                                                   .read_threads = -1,
+                                                   .queued_max = 10000,
+                                                   .ended_max = 10000,
+                                                   .keep_ns = 3600 * CLOCK_SECOND_NS};
 
 static int by_id(const void *a, const void *b)
 {
@@ -175,14 +180,20 @@ static void end(struct job_queue *q, struct job *j, int rc, const struct sb_erro
 
 static void run_one(struct job_queue *q, struct job *j)
 {
-	struct job_control control = {.self = j, .progress = control_progress, .canceled = control_canceled};
+	struct reader_team team;
+	struct job_control control = {.self = j,
+	                              .progress = control_progress,
+	                              .canceled = control_canceled,
+	                              .executor = &team.executor};
 	struct sb_error err = {0};
 	char id[STORE_ID_MAX];
 	struct job_waiter *woken;
 	int rc;
 
 	memcpy(id, j->status.id, sizeof(id));
+	reader_team_init(&team, q->readers);
 	rc = q->work.run(q->work.self, j->status.kind, j->status.object, &control, &err);
+	reader_team_end(&team);
 	if (rc != SB_OK && err.code == SB_OK)
 		sb_fail(&err, rc, "job_failed", "%s", sb_strerror(rc));
 	pthread_mutex_lock(&q->lock);
@@ -319,6 +330,11 @@ int jobs_new(const struct job_queue_config *config, struct job_queue **out)
 
 int jobs_start(struct job_queue *q, struct job_work work)
 {
+	int helpers = q->config.read_threads >= 0 ? q->config.read_threads : readers_default();
+	int rc = readers_new(helpers, &q->readers);
+
+	if (rc != SB_OK)
+		return rc;
 	q->work = work;
 	for (; q->started < q->config.threads; q->started++)
 		if (pthread_create(&q->threads[q->started], NULL, job_thread, q) != 0)
@@ -345,6 +361,7 @@ void jobs_free(struct job_queue **qq)
 	if (!q)
 		return;
 	jobs_stop(q);
+	readers_free(&q->readers);
 	for (struct job *j; (j = list_pop(&q->queued)) || (j = list_pop(&q->ended));)
 		forget(q, j);
 	pthread_cond_destroy(&q->wake);

@@ -105,8 +105,10 @@ struct member {
 	struct stream base;
 	struct archive *a;
 	struct feed *feed;
-	struct source_budget *budget;
+	struct source_budget *budget; /* of the archive */
+	struct source_budget *own;    /* of the member */
 	bool zip;
+	int64_t size; /* as the header says it, -1 = it does not */
 	int64_t out;
 	bool at_end;
 };
@@ -155,7 +157,11 @@ static int member_next(struct stream *s, const char **out_data, size_t *out_len,
 	if (len == 0 || at != m->out)
 		return sb_fail_at(err, SB_EFORMAT, "bad_archive", s->path, 0, m->out,
 		                  "the member has a hole");
+	if (m->size >= 0 && (int64_t)len > m->size - m->out)
+		return sb_fail_at(err, SB_EFORMAT, "bad_archive", s->path, 0, m->out,
+		                  "the member is longer than the archive says");
 	m->out += (int64_t)len;
+	m->own->stored += (int64_t)len;
 	*out_data = data;
 	*out_len = len;
 	/* a tar stores what it hands out: only a zip inflates */
@@ -212,6 +218,7 @@ struct walk {
 	const struct archive_place *place;
 	struct archive *a;
 	struct feed *feed;
+	uint64_t count; /* of members so far */
 	char path[SOURCE_PATH_MAX];
 };
 
@@ -227,7 +234,7 @@ static int member_path(struct walk *w, struct archive_entry *e, bool *out_too_lo
 	if (!name)
 		name = archive_entry_pathname_utf8(e);
 	if (!name) {
-		snprintf(spare, sizeof(spare), "member-%lld", (long long)w->s->budget.files);
+		snprintf(spare, sizeof(spare), "member-%llu", (unsigned long long)w->count);
 		name = spare;
 	}
 	*out_too_long = false;
@@ -241,7 +248,7 @@ static int member_path(struct walk *w, struct archive_entry *e, bool *out_too_lo
 	*out_too_long = rc == SB_ELIMIT;
 	if (rc != SB_EINVAL)
 		return SB_OK;
-	w->s->budget.fatal = true;
+	source_stop(w->s->budget.shared);
 	return sb_fail_at(err, SB_EFORMAT, "unsafe_path", outer, 0, -1,
 	                  "the archive is refused: its member \"%.200s\" points outside", name);
 }
@@ -258,22 +265,42 @@ static int drain(struct member *m, struct sb_error *err)
 	return rc;
 }
 
+/* Hands the member out, here or to another thread. */
+static int hand_out(struct walk *w, struct source *child, struct member *m, struct sb_error *err)
+{
+	const struct archive_place inner = {.fd = -1, .depth = w->place->depth};
+	struct sb_error ignored;
+	bool taken = false;
+	int rc = member_defer(child, &m->base, m->size, inner.depth, &taken, err);
+
+	if (rc == SB_OK && !taken)
+		rc = source_stream(child, &m->base, &inner, 0, err);
+	if (rc != SB_OK || !m->zip || w->place->fd >= 0)
+		return rc;
+	rc = drain(m, &ignored);
+	if (source_fatal(w->s, rc) && err)
+		*err = ignored;
+	return source_fatal(w->s, rc) ? rc : SB_OK;
+}
+
 static int read_member(struct walk *w, struct archive_entry *e, struct sb_error *err)
 {
-	struct archive_place inner = {.fd = -1, .depth = w->place->depth};
+	struct source child = *w->s;
 	struct member m = {.base = {.next = member_next, .path = w->path},
 	                   .a = w->a,
 	                   .feed = w->feed,
 	                   .budget = &w->s->budget,
-	                   .zip = w->place->zip};
+	                   .own = &child.budget,
+	                   .zip = w->place->zip,
+	                   .size = archive_entry_size_is_set(e) ? archive_entry_size(e) : -1};
 	const char *why = refusal(e);
-	struct sb_error ignored;
-	int rc;
 
+	child.budget.stored = child.budget.inflated = 0;
+	child.order[w->place->depth] = w->count;
 	if (archive_entry_filetype(e) == AE_IFDIR)
 		return SB_OK;
 	if (why) {
-		w->s->sink->left_out(w->s->sink->self, w->path, why);
+		w->s->sink->left_out(w->s->sink->self, &child, w->path, why);
 		return SB_OK;
 	}
 	if (archive_entry_is_encrypted(e)) {
@@ -281,35 +308,30 @@ static int read_member(struct walk *w, struct archive_entry *e, struct sb_error 
 
 		sb_fail_at(&locked, SB_EFORMAT, "encrypted", w->path, 0, -1,
 		           "the member is encrypted: send it without a password");
-		w->s->sink->failed(w->s->sink->self, w->path, &locked);
+		w->s->sink->failed(w->s->sink->self, &child, w->path, &locked);
 		return SB_OK;
 	}
-	rc = source_stream(w->s, &m.base, &inner, 0, err);
-	if (rc != SB_OK || !m.zip || w->place->fd >= 0)
-		return rc;
-	rc = drain(&m, &ignored);
-	if (source_fatal(w->s, rc) && err)
-		*err = ignored;
-	return source_fatal(w->s, rc) ? rc : SB_OK;
+	return hand_out(w, &child, &m, err);
 }
 
 static int take_entry(struct walk *w, struct archive_entry *e, struct sb_error *err)
 {
-	struct source_budget *b = &w->s->budget;
+	struct source_shared *b = w->s->budget.shared;
 	bool too_long;
 	int rc;
 
-	if (++b->files > b->limits->archive_files) {
-		b->fatal = true;
-		return sb_fail_at(err, SB_ELIMIT, "too_many_files", w->place->in->path, 0, -1,
-		                  "the archives hold more than %lld files",
-		                  (long long)b->limits->archive_files);
+	w->count++;
+	if (atomic_fetch_add(&b->files, 1) >= b->limits->archive_files) {
+		source_stop(b);
+		return sb_fail(err, SB_ELIMIT, "too_many_files", "the archives hold more than %lld files",
+		               (long long)b->limits->archive_files);
 	}
 	rc = member_path(w, e, &too_long, err);
 	if (rc != SB_OK)
 		return rc;
 	if (too_long) {
-		w->s->sink->left_out(w->s->sink->self, w->place->in->path, "a member's path is too long");
+		w->s->sink->left_out(w->s->sink->self, w->s, w->place->in->path,
+		                     "a member's path is too long");
 		return SB_OK;
 	}
 	return read_member(w, e, err);

@@ -104,8 +104,6 @@ int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *
 /* Drops work of the device that was written twice, and warns with how much: same stream, start, duration and
  * name. Rows of no length are left alone. SB_ENOMEM. */
 int ascend_drop_repeated(struct read_context *ctx, struct capture *c);
-/* Gives all string ids of a capture new numbers, by first use. SB_ENOMEM. */
-int capture_renumber(struct capture *c);
 /* Why a known file is not read; NULL when it is not known. */
 const char *ascend_unused(const struct sniff *s);
 #endif

@@ -3,6 +3,7 @@
 
 #include "profiler/read/ascend.h"
 #include "profiler/read/cluster_analysis.h"
+#include "profiler/read/merge.h"
 #include "profiler/read/mindinsight.h"
 #include "profiler/read/msprof.h"
 

@@ -96,6 +96,7 @@ static void set_rank(struct read_context *ctx, const struct stream *in, struct c
 		             (long long)named, (long long)inside);
 	if (inside != SB_NULL || named != SB_NULL)
 		cap->rank = inside != SB_NULL ? inside : named;
+	cap->rank_from = RANK_INFO;
 }
 
 static int read_info(struct read_context *ctx, struct stream *in, struct sb_error *err)
@@ -191,9 +192,8 @@ static int read_metadata(struct read_context *ctx, struct stream *in, struct sb_
 	}
 	if (wanted[0].value > 0)
 		cap->world_size = wanted[0].value;
-	/* profiler_info is the better source, whichever file comes first */
-	if (cap->rank == SB_NULL)
-		cap->rank = wanted[1].value;
+	cap->rank = wanted[1].value;
+	cap->rank_from = RANK_METADATA;
 	return ascend_json_end(ctx, in, rc, true, &got, err);
 }
 

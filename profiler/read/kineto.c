@@ -296,6 +296,7 @@ static void guess_rank(struct kineto *k)
 	if (k->head.rank != SB_NULL)
 		return;
 	k->head.rank = kineto_rank_of_name(k->path);
+	k->head.rank_from = RANK_NAME;
 	if (k->head.rank != SB_NULL)
 		warnings_add(&k->ctx->profile->warnings, "rank_from_name", k->path, 0, -1,
 		             "The trace does not tell its rank: %lld was taken from the file name.",
@@ -317,6 +318,7 @@ static int deliver(struct kineto *k)
 	trace_free(&c->trace);
 	c->trace = k->trace;
 	c->rank = k->head.rank;
+	c->rank_from = k->head.rank_from;
 	c->world_size = k->head.world_size;
 	c->event_count = k->event_count;
 	memcpy(c->chip, k->head.chip, sizeof(c->chip));

@@ -30,6 +30,7 @@ enum kineto_arg {
 struct kineto_head {
 	int64_t base_ns; /* added to every start */
 	int64_t rank, world_size;
+	enum rank_source rank_from;
 	char chip[64];
 };
 

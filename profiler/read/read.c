@@ -14,19 +14,40 @@ const struct read_limits READ_LIMITS_DEFAULT = {
 };
 
 struct reading {
-	struct collection all;   /* first: what the readers see */
-	struct sb_strings *seen; /* paths of files */
-	struct sb_error failed;  /* the failed file with the smallest path */
-	char unknown[256];       /* the file with the smallest path that no reader knows */
-	char hint[200];
-	bool database; /* it is a database: what a capture without text files holds */
-	size_t files;
+	struct partials partials;
+	struct source_sink sink;
+	struct source_shared shared;
+	struct source_input *inputs; /* in the order of the walk */
+	struct walk {
+		struct reading *all;
+		const struct read_input *input;
+		size_t index;
+	} * walks;
+	struct gathering found;
+	_Atomic(struct ending *) endings;
+};
+
+/* Why all work ended, as one thread met it. */
+struct ending {
+	struct ending *next;
+	size_t index; /* of the input */
+	struct sb_error err;
 };
 
 static void reading_free(struct reading *r)
 {
-	collection_free(&r->all);
-	sb_strings_free(&r->seen);
+	struct ending *e = atomic_load(&r->endings);
+
+	while (e) {
+		struct ending *next = e->next;
+
+		free(e);
+		e = next;
+	}
+	gathering_free(&r->found);
+	partials_free(&r->partials);
+	free(r->inputs);
+	free(r->walks);
 }
 
 static const struct format_reader *best_reader(const struct sniff *s)
@@ -45,86 +66,95 @@ static const struct format_reader *best_reader(const struct sniff *s)
 	return best;
 }
 
-static void not_known(struct reading *r, const struct sniff *s, const char *hint)
+static int not_known(struct partial *n, const struct sniff *s, const char *hint)
 {
-	bool database = s->len >= 6 && memcmp(s->head, "SQLite", 6) == 0;
-
-	collection_left_out(&r->all, s->path, hint ? hint : "not a file that is known");
-	if (r->unknown[0] != '\0' && r->database == database && strcmp(r->unknown, s->path) <= 0)
-		return;
-	if (r->database && !database)
-		return;
-	r->database = database;
-	snprintf(r->unknown, sizeof(r->unknown), "%s", s->path);
-	snprintf(r->hint, sizeof(r->hint), "%s", hint ? hint : "Nothing is known about this file.");
+	n->left_out = strdup(hint ? hint : "Nothing is known about this file.");
+	n->unknown = true;
+	n->database = s->len >= 6 && memcmp(s->head, "SQLite", 6) == 0;
+	return n->left_out ? SB_OK : SB_ENOMEM;
 }
 
-/* The same path twice would be read into one capture twice. */
-static int first_time(struct reading *r, const char *path, struct sb_error *err)
+static int read_file(struct partial *n, const struct sniff *s, struct stream *in, struct sb_error *err)
 {
-	size_t before = sb_strings_count(r->seen);
-	uint32_t id;
-
-	if (sb_strings_add(r->seen, path, strlen(path), &id) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	if (sb_strings_count(r->seen) == before && path[0] != '\0')
-		return sb_fail_at(err, SB_EFORMAT, "duplicate_file", path, 0, -1,
-		                  "the upload holds this path twice: the first one is used");
-	return SB_OK;
-}
-
-static int take_file(void *self, const struct sniff *s, struct stream *in, struct sb_error *err)
-{
-	struct reading *r = self;
 	const struct format_reader *reader;
 	const char *unused;
 	struct sb_error local = {.offset = -1};
-	int rc;
+	int rc = SB_OK;
 
-	r->files++;
-	rc = first_time(r, s->path, err);
-	if (rc != SB_OK)
-		return rc;
 	if (s->len == 0 && s->whole)
 		return sb_fail_at(err, SB_EFORMAT, "empty", s->path, 0, 0, "the file is empty");
 	unused = ascend_unused(s);
 	if (unused) {
-		collection_left_out(&r->all, s->path, unused);
-		return SB_OK;
+		n->left_out = strdup(unused);
+		return n->left_out ? SB_OK : SB_ENOMEM;
 	}
 	reader = best_reader(s);
 	if (reader)
-		rc = reader->read(&r->all.context, in, &local);
+		rc = reader->read(&n->own.context, in, &local);
 	/* the hint says more than that it is no trace */
-	if (!reader || (rc == SB_EFORMAT && strcmp(local.word, "not_a_trace") == 0)) {
-		not_known(r, s, sniff_hint(s));
-		return SB_OK;
-	}
-	if (rc == SB_EFORMAT && strcmp(local.word, "unknown_database") == 0) {
-		not_known(r, s, local.text);
-		return SB_OK;
-	}
+	if (!reader || (rc == SB_EFORMAT && strcmp(local.word, "not_a_trace") == 0))
+		return not_known(n, s, sniff_hint(s));
+	if (rc == SB_EFORMAT && strcmp(local.word, "unknown_database") == 0)
+		return not_known(n, s, local.text);
 	if (rc != SB_OK && err)
 		*err = local;
 	return rc;
 }
 
-static void take_left_out(void *self, const char *path, const char *reason)
+static int take_file(void *self, const struct source *from, const struct sniff *s, struct stream *in,
+                     struct sb_error *err)
 {
 	struct reading *r = self;
+	struct partial *n = partials_add(&r->partials, from, s->path);
+	int rc;
 
-	collection_left_out(&r->all, path, reason);
+	if (!n)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	n->file = true;
+	rc = read_file(n, s, in, err);
+	collection_shrink(&n->own);
+	return rc;
 }
 
-static void take_failed(void *self, const char *path, const struct sb_error *err)
+static void take_left_out(void *self, const struct source *from, const char *path, const char *reason)
 {
 	struct reading *r = self;
-	const char *file = err->file[0] != '\0' ? err->file : path;
+	struct partial *n = partials_add(&r->partials, from, path);
 
-	warnings_add(&r->all.profile.warnings, err->word, file, err->line, err->offset,
-	             "This file is not used: %s.", err->text);
-	if (r->failed.code == SB_OK || strcmp(file, r->failed.file) < 0)
-		r->failed = *err;
+	if (n)
+		n->left_out = strdup(reason);
+	if (n && !n->left_out)
+		atomic_store(&r->partials.no_memory, true);
+}
+
+static void take_failed(void *self, const struct source *from, const char *path, const struct sb_error *err)
+{
+	struct reading *r = self;
+	struct partial *n = partials_add(&r->partials, from, path);
+
+	if (!n)
+		return;
+	n->failed = malloc(sizeof(*n->failed));
+	if (n->failed)
+		*n->failed = *err;
+	else
+		atomic_store(&r->partials.no_memory, true);
+}
+
+static void take_fatal(void *self, const struct source *from, const struct sb_error *err)
+{
+	struct reading *r = self;
+	struct ending *e = malloc(sizeof(*e));
+
+	if (!e) {
+		atomic_store(&r->partials.no_memory, true);
+		return;
+	}
+	e->index = (size_t)from->order[0];
+	e->err = *err;
+	e->next = atomic_load(&r->endings);
+	while (!atomic_compare_exchange_weak(&r->endings, &e->next, e))
+		continue;
 }
 
 static int by_path(const void *a, const void *b)
@@ -136,98 +166,106 @@ static int by_path(const void *a, const void *b)
 	return c != 0 ? c : (x > y) - (x < y);
 }
 
-static int walk_in_order(struct source *s, const struct read_input *inputs, size_t count,
+static void walk_one(void *arg)
+{
+	const struct walk *w = arg;
+	struct reading *r = w->all;
+	struct source s = {.budget = {.shared = &r->shared, .input = &r->inputs[w->index]},
+	                   .sink = &r->sink,
+	                   .order = {w->index}};
+	struct sb_error err = {.offset = -1};
+
+	if (atomic_load(&r->shared.fatal) || source_walk(&s, w->input, &err) == SB_OK)
+		return;
+	source_stop(&r->shared);
+	take_fatal(r, &s, &err);
+}
+
+/* The error that ended the work: that of the first input, where there are several; one that only says that
+ * another thread had ended it comes last. */
+static int why_ended(const struct reading *r, struct sb_error *err)
+{
+	const struct ending *best = NULL;
+
+	for (const struct ending *e = atomic_load(&r->endings); e; e = e->next) {
+		bool stopped = strcmp(e->err.word, "stopped") == 0;
+		bool worse = best && strcmp(best->err.word, "stopped") == 0;
+
+		if (!best || (worse != stopped ? worse : e->index < best->index))
+			best = e;
+	}
+	if (atomic_load(&r->partials.no_memory))
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	if (!best)
+		return SB_OK;
+	if (err)
+		*err = best->err;
+	return best->err.code;
+}
+
+static int walk_in_order(struct reading *r, const struct read_input *inputs, size_t count,
                          const struct read_input **order, struct sb_error *err)
 {
-	int rc = SB_OK;
+	const struct read_executor *x = r->shared.hooks ? r->shared.hooks->executor : NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		order[i] = &inputs[i];
-		s->budget.total = sb_add_sat(s->budget.total, inputs[i].length > 0 ? inputs[i].length : 0);
+		r->shared.total = sb_add_sat(r->shared.total, inputs[i].length > 0 ? inputs[i].length : 0);
 	}
 	if (count > 1)
 		qsort(order, count, sizeof(struct read_input *), by_path);
-	for (size_t i = 0; rc == SB_OK && i < count; i++)
-		rc = source_walk(s, order[i], err);
-	return rc;
+	for (size_t i = 0; i < count && !atomic_load(&r->shared.fatal); i++) {
+		r->walks[i] = (struct walk){.all = r, .input = order[i], .index = i};
+		if (!x || !x->submit(x->self, walk_one, &r->walks[i]))
+			walk_one(&r->walks[i]);
+	}
+	if (x)
+		x->wait(x->self);
+	source_tell(&r->shared);
+	return why_ended(r, err);
 }
 
-static int walk_all(struct source *s, const struct read_input *inputs, size_t count, struct sb_error *err)
+static int walk_all(struct reading *r, const struct read_input *inputs, size_t count, struct sb_error *err)
 {
 	const struct read_input **order = calloc(count + 1, sizeof(struct read_input *));
-	int rc;
+	int rc = SB_ENOMEM;
 
-	if (!order)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	rc = walk_in_order(s, inputs, count, order, err);
+	r->inputs = calloc(count + 1, sizeof(*r->inputs));
+	r->walks = calloc(count + 1, sizeof(*r->walks));
+	if (order && r->inputs && r->walks)
+		rc = walk_in_order(r, inputs, count, order, err);
+	else
+		sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	free(order);
 	return rc;
-}
-
-/* A capture without events, and a file beside it that might have had some. */
-static int no_events(const struct reading *r, struct sb_error *err)
-{
-	const struct profile *p = &r->all.profile;
-
-	for (size_t i = 0; i < p->left_out_count; i++) {
-		const struct left_out *l = &p->left_out[i];
-
-		if (strcmp(l->file, r->all.empty) != 0)
-			return sb_fail_at(err, SB_EFORMAT, "no_events", r->all.empty, 0, -1,
-			                  "the profile holds no events; left out, for example, %.120s: %s",
-			                  l->file, l->reason);
-	}
-	return sb_fail_at(err, SB_EFORMAT, "no_events", r->all.empty, 0, -1, "the profile holds no events%s",
-	                  r->all.sums_only ? ": op_statistic.csv has sums only, send trace_view.json or "
-	                                     "kernel_details.csv with it"
-	                                   : "");
-}
-
-/* Why nothing could be used, as well as it can be told. */
-static int nothing(const struct reading *r, struct sb_error *err)
-{
-	const struct profile *p = &r->all.profile;
-
-	if (r->failed.code != SB_OK) {
-		if (err)
-			*err = r->failed;
-		return r->failed.code == SB_ELIMIT ? SB_EFORMAT : r->failed.code;
-	}
-	if (r->all.empty[0] != '\0' && !r->database)
-		return no_events(r, err);
-	if (r->unknown[0] != '\0')
-		return sb_fail_at(err, SB_EFORMAT, "unknown_format", r->unknown, 0, -1,
-		                  "%s Read are Kineto traces of PyTorch (JSON, plain or gzip), *_ascend_pt "
-		                  "directories, and zip or tar archives of them.",
-		                  r->hint);
-	if (p->left_out_count > 0)
-		return sb_fail_at(err, SB_EFORMAT, "no_profile", p->left_out[0].file, 0, -1,
-		                  "none of the files can be used: %s", p->left_out[0].reason);
-	return sb_fail(err, SB_EFORMAT, "empty", "the upload holds no file");
 }
 
 int profile_read(const struct read_input *inputs, size_t count, const struct read_limits *limits,
                  const struct read_hooks *hooks, struct profile *out, struct sb_error *err)
 {
-	__attribute__((cleanup(reading_free))) struct reading r = {0};
-	const struct source_sink sink = {
-	    .self = &r, .file = take_file, .left_out = take_left_out, .failed = take_failed};
-	struct source s = {.budget = {.limits = limits ? limits : &READ_LIMITS_DEFAULT, .hooks = hooks},
-	                   .sink = &sink};
+	__attribute__((cleanup(reading_free))) struct reading r = {
+	    .shared = {.limits = limits ? limits : &READ_LIMITS_DEFAULT,
+	               .hooks = hooks,
+	               .telling = ATOMIC_FLAG_INIT}};
 	int rc;
 
-	if (collection_init(&r.all, hooks) != SB_OK || sb_strings_new(&r.seen) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	rc = walk_all(&s, inputs, count, err);
+	r.sink = (struct source_sink){.self = &r,
+	                              .file = take_file,
+	                              .left_out = take_left_out,
+	                              .failed = take_failed,
+	                              .fatal = take_fatal};
+	rc = walk_all(&r, inputs, count, err);
+	if (rc == SB_OK && partials_sort(&r.partials) != SB_OK)
+		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	if (rc == SB_OK)
+		rc = gather(&r.partials, hooks, &r.found, err);
+	if (rc == SB_OK)
+		rc = choose_captures(&r.found, err);
 	if (rc != SB_OK)
 		return rc;
-	rc = collection_finish(&r.all, err);
-	if (rc != SB_OK)
-		return rc;
-	if (r.all.profile.count == 0)
-		return nothing(&r, err);
-	r.all.profile.bytes_read = s.budget.handed_out;
-	*out = r.all.profile;
-	r.all.profile = (struct profile){0};
+	if (r.found.profile.count == 0)
+		return nothing_used(&r.partials, &r.found, err);
+	*out = r.found.profile;
+	r.found.profile = (struct profile){0};
 	return SB_OK;
 }

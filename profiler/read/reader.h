@@ -15,13 +15,16 @@ struct sniff {
 	bool whole; /* head is the whole file */
 };
 
-/* What is shared while one profile is read. */
+/* What a reader gets: the warnings and captures of its one file. Files are read side by side, on any thread;
+ * what several of them bring for one capture is put together afterwards, in the order of their paths
+ * (merge.c).
+ */
 struct read_context {
-	struct profile *profile;
+	struct profile *profile; /* for its warnings */
 	const struct read_hooks *hooks;
-	/* The capture of a directory (an *_ascend_pt folder) or of a single file, made when it is first asked
-	 * for. key = path of the folder or file. One key may have a capture of each format: once all files
-	 * are read, the best of them is kept (collect.c). */
+	/* The part that this file brings of the capture of a directory (an *_ascend_pt folder) or of a single
+	 * file, empty when it is first asked for. key = path of the folder or file. One key may have a
+	 * capture of each format: once all files are read, the best of them is kept (choose.c). */
 	int (*capture)(struct read_context *ctx, const char *key, enum capture_format format,
 	               struct capture **out);
 };

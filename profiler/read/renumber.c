@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "profiler/read/ascend.h"
+#include "profiler/read/merge.h"
 
 /* The new numbers of a capture's texts. */
 struct renumber {
@@ -11,14 +11,9 @@ struct renumber {
 	int rc;
 };
 
-static void renumber_free(struct renumber *r)
+static void take(void *self, uint32_t *id)
 {
-	sb_strings_free(&r->to);
-	free(r->map);
-}
-
-static void take(struct renumber *r, uint32_t *id)
-{
+	struct renumber *r = self;
 	const char *text;
 	size_t len;
 
@@ -31,65 +26,80 @@ static void take(struct renumber *r, uint32_t *id)
 	*id = r->map[*id];
 }
 
-static void take_trace(struct renumber *r, struct trace *t)
+static void each_of_trace(struct trace *t, text_visitor visit, void *self)
 {
 	for (size_t i = 0; i < t->lane_count; i++) {
-		take(r, &t->lanes[i].process);
-		take(r, &t->lanes[i].thread);
+		visit(self, &t->lanes[i].process);
+		visit(self, &t->lanes[i].thread);
 	}
 	for (size_t i = 0; i < t->count; i++)
-		take(r, &t->name[i]);
+		visit(self, &t->name[i]);
 	for (size_t i = 0; i < t->detail_count; i++) {
-		take(r, &t->details[i].type);
-		take(r, &t->details[i].group);
-		take(r, &t->details[i].ranks);
+		visit(self, &t->details[i].type);
+		visit(self, &t->details[i].group);
+		visit(self, &t->details[i].ranks);
 	}
 }
 
-static void take_kernel(struct renumber *r, struct kernel *k)
+static void each_of_kernel(struct kernel *k, text_visitor visit, void *self)
 {
 	uint32_t *const ids[] = {&k->name,         &k->type,           &k->core,          &k->state,
 	                         &k->input_shapes, &k->input_types,    &k->input_formats, &k->output_shapes,
 	                         &k->output_types, &k->output_formats, &k->pipe};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
-		take(r, ids[i]);
+		visit(self, ids[i]);
+}
+
+void capture_each_text(struct capture *c, text_visitor visit, void *self)
+{
+	each_of_trace(&c->trace, visit, self);
+	for (size_t i = 0; i < c->kernel_count; i++)
+		each_of_kernel(&c->kernels[i], visit, self);
+	for (size_t i = 0; i < c->communication_count; i++) {
+		visit(self, &c->communications[i].name);
+		visit(self, &c->communications[i].group);
+	}
+	for (size_t i = 0; i < c->api_count; i++) {
+		visit(self, &c->apis[i].level);
+		visit(self, &c->apis[i].name);
+	}
+	for (size_t i = 0; i < c->op_statistic_count; i++) {
+		visit(self, &c->op_statistics[i].name);
+		visit(self, &c->op_statistics[i].type);
+		visit(self, &c->op_statistics[i].core);
+	}
+	for (size_t i = 0; i < c->queue_count; i++) {
+		visit(self, &c->queues[i].name);
+		visit(self, &c->queues[i].file);
+	}
+	visit(self, &c->forward_start);
+	visit(self, &c->backward_end);
+}
+
+int capture_move_texts(struct capture *c, struct sb_strings *to)
+{
+	struct renumber r = {.from = c->trace.strings, .to = to, .count = sb_strings_count(c->trace.strings)};
+
+	r.map = calloc(r.count, sizeof(*r.map));
+	if (!r.map)
+		return SB_ENOMEM;
+	capture_each_text(c, take, &r);
+	free(r.map);
+	return r.rc;
 }
 
 int capture_renumber(struct capture *c)
 {
-	__attribute__((cleanup(renumber_free))) struct renumber r = {.from = c->trace.strings};
+	SB_STRINGS_AUTO to = NULL;
 	struct sb_strings *old = c->trace.strings;
+	int rc = sb_strings_new(&to);
 
-	r.count = sb_strings_count(old);
-	r.map = calloc(r.count, sizeof(*r.map));
-	if (!r.map || sb_strings_new(&r.to) != SB_OK)
-		return SB_ENOMEM;
-	take_trace(&r, &c->trace);
-	for (size_t i = 0; i < c->kernel_count; i++)
-		take_kernel(&r, &c->kernels[i]);
-	for (size_t i = 0; i < c->communication_count; i++) {
-		take(&r, &c->communications[i].name);
-		take(&r, &c->communications[i].group);
-	}
-	for (size_t i = 0; i < c->api_count; i++) {
-		take(&r, &c->apis[i].level);
-		take(&r, &c->apis[i].name);
-	}
-	for (size_t i = 0; i < c->op_statistic_count; i++) {
-		take(&r, &c->op_statistics[i].name);
-		take(&r, &c->op_statistics[i].type);
-		take(&r, &c->op_statistics[i].core);
-	}
-	for (size_t i = 0; i < c->queue_count; i++) {
-		take(&r, &c->queues[i].name);
-		take(&r, &c->queues[i].file);
-	}
-	take(&r, &c->forward_start);
-	take(&r, &c->backward_end);
-	if (r.rc != SB_OK)
-		return r.rc;
-	c->trace.strings = r.to;
-	r.to = old;
+	if (rc == SB_OK)
+		rc = capture_move_texts(c, to);
+	if (rc != SB_OK)
+		return rc;
+	c->trace.strings = to;
+	to = old;
 	return SB_OK;
 }

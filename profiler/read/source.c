@@ -17,39 +17,69 @@ struct file_stream {
 	char *block;   /* SOURCE_BLOCK bytes */
 };
 
-static int canceled(struct source_budget *b, const char *path, struct sb_error *err)
+void source_stop(struct source_shared *shared)
 {
-	if (!b->hooks || !b->hooks->canceled || !b->hooks->canceled(b->hooks->self))
+	atomic_store(&shared->fatal, true);
+}
+
+int budget_go_on(const struct source_budget *b, const char *path, struct sb_error *err)
+{
+	const struct read_hooks *hooks = b->shared->hooks;
+
+	/* another thread has met the end and tells why */
+	if (atomic_load(&b->shared->fatal))
+		return sb_fail_at(err, SB_ECANCELED, "stopped", path, 0, -1, "the work ended elsewhere");
+	if (!hooks || !hooks->canceled || !hooks->canceled(hooks->self))
 		return SB_OK;
-	b->fatal = true;
+	source_stop(b->shared);
 	return sb_fail_at(err, SB_ECANCELED, "canceled", path, 0, -1, "the work was canceled");
+}
+
+/* One thread tells at a time, and never less than before; the others do not wait for it. */
+void source_tell(struct source_shared *s)
+{
+	int64_t done;
+
+	if (!s->hooks || !s->hooks->progress || atomic_flag_test_and_set(&s->telling))
+		return;
+	done = atomic_load(&s->done);
+	if (done > s->total)
+		done = s->total;
+	if (done >= s->told) {
+		s->told = done;
+		s->hooks->progress(s->hooks->self, done, s->total);
+	}
+	atomic_flag_clear(&s->telling);
 }
 
 int budget_stored(struct source_budget *b, const char *path, int64_t bytes, struct sb_error *err)
 {
 	b->stored += bytes;
-	if (b->hooks && b->hooks->progress) {
-		int64_t done = sb_add_sat(b->done, b->stored);
+	atomic_fetch_add(&b->shared->done, bytes);
+	source_tell(b->shared);
+	return budget_go_on(b, path, err);
+}
 
-		b->hooks->progress(b->hooks->self, done < b->total ? done : b->total, b->total);
-	}
-	return canceled(b, path, err);
+static bool too_much(const struct read_limits *l, int64_t inflated, int64_t stored)
+{
+	return inflated > l->ratio_from && inflated / l->ratio > stored;
 }
 
 int budget_inflated(struct source_budget *b, const char *path, int64_t bytes, struct sb_error *err)
 {
-	const struct read_limits *l = b->limits;
+	const struct read_limits *l = b->shared->limits;
+	int64_t all = atomic_fetch_add(&b->shared->inflated, bytes) + bytes;
+	int64_t input = atomic_fetch_add(&b->input->inflated, bytes) + bytes;
 
-	b->inflated = sb_add_sat(b->inflated, bytes);
-	b->all_inflated = sb_add_sat(b->all_inflated, bytes);
-	if (b->all_inflated > l->inflated_bytes) {
-		b->fatal = true;
-		return sb_fail_at(err, SB_ELIMIT, "too_large", path, 0, -1,
-		                  "the upload inflates to more than %lld bytes",
-		                  (long long)l->inflated_bytes);
+	b->inflated += bytes;
+	if (all > l->inflated_bytes) {
+		source_stop(b->shared);
+		return sb_fail(err, SB_ELIMIT, "too_large", "the upload inflates to more than %lld bytes",
+		               (long long)l->inflated_bytes);
 	}
-	if (b->inflated > l->ratio_from && b->inflated / l->ratio > b->stored) {
-		b->fatal = true;
+	/* of its own bytes so far, and of all that the input has: both hold in any order of reading */
+	if (too_much(l, b->inflated, b->stored) || too_much(l, input, b->input->length)) {
+		source_stop(b->shared);
 		return sb_fail_at(err, SB_ELIMIT, "zip_bomb", path, 0, -1,
 		                  "the data inflates to more than %lld times its size", (long long)l->ratio);
 	}
@@ -58,7 +88,8 @@ int budget_inflated(struct source_budget *b, const char *path, int64_t bytes, st
 
 bool source_fatal(const struct source *s, int rc)
 {
-	return rc != SB_OK && (s->budget.fatal || rc == SB_ENOMEM || rc == SB_EIO || rc == SB_ECANCELED);
+	return rc != SB_OK && (atomic_load(&s->budget.shared->fatal) || rc == SB_ENOMEM || rc == SB_EIO ||
+	                       rc == SB_ECANCELED);
 }
 
 static int file_next(struct stream *s, const char **out_data, size_t *out_len, struct sb_error *err)
@@ -123,7 +154,6 @@ static int peek_next(struct stream *s, const char **out_data, size_t *out_len, s
 			return rc;
 		}
 	}
-	p->given += (int64_t)*out_len;
 	return SB_OK;
 }
 
@@ -131,7 +161,6 @@ static int peek_took(struct stream *s, int64_t bytes, struct sb_error *err)
 {
 	struct peek_stream *p = (struct peek_stream *)s;
 
-	p->given = sb_add_sat(p->given, bytes);
 	return p->in->took ? p->in->took(p->in, bytes, err) : SB_OK;
 }
 
@@ -194,7 +223,7 @@ static int walk_gzip(struct source *s, struct peek_stream *p, const struct archi
 	struct archive_place place = {.fd = -1, .depth = outer->depth};
 
 	if (gzips >= SOURCE_GZIP_DEPTH) {
-		s->sink->left_out(s->sink->self, p->base.path, "compressed more than twice");
+		s->sink->left_out(s->sink->self, s, p->base.path, "compressed more than twice");
 		return SB_OK;
 	}
 	if (gzip_stream_new(&p->base, &s->budget, &g) != SB_OK)
@@ -209,7 +238,7 @@ static int walk_archive(struct source *s, struct peek_stream *p, const struct ar
 	struct archive_place place = *outer;
 
 	if (outer->depth >= SOURCE_ARCHIVE_DEPTH) {
-		s->sink->left_out(s->sink->self, p->base.path,
+		s->sink->left_out(s->sink->self, s, p->base.path,
 		                  "an archive nested too deeply: unpack it first");
 		return SB_OK;
 	}
@@ -227,7 +256,6 @@ static int dispatch(struct source *s, struct peek_stream *p, const struct archiv
 	                     .head = p->head,
 	                     .len = p->head_len,
 	                     .whole = p->at_end && p->rc == SB_OK && p->head_len < sizeof(p->head)};
-	int rc;
 
 	if (p->head_len == 0 && p->rc != SB_OK) {
 		*err = p->err;
@@ -239,9 +267,7 @@ static int dispatch(struct source *s, struct peek_stream *p, const struct archiv
 	case SOURCE_ZIP: return walk_archive(s, p, outer, true, err);
 	case SOURCE_FILE: break;
 	}
-	rc = s->sink->file(s->sink->self, &head, &p->base, err);
-	s->budget.handed_out = sb_add_sat(s->budget.handed_out, p->given);
-	return rc;
+	return s->sink->file(s->sink->self, s, &head, &p->base, err);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): at most SOURCE_GZIP_DEPTH and SOURCE_ARCHIVE_DEPTH deep */
@@ -268,7 +294,7 @@ int source_stream(struct source *s, struct stream *in, const struct archive_plac
 			*err = local;
 		return rc;
 	}
-	s->sink->failed(s->sink->self, in->path, &local);
+	s->sink->failed(s->sink->self, s, in->path, &local);
 	return SB_OK;
 }
 
@@ -318,24 +344,24 @@ static int walk_input(struct source *s, const struct read_input *input, char *bl
 	place.fd = f.fd;
 	place.offset = f.at;
 	place.length = f.end - f.at;
+	s->budget.input->length = place.length;
 	extent = (struct extent){.fd = f.fd, .offset = f.at, .length = f.end - f.at};
 	return source_stream(s, &f.base, &place, 0, err);
 }
 
 int source_walk(struct source *s, const struct read_input *input, struct sb_error *err)
 {
-	int64_t done = sb_add_sat(s->budget.done, input->length);
 	char *block = malloc(SOURCE_BLOCK);
+	int64_t rest;
 	int rc;
 
 	if (!block)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	s->budget.stored = s->budget.inflated = 0;
 	rc = walk_input(s, input, block, err);
 	free(block);
 	if (rc != SB_OK)
 		return rc;
-	s->budget.done = done;
-	s->budget.stored = 0;
-	return budget_stored(&s->budget, input->path, 0, err);
+	/* what nobody wanted to read is done, too */
+	rest = input->length - s->budget.stored;
+	return budget_stored(&s->budget, input->path, rest > 0 ? rest : 0, err);
 }

@@ -225,7 +225,8 @@ static inline bool queue_canceled(void *self)
 /* Runs the job of a profile here and now. */
 static inline int run_job(struct fixture *f, const char *id, struct sb_error *err)
 {
-	const struct job_control control = {&f->queue, never_progress, queue_canceled};
+	const struct job_control control = {
+	    .self = &f->queue, .progress = never_progress, .canceled = queue_canceled};
 
 	return api_job_run(f->api, "profile", id, &control, err);
 }

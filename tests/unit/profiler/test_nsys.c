@@ -28,11 +28,8 @@ static int read_sql(const char *path, const char *sql, struct profile *out, stru
 {
 	MADE_AUTO db = made_database(sql);
 	const struct text_file file = {path, db.data, db.len};
-	int rc = read_texts(&file, 1, out, err);
 
-	if (rc == SB_OK)
-		assert_int_equal(out->bytes_read, db.len);
-	return rc;
+	return read_texts(&file, 1, out, err);
 }
 
 /* The first event of this name; its index. */
@@ -364,7 +361,6 @@ static void progress_reaches_the_end(void **state)
 	(void)state;
 	told_bytes = 0;
 	assert_int_equal(profile_read(&in, 1, NULL, &hooks, &p, &err), SB_OK);
-	assert_int_equal(p.bytes_read, db.len);
 	assert_int_equal(told_bytes, db.len);
 	assert_int_equal(p.captures[0].trace.count, 50000);
 	close(fd);

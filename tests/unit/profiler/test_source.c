@@ -42,12 +42,14 @@ static void say(struct heard *h, const char *mark, const char *a, const char *b)
 	h->at += (size_t)n;
 }
 
-static int on_file(void *self, const struct sniff *head, struct stream *in, struct sb_error *err)
+static int on_file(void *self, const struct source *from, const struct sniff *head, struct stream *in,
+                   struct sb_error *err)
 {
 	struct heard *h = self;
 	char text[64] = "";
 	size_t used = 0;
 
+	(void)from;
 	for (;;) {
 		const char *data;
 		size_t len;
@@ -63,15 +65,17 @@ static int on_file(void *self, const struct sniff *head, struct stream *in, stru
 	}
 }
 
-static void on_left_out(void *self, const char *path, const char *reason)
+static void on_left_out(void *self, const struct source *from, const char *path, const char *reason)
 {
+	(void)from;
 	say(self, "-", path, reason);
 }
 
-static void on_failed(void *self, const char *path, const struct sb_error *err)
+static void on_failed(void *self, const struct source *from, const char *path, const struct sb_error *err)
 {
 	struct heard *h = self;
 
+	(void)from;
 	say(h, "!", path, err->word);
 	h->failed_at = err->offset;
 }
@@ -84,7 +88,9 @@ static int walk(const char *data, size_t len, const struct read_limits *limits, 
 {
 	const struct source_sink sink = {
 	    .self = h, .file = on_file, .left_out = on_left_out, .failed = on_failed};
-	struct source s = {.budget = {.limits = limits}, .sink = &sink};
+	struct source_shared shared = {.limits = limits};
+	struct source_input counts = {0};
+	struct source s = {.budget = {.shared = &shared, .input = &counts}, .sink = &sink};
 	int fd = made_fd(data, len), rc;
 	struct read_input in = {.path = "up", .fd = fd, .length = (int64_t)len};
 
@@ -128,7 +134,9 @@ static void a_range_of_a_file_is_read(void **state)
 	const struct source_sink sink = {.file = on_file, .left_out = on_left_out, .failed = on_failed};
 	struct heard h = {0};
 	struct source_sink own = sink;
-	struct source s = {.budget = {.limits = &WIDE}, .sink = &own};
+	struct source_shared shared = {.limits = &WIDE};
+	struct source_input counts = {0};
+	struct source s = {.budget = {.shared = &shared, .input = &counts}, .sink = &own};
 	int fd = made_fd("abcdefgh", 8);
 	struct read_input in = {.path = "part", .fd = fd, .offset = 2, .length = 3};
 	struct sb_error err;
@@ -364,7 +372,9 @@ static void a_path_on_disk_must_be_a_file(void **state)
 	struct heard h = {0};
 	const struct source_sink sink = {
 	    .self = &h, .file = on_file, .left_out = on_left_out, .failed = on_failed};
-	struct source s = {.budget = {.limits = &WIDE}, .sink = &sink};
+	struct source_shared shared = {.limits = &WIDE};
+	struct source_input counts = {0};
+	struct source s = {.budget = {.shared = &shared, .input = &counts}, .sink = &sink};
 	struct read_input dir = {.path = "d", .fd = -1, .disk_path = "/"};
 	struct read_input none = {.path = "n", .fd = -1, .disk_path = "/nonexistent/file"};
 	struct sb_error err;

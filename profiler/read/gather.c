@@ -1,0 +1,223 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/read/ascend.h"
+#include "profiler/read/collect.h"
+#include "profiler/read/merge.h"
+
+/* One part of a capture. */
+struct part {
+	struct capture *capture;
+	const struct partial *from;
+	size_t index; /* in the order of the paths */
+};
+
+/* All parts of one capture, joined into the first. */
+struct group {
+	struct part *parts;
+	size_t count;
+	struct profile profile; /* its warnings only */
+	const struct read_hooks *hooks;
+	int rc;
+	struct sb_error err;
+};
+
+struct groups {
+	struct part *parts;
+	size_t part_count;
+	struct group *items;
+	size_t count;
+};
+
+static void groups_free(struct groups *g)
+{
+	for (size_t i = 0; i < g->part_count; i++) {
+		if (g->parts[i].capture) {
+			capture_free(g->parts[i].capture);
+			free(g->parts[i].capture);
+		}
+	}
+	for (size_t i = 0; i < g->count; i++)
+		profile_free(&g->items[i].profile);
+	free(g->parts);
+	free(g->items);
+}
+
+static int same_capture(const struct part *x, const struct part *y)
+{
+	int c = strcmp(x->capture->source, y->capture->source);
+
+	return c != 0 ? c : (int)x->capture->format - (int)y->capture->format;
+}
+
+static int by_capture(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+	int c = same_capture(x, y);
+
+	return c != 0 ? c : x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int collect_parts(struct partials *p, struct groups *g)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		n += p->items[i]->own.count;
+	g->parts = calloc(n + 1, sizeof(*g->parts));
+	g->items = calloc(n + 1, sizeof(*g->items));
+	if (!g->parts || !g->items)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < p->count; i++) {
+		struct collection *own = &p->items[i]->own;
+
+		for (size_t k = 0; k < own->count; k++) {
+			g->parts[g->part_count] = (struct part){
+			    .capture = own->list[k], .from = p->items[i], .index = g->part_count};
+			g->part_count++;
+			own->list[k] = NULL;
+		}
+		own->count = 0;
+	}
+	qsort(g->parts, g->part_count, sizeof(*g->parts), by_capture);
+	for (size_t i = 0; i < g->part_count; i++) {
+		if (i == 0 || same_capture(&g->parts[i - 1], &g->parts[i]) != 0)
+			g->items[g->count++] = (struct group){.parts = &g->parts[i]};
+		g->items[g->count - 1].count++;
+	}
+	return SB_OK;
+}
+
+static int finish_capture(struct read_context *ctx, struct capture *cap, struct sb_error *err)
+{
+	return capture_is_ascend(cap) ? ascend_finish(ctx, cap, err) : SB_OK;
+}
+
+static void join_group(void *arg)
+{
+	struct group *g = arg;
+	struct capture *first = g->parts[0].capture;
+	struct read_context ctx = {.profile = &g->profile, .hooks = g->hooks};
+
+	for (size_t i = 1; g->rc == SB_OK && i < g->count; i++) {
+		struct part *p = &g->parts[i];
+		const struct part_origin from = {.path = p->from->path, .w = &g->profile.warnings};
+
+		g->rc = capture_merge(first, p->capture, &from);
+		capture_free(p->capture);
+		free(p->capture);
+		p->capture = NULL;
+	}
+	if (g->rc == SB_ELIMIT)
+		g->rc = sb_fail_at(&g->err, SB_EFORMAT, "too_many_events", first->source, 0, -1,
+		                   "the files of this capture hold too many events or texts");
+	else if (g->rc != SB_OK)
+		sb_fail(&g->err, g->rc, "no_memory", "out of memory");
+	if (g->rc == SB_OK)
+		g->rc = finish_capture(&ctx, first, &g->err);
+}
+
+static void join_all(struct groups *g, const struct read_hooks *hooks)
+{
+	const struct read_executor *x = hooks ? hooks->executor : NULL;
+
+	for (size_t i = 0; i < g->count; i++) {
+		g->items[i].hooks = hooks;
+		if (!x || !x->submit(x->self, join_group, &g->items[i]))
+			join_group(&g->items[i]);
+	}
+	if (x)
+		x->wait(x->self);
+}
+
+/* Warnings and left-out files, in the order of the paths. */
+static void tell(const struct partials *p, struct profile *out)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct partial *n = p->items[i];
+		const struct sb_error *e = n->failed;
+
+		warnings_join(&out->warnings, &n->own.profile.warnings);
+		if (n->left_out)
+			profile_left_out(out, n->path, n->left_out);
+		if (e)
+			warnings_add(&out->warnings, e->word, e->file[0] != '\0' ? e->file : n->path, e->line,
+			             e->offset, "This file is not used: %s.", e->text);
+	}
+}
+
+int gather(struct partials *p, const struct read_hooks *hooks, struct gathering *out, struct sb_error *err)
+{
+	__attribute__((cleanup(groups_free))) struct groups g = {0};
+
+	if (collect_parts(p, &g) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	out->list = calloc(g.count + 1, sizeof(struct capture *));
+	if (!out->list)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	join_all(&g, hooks);
+	tell(p, &out->profile);
+	for (size_t i = 0; i < g.count; i++) {
+		if (g.items[i].rc != SB_OK) {
+			if (err)
+				*err = g.items[i].err;
+			return g.items[i].rc;
+		}
+		warnings_join(&out->profile.warnings, &g.items[i].profile.warnings);
+		out->list[out->count++] = g.items[i].parts[0].capture;
+		g.items[i].parts[0].capture = NULL;
+	}
+	return SB_OK;
+}
+
+void gathering_free(struct gathering *g)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		if (g->list[i]) {
+			capture_free(g->list[i]);
+			free(g->list[i]);
+		}
+	}
+	free(g->list);
+	profile_free(&g->profile);
+}
+
+/* The place of a new entry among the sorted ones: behind its equals. */
+static size_t left_out_place(const struct profile *p, const struct left_out *entry)
+{
+	size_t at = 0, end = p->left_out_count;
+
+	while (at < end) {
+		size_t mid = at + (end - at) / 2;
+		int order = strcmp(p->left_out[mid].file, entry->file);
+
+		if (order == 0)
+			order = strcmp(p->left_out[mid].reason, entry->reason);
+		if (order <= 0)
+			at = mid + 1;
+		else
+			end = mid;
+	}
+	return at;
+}
+
+void profile_left_out(struct profile *p, const char *file, const char *reason)
+{
+	struct left_out entry = {0};
+	size_t at, end;
+
+	p->left_out_total++;
+	snprintf(entry.file, sizeof(entry.file), "%s", file);
+	snprintf(entry.reason, sizeof(entry.reason), "%s", reason);
+	if (!p->left_out)
+		p->left_out = calloc(LEFT_OUT_MAX, sizeof(*p->left_out));
+	if (!p->left_out)
+		return;
+	at = left_out_place(p, &entry);
+	if (at == LEFT_OUT_MAX)
+		return;
+	end = p->left_out_count < LEFT_OUT_MAX ? p->left_out_count++ : LEFT_OUT_MAX - 1;
+	memmove(&p->left_out[at + 1], &p->left_out[at], (end - at) * sizeof(entry));
+	p->left_out[at] = entry;
+}

@@ -1,0 +1,28 @@
+#ifndef SB_PROFILER_READ_MERGE_H
+#define SB_PROFILER_READ_MERGE_H
+#include "profiler/read/reader.h"
+
+/* Putting together what several files bring for one capture. */
+
+/* Gets each string id of a capture. */
+typedef void (*text_visitor)(void *self, uint32_t *id);
+/* Visits all of them: lanes, events and details of the trace, then the tables. The one place that knows where
+ * they are. */
+void capture_each_text(struct capture *c, text_visitor visit, void *self);
+/* Adds the texts of a capture to `to`, and makes its ids those of `to`; its own set stays as it is.
+ * SB_ENOMEM, SB_ELIMIT: the ids are of no use any more. */
+int capture_move_texts(struct capture *c, struct sb_strings *to);
+/* Gives all string ids of a capture new numbers, by first use. Errors as capture_move_texts(). */
+int capture_renumber(struct capture *c);
+
+/* Where a part of a capture comes from. */
+struct part_origin {
+	const char *path;
+	struct warnings *w; /* what is found while joining */
+};
+/* Moves what src holds into dst, which came first by path; src is only to be freed afterwards. Tables and
+ * timeline that dst has already are joined where the files are parts of one, else src's are passed over with
+ * a warning. The safer rank wins. SB_ENOMEM; SB_ELIMIT when there are too many events or texts: dst may hold
+ * a part of src then. */
+int capture_merge(struct capture *dst, struct capture *src, const struct part_origin *from);
+#endif
