@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/executor.h"
 #include "storage/store.h"
 
 /* The border between server/ and api/: requests and responses as plain structs, no socket, no library type.
@@ -88,12 +89,11 @@ struct job_ops {
 	void (*counts)(struct job_queue *q, int64_t out_by_state[5]);
 };
 /* Given to a running job. */
-struct read_executor;
 struct job_control {
 	void *self;
 	void (*progress)(void *self, double share);
 	bool (*canceled)(void *self);
-	const struct read_executor *executor; /* threads that help; NULL = none */
+	const struct sb_executor *executor; /* threads that help; NULL = none */
 };
 
 struct api_service; /* one a process; thread-safe */

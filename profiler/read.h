@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/executor.h"
 #include "profiler/profile.h"
 
 /* One file handed in: bytes [offset, offset + length) of fd, labelled with the path that the user knows it
@@ -23,23 +24,13 @@ struct read_limits {
 };
 extern const struct read_limits READ_LIMITS_DEFAULT;
 
-/* Threads that help to read one profile. */
-struct read_executor {
-	void *self;
-	/* Takes a piece of work that is run once, on any thread; false when it has no room: then the caller
-	 * runs it. It may be called from inside such a piece, and from several threads. */
-	bool (*submit)(void *self, void (*run)(void *arg), void *arg);
-	/* Returns once all work that was taken has ended. Called outside of such work, by one thread. */
-	void (*wait)(void *self);
-};
-
 /* How the caller follows the work and ends it. Any pointer may be NULL. */
 struct read_hooks {
 	void *self;
 	/* Stored bytes: never fewer than before. Called by whatever thread reads, by one at a time. */
 	void (*progress)(void *self, int64_t done_bytes, int64_t total_bytes);
-	bool (*canceled)(void *self);         /* may be called by several threads at once */
-	const struct read_executor *executor; /* NULL: the calling thread does everything */
+	bool (*canceled)(void *self);       /* may be called by several threads at once */
+	const struct sb_executor *executor; /* NULL: the calling thread does everything */
 };
 
 /* Reads a profile: every input is sniffed, unpacked and given to the reader that knows it; files that no

@@ -47,7 +47,7 @@ static int compute(const struct read_input *inputs, size_t count, struct profile
 	struct readers *readers = NULL;
 	struct reader_team team;
 	struct read_hooks hooks = {.self = &bar, .progress = show, .executor = &team.executor};
-	int rc = readers_new(readers_default(), &readers);
+	int rc = readers_new(-1, &readers);
 
 	if (rc != SB_OK)
 		return sb_fail(err, rc, "start_failed", "cannot start threads: %s", sb_strerror(rc));

@@ -181,10 +181,7 @@ static void end(struct job_queue *q, struct job *j, int rc, const struct sb_erro
 static void run_one(struct job_queue *q, struct job *j)
 {
 	struct reader_team team;
-	struct job_control control = {.self = j,
-	                              .progress = control_progress,
-	                              .canceled = control_canceled,
-	                              .executor = &team.executor};
+	struct job_control control = {j, control_progress, control_canceled, &team.executor};
 	struct sb_error err = {0};
 	char id[STORE_ID_MAX];
 	struct job_waiter *woken;
@@ -330,11 +327,8 @@ int jobs_new(const struct job_queue_config *config, struct job_queue **out)
 
 int jobs_start(struct job_queue *q, struct job_work work)
 {
-	int helpers = q->config.read_threads >= 0 ? q->config.read_threads : readers_default();
-	int rc = readers_new(helpers, &q->readers);
-
-	if (rc != SB_OK)
-		return rc;
+	if (readers_new(q->config.read_threads, &q->readers) != SB_OK)
+		return SB_EIO;
 	q->work = work;
 	for (; q->started < q->config.threads; q->started++)
 		if (pthread_create(&q->threads[q->started], NULL, job_thread, q) != 0)

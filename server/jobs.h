@@ -27,7 +27,7 @@ extern const struct job_ops JOB_OPS;
 
 /* Makes the queue; nothing runs before jobs_start(). SB_ENOMEM. */
 int jobs_new(const struct job_queue_config *config, struct job_queue **out);
-/* Starts the threads. SB_EIO, SB_ENOMEM. */
+/* Starts the threads. SB_EIO. */
 int jobs_start(struct job_queue *q, struct job_work work);
 /* Asks running jobs to end (canceled() tells true), starts no more, wakes every waiter, and joins the
  * threads. What was queued stays unfinished: the store knows it and the next process takes it up. */

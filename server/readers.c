@@ -64,7 +64,14 @@ static void *reader_thread(void *arg)
 	return NULL;
 }
 
-int readers_new(int threads, struct readers **out)
+static int cores_less_one(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cores > THREADS_MAX ? THREADS_MAX : cores > 1 ? (int)cores - 1 : 0;
+}
+
+static int start(int threads, struct readers **out)
 {
 	struct readers *r = calloc(1, sizeof(*r) + (size_t)threads * sizeof(r->ids[0]));
 
@@ -87,6 +94,11 @@ int readers_new(int threads, struct readers **out)
 	return SB_OK;
 }
 
+int readers_new(int threads, struct readers **out)
+{
+	return start(threads >= 0 ? threads : cores_less_one(), out);
+}
+
 void readers_free(struct readers **rr)
 {
 	struct readers *r = *rr;
@@ -104,13 +116,6 @@ void readers_free(struct readers **rr)
 	pthread_mutex_destroy(&r->lock);
 	free(r->pieces);
 	free(r);
-}
-
-int readers_default(void)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return cores > THREADS_MAX ? THREADS_MAX : cores > 1 ? (int)cores - 1 : 0;
 }
 
 static bool team_submit(void *self, void (*work)(void *arg), void *arg)
@@ -160,7 +165,7 @@ static void team_wait(void *self)
 void reader_team_init(struct reader_team *t, struct readers *r)
 {
 	*t = (struct reader_team){.readers = r};
-	t->executor = (struct read_executor){.self = t, .submit = team_submit, .wait = team_wait};
+	t->executor = (struct sb_executor){.self = t, .submit = team_submit, .wait = team_wait};
 	pthread_cond_init(&t->ended, NULL);
 }
 

@@ -168,36 +168,6 @@ static int member_next(struct stream *s, const char **out_data, size_t *out_len,
 	return m->zip ? budget_inflated(m->budget, s->path, (int64_t)len, err) : SB_OK;
 }
 
-/* A path that stays inside the upload: no root, no drive, no step up. Blank parts are dropped. SB_EINVAL,
- * SB_ELIMIT. */
-static int clean_path(const char *name, char *out, size_t size)
-{
-	size_t n = 0;
-
-	if (name[0] == '/' || name[0] == '\\')
-		return SB_EINVAL;
-	if (name[0] != '\0' && name[1] == ':' && (name[2] == '/' || name[2] == '\\'))
-		return SB_EINVAL;
-	while (*name) {
-		size_t len = strcspn(name, "/\\");
-
-		if (len == 2 && memcmp(name, "..", 2) == 0)
-			return SB_EINVAL;
-		if (len > 0 && !(len == 1 && *name == '.')) {
-			if (n + len + 2 > size)
-				return SB_ELIMIT;
-			if (n > 0)
-				out[n++] = '/';
-			memcpy(out + n, name, len);
-			n += len;
-		}
-		name += len;
-		name += *name != '\0';
-	}
-	out[n] = '\0';
-	return SB_OK;
-}
-
 /* Why a member is not read; NULL when it is. */
 static const char *refusal(struct archive_entry *e)
 {
@@ -244,7 +214,7 @@ static int member_path(struct walk *w, struct archive_entry *e, bool *out_too_lo
 	}
 	memcpy(w->path, outer, n);
 	w->path[n] = '/';
-	rc = clean_path(name, w->path + n + 1, sizeof(w->path) - n - 1);
+	rc = archive_path(name, w->path + n + 1, sizeof(w->path) - n - 1);
 	*out_too_long = rc == SB_ELIMIT;
 	if (rc != SB_EINVAL)
 		return SB_OK;

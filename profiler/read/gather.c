@@ -120,7 +120,7 @@ static void join_group(void *arg)
 
 static void join_all(struct groups *g, const struct read_hooks *hooks)
 {
-	const struct read_executor *x = hooks ? hooks->executor : NULL;
+	const struct sb_executor *x = hooks ? hooks->executor : NULL;
 
 	for (size_t i = 0; i < g->count; i++) {
 		g->items[i].hooks = hooks;

@@ -112,7 +112,7 @@ int member_defer(const struct source *child, struct stream *in, int64_t size, in
                  struct sb_error *err)
 {
 	struct source_shared *shared = child->budget.shared;
-	const struct read_executor *x = shared->hooks ? shared->hooks->executor : NULL;
+	const struct sb_executor *x = shared->hooks ? shared->hooks->executor : NULL;
 	struct waiting *w = NULL;
 	int rc;
 

@@ -206,7 +206,7 @@ static int why_ended(const struct reading *r, struct sb_error *err)
 static int walk_in_order(struct reading *r, const struct read_input *inputs, size_t count,
                          const struct read_input **order, struct sb_error *err)
 {
-	const struct read_executor *x = r->shared.hooks ? r->shared.hooks->executor : NULL;
+	const struct sb_executor *x = r->shared.hooks ? r->shared.hooks->executor : NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		order[i] = &inputs[i];

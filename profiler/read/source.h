@@ -125,6 +125,9 @@ struct archive_place {
 	bool zip;
 };
 int archive_walk(struct source *s, const struct archive_place *place, struct sb_error *err);
+/* A path that stays inside the upload: no root, no drive, no step up. Blank parts are dropped. SB_EINVAL,
+ * SB_ELIMIT. */
+int archive_path(const char *name, char *out, size_t size);
 /* Looks into a stream and goes on with what it is (used by the archive walk for its members). */
 int source_stream(struct source *s, struct stream *in, const struct archive_place *outer, int gzips,
                   struct sb_error *err);

@@ -114,4 +114,18 @@ static inline int made_fd(const char *data, size_t len)
 	made_check(len == 0 || write(fd, data, len) == (ssize_t)len);
 	return fd;
 }
+
+/* Text that hardly compresses. */
+static inline char *noise(size_t len)
+{
+	char *text = malloc(len);
+	uint32_t x = 1;
+
+	made_check(text != NULL);
+	for (size_t i = 0; i < len; i++) {
+		x = x * 1664525u + 1013904223u;
+		text[i] = (char)('A' + (x >> 24) % 50);
+	}
+	return text;
+}
 #endif

@@ -36,7 +36,7 @@ static const struct made_member FILES[] = {
 };
 #define FILE_COUNT COUNT(FILES)
 
-static int read_archive(const struct made *m, const char *path, const struct read_executor *x,
+static int read_archive(const struct made *m, const char *path, const struct sb_executor *x,
                         const struct read_limits *limits, struct profile *out, struct sb_error *err)
 {
 	const struct read_hooks hooks = {.executor = x};
@@ -108,7 +108,7 @@ static void who_reads_what_when_does_not_matter(void **state)
 		for (int kind = MADE_TAR; kind <= MADE_ZIP; kind++) {
 			struct made_member members[FILE_COUNT];
 			struct late_executor late;
-			struct thread_executor threads;
+			struct thsb_executor threads;
 
 			for (size_t i = 0; i < FILE_COUNT; i++)
 				members[i] = FILES[(i * 5 + turn) % FILE_COUNT];
@@ -118,9 +118,9 @@ static void who_reads_what_when_does_not_matter(void **state)
 			late_init(&late);
 			threads_init(&threads, THREADS_ROOM);
 			for (int by = 0; by < 6; by++) {
-				const struct read_executor *x = by % 3 == 0   ? NULL
-				                                : by % 3 == 1 ? &late.base
-				                                              : &threads.base;
+				const struct sb_executor *x = by % 3 == 0   ? NULL
+				                              : by % 3 == 1 ? &late.base
+				                                            : &threads.base;
 				PROFILE_AUTO p = {0};
 
 				assert_int_equal(read_archive(by < 3 ? &m : &gz, "up", x, NULL, &p, &err),
@@ -198,7 +198,7 @@ static void bounds_hold_whoever_reads(void **state)
 	static const char head[] = "{\"traceEvents\":[";
 	char *blanks = malloc(1000000);
 	struct late_executor late;
-	struct thread_executor threads;
+	struct thsb_executor threads;
 
 	(void)state;
 	assert_non_null(blanks);
@@ -208,7 +208,7 @@ static void bounds_hold_whoever_reads(void **state)
 	late_init(&late);
 	threads_init(&threads, 2);
 	for (int by = 0; by < 3; by++) {
-		const struct read_executor *x = by == 0 ? NULL : by == 1 ? &late.base : &threads.base;
+		const struct sb_executor *x = by == 0 ? NULL : by == 1 ? &late.base : &threads.base;
 		MADE_AUTO bomb = made_gzip(blanks, 1000000);
 		MADE_AUTO small = made_gzip(blanks, 400000);
 		const struct made_member one[] = {{.name = "bomb.gz", .data = bomb.data, .len = bomb.len}};
@@ -264,7 +264,7 @@ static bool stop(void *self)
 static void progress_and_cancel_reach_all_threads(void **state)
 {
 	struct made_member members[FILE_COUNT];
-	struct thread_executor threads;
+	struct thsb_executor threads;
 
 	(void)state;
 	memcpy(members, FILES, sizeof(members));

@@ -11,20 +11,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Text that hardly compresses. */
-static char *noise(size_t len)
-{
-	char *text = malloc(len);
-	uint32_t x = 1;
-
-	assert_non_null(text);
-	for (size_t i = 0; i < len; i++) {
-		x = x * 1664525u + 1013904223u;
-		text[i] = (char)('A' + (x >> 24) % 50);
-	}
-	return text;
-}
-
 /* What came out of a walk, as text: one line a file with its content, "-" lines for what was left out, "!"
  * lines for failures. */
 struct heard {
@@ -83,14 +69,18 @@ static void on_failed(void *self, const struct source *from, const char *path, c
 static const struct read_limits WIDE = {
     .inflated_bytes = 1 << 30, .ratio = 200, .ratio_from = 1 << 26, .archive_files = 100};
 
+struct counts {
+	struct source_shared shared;
+	struct source_input input;
+};
+
 static int walk(const char *data, size_t len, const struct read_limits *limits, struct heard *h,
                 struct sb_error *err)
 {
 	const struct source_sink sink = {
 	    .self = h, .file = on_file, .left_out = on_left_out, .failed = on_failed};
-	struct source_shared shared = {.limits = limits};
-	struct source_input counts = {0};
-	struct source s = {.budget = {.shared = &shared, .input = &counts}, .sink = &sink};
+	struct counts c = {.shared.limits = limits};
+	struct source s = {.budget = {.shared = &c.shared, .input = &c.input}, .sink = &sink};
 	int fd = made_fd(data, len), rc;
 	struct read_input in = {.path = "up", .fd = fd, .length = (int64_t)len};
 
@@ -131,18 +121,16 @@ static void a_plain_file_comes_out_as_it_is(void **state)
 
 static void a_range_of_a_file_is_read(void **state)
 {
-	const struct source_sink sink = {.file = on_file, .left_out = on_left_out, .failed = on_failed};
 	struct heard h = {0};
-	struct source_sink own = sink;
-	struct source_shared shared = {.limits = &WIDE};
-	struct source_input counts = {0};
-	struct source s = {.budget = {.shared = &shared, .input = &counts}, .sink = &own};
+	const struct source_sink own = {
+	    .self = &h, .file = on_file, .left_out = on_left_out, .failed = on_failed};
+	struct counts c = {.shared.limits = &WIDE};
+	struct source s = {.budget = {.shared = &c.shared, .input = &c.input}, .sink = &own};
 	int fd = made_fd("abcdefgh", 8);
 	struct read_input in = {.path = "part", .fd = fd, .offset = 2, .length = 3};
 	struct sb_error err;
 
 	(void)state;
-	own.self = &h;
 	assert_int_equal(source_walk(&s, &in, &err), SB_OK);
 	assert_string_equal(h.log, "part|cde\n");
 	close(fd);
@@ -372,11 +360,9 @@ static void a_path_on_disk_must_be_a_file(void **state)
 	struct heard h = {0};
 	const struct source_sink sink = {
 	    .self = &h, .file = on_file, .left_out = on_left_out, .failed = on_failed};
-	struct source_shared shared = {.limits = &WIDE};
-	struct source_input counts = {0};
-	struct source s = {.budget = {.shared = &shared, .input = &counts}, .sink = &sink};
-	struct read_input dir = {.path = "d", .fd = -1, .disk_path = "/"};
-	struct read_input none = {.path = "n", .fd = -1, .disk_path = "/nonexistent/file"};
+	struct counts c = {.shared.limits = &WIDE};
+	struct source s = {.budget = {.shared = &c.shared, .input = &c.input}, .sink = &sink};
+	struct read_input dir = {"d", -1, "/", 0, 0}, none = {"n", -1, "/nonexistent/file", 0, 0};
 	struct sb_error err;
 
 	(void)state;
