@@ -240,13 +240,27 @@ static int walk_all(struct reading *r, const struct read_input *inputs, size_t c
 	return rc;
 }
 
+static int read_all(struct reading *r, const struct read_input *inputs, size_t count, struct sb_error *err)
+{
+	int rc = walk_all(r, inputs, count, err);
+
+	if (rc == SB_OK && partials_sort(&r->partials) != SB_OK)
+		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	if (rc == SB_OK)
+		rc = gather(&r->partials, r->shared.hooks, &r->found, err);
+	if (rc == SB_OK)
+		rc = choose_captures(&r->found, err);
+	if (rc == SB_OK && r->found.profile.count == 0)
+		rc = nothing_used(&r->partials, &r->found, err);
+	return rc;
+}
+
 int profile_read(const struct read_input *inputs, size_t count, const struct read_limits *limits,
                  const struct read_hooks *hooks, struct profile *out, struct sb_error *err)
 {
-	__attribute__((cleanup(reading_free))) struct reading r = {
-	    .shared = {.limits = limits ? limits : &READ_LIMITS_DEFAULT,
-	               .hooks = hooks,
-	               .telling = ATOMIC_FLAG_INIT}};
+	struct reading r = {.shared = {.limits = limits ? limits : &READ_LIMITS_DEFAULT,
+	                               .hooks = hooks,
+	                               .telling = ATOMIC_FLAG_INIT}};
 	int rc;
 
 	r.sink = (struct source_sink){.self = &r,
@@ -254,18 +268,11 @@ int profile_read(const struct read_input *inputs, size_t count, const struct rea
 	                              .left_out = take_left_out,
 	                              .failed = take_failed,
 	                              .fatal = take_fatal};
-	rc = walk_all(&r, inputs, count, err);
-	if (rc == SB_OK && partials_sort(&r.partials) != SB_OK)
-		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	if (rc == SB_OK)
-		rc = gather(&r.partials, hooks, &r.found, err);
-	if (rc == SB_OK)
-		rc = choose_captures(&r.found, err);
-	if (rc != SB_OK)
-		return rc;
-	if (r.found.profile.count == 0)
-		return nothing_used(&r.partials, &r.found, err);
-	*out = r.found.profile;
-	r.found.profile = (struct profile){0};
-	return SB_OK;
+	rc = read_all(&r, inputs, count, err);
+	if (rc == SB_OK) {
+		*out = r.found.profile;
+		r.found.profile = (struct profile){0};
+	}
+	reading_free(&r);
+	return rc;
 }
