@@ -1,4 +1,5 @@
 #include "profiler/read/analysis_rows.h"
+#include "profiler/read/ascend_links.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -73,16 +74,10 @@ void link_table_free(struct link_table *t)
 
 static int new_operator(struct capture *cap, const struct link_operator *key, uint32_t name, uint32_t group)
 {
-	struct communication_op op = {.step = key->step,
-	                              .name = name,
-	                              .group = group,
-	                              .point_to_point = key->p2p,
-	                              .elapse_us = NAN,
-	                              .transit_us = NAN,
-	                              .wait_us = NAN,
-	                              .synchronization_us = NAN,
-	                              .idle_us = NAN};
+	struct communication_op op = communication_op_empty(key->step, key->p2p);
 
+	op.name = name;
+	op.group = group;
 	/* sends and receives have been seen among the collectives too */
 	if ((key->name_len >= 9 && strncasecmp(key->name, "hcom_send", 9) == 0) ||
 	    (key->name_len >= 12 && strncasecmp(key->name, "hcom_receive", 12) == 0))

@@ -26,9 +26,12 @@ struct cluster {
 	struct id_map at; /* rank: index into members */
 	struct member *members;
 	size_t count;
-	struct sb_strings *stages; /* texts of stage rows: id - 1 is the stage */
-	struct sb_strings *names;  /* names of groups */
-	struct id_map groups;      /* name of a group: what it is called here, 0 for a pair */
+	struct staged {
+		int64_t first, rank; /* first: the lowest rank of its stage */
+	} * staged;
+	size_t staged_count;
+	struct sb_strings *names; /* names of groups */
+	struct id_map groups;     /* name of a group: what it is called here, 0 for a pair */
 };
 
 static void cluster_free(struct cluster *c)
@@ -38,7 +41,7 @@ static void cluster_free(struct cluster *c)
 	free(c->members);
 	id_map_free(&c->at);
 	id_map_free(&c->groups);
-	sb_strings_free(&c->stages);
+	free(c->staged);
 	sb_strings_free(&c->names);
 }
 
@@ -90,32 +93,46 @@ static int member_of(struct cluster *c, int64_t rank, struct member **out)
 	return SB_OK;
 }
 
-static int set_stage(struct cluster *c, int64_t rank, int64_t stage)
-{
-	struct member *m;
-	int rc = member_of(c, rank, &m);
-
-	if (rc == SB_OK && m->cap->stage == SB_NULL)
-		m->cap->stage = stage;
-	return rc;
-}
-
 /* "(0, 1, 2, 3)": the ranks of a stage. Its times are maxima over them and are no one's. */
 static int stage_row(struct cluster *c, const char *text, size_t len)
 {
-	uint32_t id;
-	size_t before = sb_strings_count(c->stages), at = 0;
-	int64_t rank;
-	int rc = sb_strings_add(c->stages, text, len, &id);
+	size_t at = 0, from = c->staged_count;
+	struct staged x = {.first = INT64_MAX};
 
-	if (rc != SB_OK)
-		return no_memory(c, rc);
-	/* the stage of an earlier step */
-	if (sb_strings_count(c->stages) == before || id == 0)
-		return SB_OK;
-	while (rc == SB_OK && (rank = cluster_next_rank(text, len, &at)) != SB_NULL)
-		rc = set_stage(c, rank, (int64_t)id - 1);
-	return rc;
+	while ((x.rank = cluster_next_rank(text, len, &at)) != SB_NULL) {
+		if (sb_grow(&c->staged, c->staged_count, sizeof(x)) != SB_OK)
+			return no_memory(c, SB_ENOMEM);
+		x.first = x.rank < x.first ? x.rank : x.first;
+		c->staged[c->staged_count++] = x;
+	}
+	for (size_t i = from; i < c->staged_count; i++)
+		c->staged[i].first = x.first;
+	return SB_OK;
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct staged *x = a, *y = b;
+	const int64_t left[] = {x->first, x->rank}, right[] = {y->first, y->rank};
+
+	return sb_compare(left, right, 2);
+}
+
+/* Stages are numbered by their lowest ranks, as from the text files. */
+static void set_stages(struct cluster *c)
+{
+	int64_t stage = -1;
+
+	if (c->staged_count > 0)
+		qsort(c->staged, c->staged_count, sizeof(*c->staged), by_first);
+	for (size_t i = 0; i < c->staged_count; i++) {
+		uint32_t at;
+
+		stage += i == 0 || c->staged[i].first != c->staged[i - 1].first;
+		if (id_map_get(&c->at, db_key(c->staged[i].rank, 0), &at) &&
+		    c->members[at].cap->stage == SB_NULL)
+			c->members[at].cap->stage = stage;
+	}
 }
 
 static int step_row(struct cluster *c, const struct database_rows *rows)
@@ -140,7 +157,7 @@ static int step_row(struct cluster *c, const struct database_rows *rows)
 	rc = member_of(c, rank, &m);
 	if (rc != SB_OK)
 		return rc;
-	if (is_rank(stage) && m->cap->stage == SB_NULL)
+	if (is_rank(stage))
 		m->cap->stage = stage;
 	return analysis_add_step(m->cap, &t) == SB_OK ? SB_OK : no_memory(c, SB_ENOMEM);
 }
@@ -161,6 +178,8 @@ static int read_steps(struct cluster *c)
 	                    analysis_column(c->db, STEPS, "pp_index", NULL), columns);
 	while (rc == SB_OK && (rc = database_next(rows, &more, c->err)) == SB_OK && more)
 		rc = step_row(c, rows);
+	if (rc == SB_OK)
+		set_stages(c);
 	return rc;
 }
 
@@ -315,7 +334,7 @@ static int read_cluster(struct read_context *ctx, struct database *db, struct sb
 	__attribute__((cleanup(cluster_free))) struct cluster c = {.ctx = ctx, .db = db, .err = err};
 	int rc = SB_OK;
 
-	if (sb_strings_new(&c.stages) != SB_OK || sb_strings_new(&c.names) != SB_OK)
+	if (sb_strings_new(&c.names) != SB_OK)
 		return no_memory(&c, SB_ENOMEM);
 	rc = read_steps(&c);
 	if (rc == SB_OK)
