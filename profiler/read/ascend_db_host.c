@@ -59,7 +59,7 @@ static int api_of(struct apis *a, int64_t type, int64_t id, uint32_t *out_at)
 	struct id_key key = {level, name, MAP_API};
 	int rc;
 
-	if (id_map_get(&r->ids, key, out_at))
+	if (id_map_get(&r->ids, key, out_at) && *out_at < a->count)
 		return SB_OK;
 	rc = new_api(a, level, name);
 	if (rc != SB_OK)

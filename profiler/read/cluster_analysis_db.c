@@ -57,8 +57,11 @@ static int recognise(struct database *db)
 
 static int no_memory(struct cluster *c, int rc)
 {
-	return sb_fail_at(c->err, rc == SB_ELIMIT ? SB_EFORMAT : rc, "no_memory", database_path(c->db), 0, -1,
-	                  rc == SB_ELIMIT ? "the database holds too many names" : "out of memory");
+	bool full = rc == SB_ELIMIT;
+
+	(void)sb_fail_at(c->err, full ? SB_EFORMAT : rc, "no_memory", database_path(c->db), 0, -1,
+	                 full ? "the database holds too many names" : "out of memory");
+	return full ? SB_EFORMAT : rc;
 }
 
 static void bad_value(struct cluster *c, const char *table)
