@@ -194,6 +194,7 @@ static int collect_by_start(struct source *s, bool device)
 		if (rc == SB_OK)
 			rc = text_of(s, t->name[i], &key.name);
 		/* its names are those of the graph's nodes */
+		key.type = 0;
 		if (rc == SB_OK && key.klass == OPERATOR_COMPUTE && s->c->format == FORMAT_MINDINSIGHT)
 			rc = kernel_type_of(s, t->name[i], &key.type);
 		if (rc == SB_OK)

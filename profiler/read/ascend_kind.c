@@ -147,8 +147,11 @@ enum event_kind ascend_first_kind(const struct chrome_event *e)
 	return overlap_kind(e->name.text);
 }
 
-static enum event_kind host_kind(enum event_kind first)
+static enum event_kind host_kind(enum event_kind first, const char *name)
 {
+	/* MindSpore's data pipeline */
+	if (starts(name, "Dataset::") || starts(name, "GetNext"))
+		return EVENT_HOST_LOADING;
 	switch (first) {
 	case EVENT_HOST_OP:
 	case EVENT_HOST_PYTHON:
@@ -191,7 +194,7 @@ enum event_kind ascend_final_kind(enum event_kind first, const char *name, enum 
 
 	switch (process) {
 	case ASCEND_PROCESS_UNKNOWN: return first;
-	case ASCEND_PROCESS_HOST: return host_kind(first);
+	case ASCEND_PROCESS_HOST: return host_kind(first, name);
 	case ASCEND_PROCESS_CANN: return EVENT_HOST_RUNTIME;
 	case ASCEND_PROCESS_HARDWARE: return stream_kind(first, name);
 	case ASCEND_PROCESS_COMMUNICATION: return communication_kind(first, thread);

@@ -71,14 +71,14 @@ static bool read_entry(const struct words *w, struct entry *out)
 	return out->value != SB_NULL;
 }
 
-/* Every whole line of the head is an entry, and among them are times and sizes; a file with the name may
- * lack some. */
+/* Every whole line of the head is an entry, and among them are times and sizes; in a file with the name most
+ * lines need be entries. */
 static int sniff_queue(const struct sniff *s)
 {
 	bool named = path_is(s->path, "device_queue_profiling_", "") ||
 	             path_is(s->path, "dataset_iterator_profiling_", "");
 	const char *at = s->head, *end = s->head + s->len;
-	size_t times = 0, sizes = 0;
+	size_t times = 0, sizes = 0, others = 0;
 
 	while (at < end) {
 		const char *line_end = memchr(at, '\n', (size_t)(end - at));
@@ -89,13 +89,15 @@ static int sniff_queue(const struct sniff *s)
 		if (!line_end && !s->whole)
 			break;
 		split(at, (size_t)((line_end ? line_end : end) - at), &w);
-		if (w.count > 0 && !read_entry(&w, &e))
-			return SNIFF_NO;
-		times += w.count > 0 && e.type == 0;
-		sizes += w.count > 0 && e.type == 1;
+		if (w.count > 0 && read_entry(&w, &e)) {
+			times += e.type == 0;
+			sizes += e.type == 1;
+		} else {
+			others += w.count > 0;
+		}
 		at = line_end ? line_end + 1 : end;
 	}
-	if (times + sizes == 0)
+	if (times + sizes <= others || (others > 0 && !named))
 		return SNIFF_NO;
 	if (named)
 		return SNIFF_SURE;
