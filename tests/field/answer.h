@@ -29,6 +29,20 @@ static inline void answer_free(struct answer *x)
 }
 #define ANSWER_AUTO __attribute__((cleanup(answer_free))) struct answer
 
+/* Everything that follows from out->p. */
+static inline void answer_compute(struct answer *out)
+{
+	struct sb_error err = {0};
+
+	assert_int_equal(breakdown_compute(&out->p, &out->p.warnings, &out->b, &err), SB_OK);
+	assert_int_equal(operators_collect(&out->p, &out->o, &err), SB_OK);
+	assert_int_equal(communication_compute(&out->p, threshold_get(&THRESHOLDS_DEFAULT, "r_wait")->value,
+	                                       &out->c, &err),
+	                 SB_OK);
+	assert_int_equal(analysis_run(&out->p, &out->b, &out->o, &out->c, &THRESHOLDS_DEFAULT, &out->a, &err),
+	                 SB_OK);
+}
+
 static inline void answer_of(const char *folder, const char *name, struct answer *out)
 {
 	char relative[512];
@@ -47,13 +61,7 @@ static inline void answer_of(const char *folder, const char *name, struct answer
 	if (profile_read(&input, 1, &READ_LIMITS_DEFAULT, NULL, &out->p, &err) != SB_OK)
 		fail_msg("%s: %s", name, err.text);
 	close(fd);
-	assert_int_equal(breakdown_compute(&out->p, &out->p.warnings, &out->b, &err), SB_OK);
-	assert_int_equal(operators_collect(&out->p, &out->o, &err), SB_OK);
-	assert_int_equal(communication_compute(&out->p, threshold_get(&THRESHOLDS_DEFAULT, "r_wait")->value,
-	                                       &out->c, &err),
-	                 SB_OK);
-	assert_int_equal(analysis_run(&out->p, &out->b, &out->o, &out->c, &THRESHOLDS_DEFAULT, &out->a, &err),
-	                 SB_OK);
+	answer_compute(out);
 }
 
 static inline const struct finding *found(const struct answer *x, const char *code, int64_t rank)
