@@ -52,8 +52,10 @@ static inline struct places find_events(const struct text *t)
 	at += strcspn(t->data + at, "[") + 1;
 	for (;;) {
 		at += strspn(t->data + at, " \t\r\n,");
-		if (t->data[at] != '{')
+		if (t->data[at] != '{') {
+			assert_true(p.count > 0);
 			return p;
+		}
 		if (p.count == room) {
 			room = room ? 2 * room : 1024;
 			p.items = realloc(p.items, room * sizeof(*p.items));
@@ -104,7 +106,7 @@ static inline uint64_t draw(uint64_t *state, uint64_t below)
 
 	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (z ^ z >> 31) % below;
+	return (z ^ z >> 31) % (below ? below : 1);
 }
 
 static inline int fd_of(const char *data, size_t len)

@@ -88,8 +88,8 @@ static void sample_load(const char *name, struct sample *s)
 {
 	s->text = load("samples/kineto", name);
 	s->places = find_events(&s->text);
-	s->records = calloc(s->places.count, sizeof(*s->records));
-	s->calls = calloc(s->places.count, sizeof(*s->calls));
+	s->records = calloc(s->places.count + 1, sizeof(*s->records));
+	s->calls = calloc(s->places.count + 1, sizeof(*s->calls));
 	assert_true(s->records && s->calls);
 	for (size_t i = 0; i < s->places.count; i++) {
 		const struct place *p = &s->places.items[i];

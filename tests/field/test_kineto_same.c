@@ -113,9 +113,11 @@ static void same_answers(const char *where, const struct answer *a, const struct
 static struct text shuffled(const struct text *t, const struct places *p, uint64_t *seed)
 {
 	struct text out = {.data = malloc(t->len + p->count + 1)};
-	size_t *order = malloc((p->count + 1) * sizeof(*order)), head = p->items[0].from;
+	size_t *order = malloc((p->count + 1) * sizeof(*order)), head;
 
-	assert_true(out.data && order);
+	if (!out.data || !order || !p->items)
+		abort();
+	head = p->items[0].from;
 	for (size_t i = 0; i < p->count; i++)
 		order[i] = i;
 	for (size_t i = p->count; i > 1; i--) {
