@@ -82,16 +82,16 @@ static void truth_links(struct out *out, const struct ascend_rank *r)
 	out_text(out, "]");
 }
 
-static void truth(const struct ascend_options *o, const struct ascend_rank *ranks)
+void ascend_write_truth(const struct ascend_options *o, const struct ascend_rank *ranks, const char *format)
 {
 	OUT_AUTO out = out_open(o->truth, false);
 
-	out_text(out, "{\"format\": \"ascend\", \"ranks\": [");
+	out_fmt(out, "{\"format\": \"%s\", \"ranks\": [", format);
 	for (int64_t i = 0; i < o->ranks; i++) {
 		const struct ascend_rank *r = &ranks[i];
 
 		out_fmt(out, "%s\n{\"rank\": %" PRId64 ", \"directory\": ", i ? "," : "", i);
-		out_json(out, r->directory);
+		out_json(out, r->directory ? r->directory : o->path);
 		out_fmt(out, ", \"trace_events\": %" PRId64 ", \"kernels\": %" PRId64 ",\n \"whole\": ",
 		        r->trace_events, r->kernel_count + r->link_count);
 		truth_write_row(out, &r->whole);
@@ -126,6 +126,18 @@ static void make_directory(const struct ascend_options *o, struct ascend_rank *r
 	out_mkdir(path);
 }
 
+void ascend_rank_free(struct ascend_rank *r)
+{
+	free(r->kernels);
+	free(r->links);
+	free(r->steps);
+	free(r->directory);
+	spans_free(&r->computing);
+	spans_free(&r->communication);
+	spans_free(&r->exposed);
+	spans_free(&r->gaps);
+}
+
 int ascend_main(const struct ascend_options *o)
 {
 	struct ascend_rank *ranks = out_alloc(NULL, o->ranks, sizeof(*ranks));
@@ -145,19 +157,9 @@ int ascend_main(const struct ascend_options *o)
 			ascend_write_communication(o, &ranks[i]);
 	}
 	if (o->truth)
-		truth(o, ranks);
-	for (int64_t i = 0; i < o->ranks; i++) {
-		struct ascend_rank *r = &ranks[i];
-
-		free(r->kernels);
-		free(r->links);
-		free(r->steps);
-		free(r->directory);
-		spans_free(&r->computing);
-		spans_free(&r->communication);
-		spans_free(&r->exposed);
-		spans_free(&r->gaps);
-	}
+		ascend_write_truth(o, ranks, "ascend");
+	for (int64_t i = 0; i < o->ranks; i++)
+		ascend_rank_free(&ranks[i]);
 	free(ranks);
 	return 0;
 }

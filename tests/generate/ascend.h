@@ -111,6 +111,16 @@ void ascend_write_trace(const struct ascend_options *o, struct ascend_rank *r);
 void ascend_write_tables(const struct ascend_options *o, const struct ascend_rank *r);
 void ascend_write_communication(const struct ascend_options *o, const struct ascend_rank *r);
 void ascend_write_info(const struct ascend_options *o, const struct ascend_rank *r);
+/* The timeline as msprof exports it, without the framework: old has times as numbers and the lane names of
+ * 2022; shift is taken off all times. Returns the number of events. */
+int64_t ascend_write_msprof(const struct ascend_options *o, const struct ascend_rank *r, struct out *out,
+                            bool old, int64_t shift);
+/* What communication.json has of one operator. */
+void ascend_write_body(struct out *out, const struct ascend_link *l);
+/* The expected values of all ranks, into the file of options->truth. */
+void ascend_write_truth(const struct ascend_options *o, const struct ascend_rank *ranks, const char *format);
+/* Frees what playing and writing left in a rank. */
+void ascend_rank_free(struct ascend_rank *r);
 /* Ratios of the pipes of a kernel, thousandths: cube: mac, scalar, mte1, mte2, fixpipe; vector: vec, scalar,
  * mte2, mte3. False when it has no counters (AI CPU: all are 0). */
 bool ascend_pipe_ratios(const struct ascend_options *o, const struct ascend_kernel *k, int cube[5],

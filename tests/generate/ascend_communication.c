@@ -109,6 +109,22 @@ static void add(struct body *sum, const struct ascend_link *l)
 	sum->kinds = l->packet_kinds > sum->kinds ? l->packet_kinds : sum->kinds;
 }
 
+static struct body body_of(const struct ascend_link *l)
+{
+	struct body one = {.start = l->start, .elapse = l->dur, .transit = l->transit, .wait = l->wait};
+
+	memcpy(one.packets, l->packets, sizeof(one.packets));
+	one.kinds = l->packet_kinds;
+	return one;
+}
+
+void ascend_write_body(struct out *out, const struct ascend_link *l)
+{
+	const struct body one = body_of(l);
+
+	body(out, &one, false);
+}
+
 static void section(struct out *out, const struct ascend_options *o, const struct ascend_rank *r,
                     int64_t step, char kind)
 {
@@ -118,15 +134,11 @@ static void section(struct out *out, const struct ascend_options *o, const struc
 	out_text(out, "{");
 	for (int64_t i = 0; i < r->link_count; i++) {
 		const struct ascend_link *l = &r->links[i];
-		struct body one = {
-		    .start = l->start, .elapse = l->dur, .transit = l->transit, .wait = l->wait};
 
-		memcpy(one.packets, l->packets, sizeof(one.packets));
-		one.kinds = l->packet_kinds;
 		if (l->step != step || (l->kind[0] == 'r') != (kind == 'p'))
 			continue;
 		out_fmt(out, "%s\"%s@%s\": ", any ? ", " : "", l->text, ascend_group_name(o, r));
-		body(out, &one, false);
+		ascend_write_body(out, l);
 		add(&sum, l);
 		any = true;
 	}

@@ -17,7 +17,17 @@ struct writer {
 	const struct ascend_options *o;
 	const struct ascend_rank *r;
 	int64_t rows;
+	bool msprof;   /* without the framework */
+	bool old;      /* times as numbers */
+	int64_t shift; /* ns between the epoch and the clock that the file counts by */
 };
+
+static void time_of(struct writer *w, int64_t ns)
+{
+	out_text(w->out, w->old ? "\"ts\": " : "\"ts\": \"");
+	out_us(w->out, ns - w->shift);
+	out_text(w->out, w->old ? "" : "\"");
+}
 
 static void row(struct writer *w)
 {
@@ -29,29 +39,32 @@ static void span(struct writer *w, const char *name, int64_t pid, int64_t tid, i
 	row(w);
 	out_text(w->out, "\"ph\": \"X\", \"name\": ");
 	out_json(w->out, name);
-	out_fmt(w->out, ", \"pid\": %" PRId64 ", \"tid\": %" PRId64 ", \"ts\": \"", pid, tid);
-	out_us(w->out, start);
-	out_text(w->out, "\", \"dur\": ");
+	out_fmt(w->out, ", \"pid\": %" PRId64 ", \"tid\": %" PRId64 ", ", pid, tid);
+	time_of(w, start);
+	out_text(w->out, ", \"dur\": ");
 	out_us(w->out, dur);
 }
 
 static void flow(struct writer *w, char ph, const char *cat, const char *name, int64_t id, bool text,
                  int64_t pid, int64_t tid, int64_t ts)
 {
+	if (w->msprof && cat[0] == 'a')
+		return;
 	row(w);
 	out_fmt(w->out,
 	        "\"ph\": \"%c\", \"bp\": \"e\", \"name\": \"%s\", \"id\": %s%" PRId64 "%s, \"pid\": %" PRId64
 	        ", \"tid\": "
 	        "%" PRId64 ", ",
 	        ph, name, text ? "\"" : "", id, text ? "\"" : "", pid, tid);
-	out_text(w->out, "\"ts\": \"");
-	out_us(w->out, ts);
-	out_fmt(w->out, "\", \"cat\": \"%s\"}", cat);
+	time_of(w, ts);
+	out_fmt(w->out, ", \"cat\": \"%s\"}", cat);
 }
 
 static void python_span(struct writer *w, const char *name, const char *cat, int64_t tid, int64_t start,
                         int64_t dur)
 {
+	if (w->msprof)
+		return;
 	span(w, name, HOST_PID, tid, start, dur);
 	out_fmt(
 	    w->out,
@@ -80,6 +93,8 @@ static void queue_rows(struct writer *w, const char *op, int64_t id, int64_t at,
 {
 	char name[80];
 
+	if (w->msprof)
+		return;
 	span(w, "Enqueue", HOST_PID, HOST_PID, at, 1500);
 	out_fmt(w->out, ", \"cat\": \"enqueue\", \"args\": {\"correlation_id\": %" PRId64 "}}", id);
 	flow(w, 's', "async_task_queue", "enqueue_to_dequeue", id, false, HOST_PID, HOST_PID, at);
@@ -218,25 +233,24 @@ static void lane(struct writer *w, const struct spans *s, const char *name, int 
 	}
 }
 
+static void counter(struct writer *w, const char *name, int64_t ts, int64_t pid)
+{
+	row(w);
+	out_fmt(w->out, "\"name\": \"%s\", ", name);
+	time_of(w, ts);
+	out_fmt(w->out, ", \"pid\": %" PRId64 ", \"tid\": 0, \"args\": {", pid);
+}
+
 static void counters(struct writer *w)
 {
 	int64_t end = w->r->host;
 	int64_t i = 0;
 
 	for (int64_t t = ascend_start_ns; t < end; t += 1000000, i++) {
-		row(w);
-		out_text(w->out, "\"name\": \"AI Core Freq\", \"ts\": \"");
-		out_us(w->out, t);
-		out_fmt(w->out,
-		        "\", \"pid\": %" PRId64 ", \"tid\": 0, \"args\": {\"MHz\": 1800}, \"ph\": \"C\"}",
-		        frequency_pid);
-		row(w);
-		out_text(w->out, "\"name\": \"APP/HBM\", \"ts\": \"");
-		out_us(w->out, t);
-		out_fmt(w->out,
-		        "\", \"pid\": %" PRId64 ", \"tid\": 0, \"args\": {\"KB\": %" PRId64
-		        ".0}, \"ph\": \"C\"}",
-		        memory_pid, 40000000 + i % 16 * 1024);
+		counter(w, "AI Core Freq", t, frequency_pid);
+		out_text(w->out, "\"MHz\": 1800}, \"ph\": \"C\"}");
+		counter(w, "APP/HBM", t, memory_pid);
+		out_fmt(w->out, "\"KB\": %" PRId64 ".0}, \"ph\": \"C\"}", 40000000 + i % 16 * 1024);
 	}
 }
 
@@ -278,9 +292,11 @@ static void names(struct writer *w)
 	                                    "Free"};
 	char text[40];
 
-	name_process(w, HOST_PID, "Python", "CPU", 0);
-	name_thread(w, HOST_PID, HOST_PID, "Thread 3100412");
-	name_thread(w, HOST_PID, DEQUEUE_TID, "Thread 3100955");
+	if (!w->msprof) {
+		name_process(w, HOST_PID, "Python", "CPU", 0);
+		name_thread(w, HOST_PID, HOST_PID, "Thread 3100412");
+		name_thread(w, HOST_PID, DEQUEUE_TID, "Thread 3100955");
+	}
 	if (w->o->level > 0) {
 		name_process(w, cann_pid, "CANN", "CPU", 7);
 		name_thread(w, cann_pid, DEQUEUE_TID, "Thread 3100955");
@@ -302,24 +318,40 @@ static void names(struct writer *w)
 		name_thread(w, overlap_pid, i, lanes[i]);
 }
 
+static void write_rows(struct writer *w)
+{
+	const struct ascend_rank *r = w->r;
+
+	out_text(w->out, "[");
+	step_rows(w);
+	for (int64_t i = 0; i < r->kernel_count; i++)
+		kernel_rows(w, i);
+	for (int64_t i = 0; i < r->link_count; i++)
+		link_rows(w, i);
+	lane(w, &r->computing, "Computing", 0);
+	lane(w, &r->communication, "Communication", 1);
+	lane(w, &r->exposed, w->old ? "Not OverLapped" : "Communication(Not Overlapped)", 2);
+	lane(w, &r->gaps, "Free", 3);
+	counters(w);
+	/* The names come last, as they may: a reader has to cope. */
+	names(w);
+	out_text(w->out, "]");
+}
+
 void ascend_write_trace(const struct ascend_options *o, struct ascend_rank *r)
 {
 	OUT_AUTO out = ascend_open(r, "trace_view.json", false);
 	struct writer w = {.out = out, .o = o, .r = r};
 
-	out_text(out, "[");
-	step_rows(&w);
-	for (int64_t i = 0; i < r->kernel_count; i++)
-		kernel_rows(&w, i);
-	for (int64_t i = 0; i < r->link_count; i++)
-		link_rows(&w, i);
-	lane(&w, &r->computing, "Computing", 0);
-	lane(&w, &r->communication, "Communication", 1);
-	lane(&w, &r->exposed, "Communication(Not Overlapped)", 2);
-	lane(&w, &r->gaps, "Free", 3);
-	counters(&w);
-	/* The names come last, as they may: a reader has to cope. */
-	names(&w);
-	out_text(out, "]");
+	write_rows(&w);
 	r->trace_events = w.rows;
+}
+
+int64_t ascend_write_msprof(const struct ascend_options *o, const struct ascend_rank *r, struct out *out,
+                            bool old, int64_t shift)
+{
+	struct writer w = {.out = out, .o = o, .r = r, .msprof = true, .old = old, .shift = shift};
+
+	write_rows(&w);
+	return w.rows;
 }
