@@ -5,15 +5,18 @@
 
 #include "api/http.h"
 #include "api/json.h"
+#include "profiler/timeline.h"
 
 /* Shared inside api/ only. */
 
 struct metrics;
+struct timelines;
 
 struct api_service {
 	struct api_config config;
 	char *listen_host; /* what config.listen_host points to */
 	struct metrics *metrics;
+	struct timelines *timelines;
 	atomic_bool backlog; /* profiles were stored that the full job queue did not take */
 	pthread_mutex_t lock;
 	struct idem_running *running; /* requests under way that carry an Idempotency-Key; under lock */
@@ -158,6 +161,25 @@ void profile_submit(struct api_service *s, const char *id);
 /* The profile's result is not there: answers 404, 409 with Retry-After, or the problem of a failed one. */
 void answer_not_ready(struct call *c);
 
+/* ---- opened timelines (timelines.c) ---- */
+
+/* A side file that is kept open. Read it only; give it back. */
+struct opened {
+	char id[STORE_ID_MAX]; /* of the profile */
+	dev_t device;
+	ino_t inode;
+	unsigned users; /* the list of opened files is one of them */
+	struct timeline timeline;
+};
+struct timelines *timelines_new(void);
+void timelines_free(struct timelines **all); /* NULL-safe */
+/* The timeline of a profile, opened when it is not yet. SB_ENOENT when there is no file, SB_EFORMAT when it
+ * is damaged or of another version, SB_EIO, SB_ENOMEM. */
+int timelines_take(struct api_service *s, const char *id, struct opened **out, struct sb_error *err);
+void timelines_give(struct api_service *s, struct opened *o);
+/* Closes what is open of a profile once nobody reads it. */
+void timelines_forget(struct api_service *s, const char *id);
+
 /* ---- metrics (metrics.c) ---- */
 
 struct metrics *metrics_new(void);
@@ -176,6 +198,10 @@ void profiles_delete(struct call *c);
 /* The stored document that is the subject. */
 void results_document(struct call *c);
 void results_operators(struct call *c);
+/* A side file of the profile is gone or damaged: the upload is read once more, and the answer is "not ready".
+ */
+void results_again(struct call *c);
+void timeline_get(struct call *c);
 void plans_kinds(struct call *c);
 void plans_list(struct call *c);
 void plans_create(struct call *c);

@@ -56,17 +56,17 @@ static size_t utf8_sequence(const unsigned char *p, size_t len)
 	return n;
 }
 
-json_t *json_text(const char *bytes, size_t len)
+/* Valid UTF-8 of at most TEXT_MAX bytes. */
+static size_t clean_text(const char *bytes, size_t len, char out[TEXT_MAX])
 {
 	static const char replacement[3] = {'\xEF', '\xBF', '\xBD'}; /* U+FFFD */
 	const unsigned char *p = (const unsigned char *)bytes;
-	char out[TEXT_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < len;) {
 		size_t step = utf8_sequence(p + i, len - i);
 
-		if (n + (step ? step : 3) > sizeof(out))
+		if (n + (step ? step : 3) > TEXT_MAX)
 			break;
 		if (step) {
 			memcpy(out + n, p + i, step);
@@ -78,7 +78,33 @@ json_t *json_text(const char *bytes, size_t len)
 			i++;
 		}
 	}
-	return json_stringn_nocheck(out, n);
+	return n;
+}
+
+json_t *json_text(const char *bytes, size_t len)
+{
+	char out[TEXT_MAX];
+
+	return json_stringn_nocheck(out, clean_text(bytes, len, out));
+}
+
+void json_quote(struct sb_buf *b, const char *bytes, size_t len)
+{
+	char out[TEXT_MAX];
+	size_t n = clean_text(bytes, len, out), done = 0;
+
+	sb_buf_add(b, "\"", 1);
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)out[i];
+
+		if (c >= 0x20 && c != '"' && c != '\\')
+			continue;
+		sb_buf_add(b, out + done, i - done);
+		sb_buf_addf(b, "\\u%04x", c);
+		done = i + 1;
+	}
+	sb_buf_add(b, out + done, n - done);
+	sb_buf_add(b, "\"", 1);
 }
 
 char *json_write(const json_t *j, size_t *out_len)

@@ -3,6 +3,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 /* Values and texts of JSON, as the API writes them. */
 
 /* Drops the reference at the end of the block. */
@@ -15,6 +17,9 @@ json_t *json_us(int64_t ns);
 json_t *json_real_or_null(double v);
 /* A text from outside: invalid UTF-8 replaced by U+FFFD, cut at 4096 bytes. */
 json_t *json_text(const char *bytes, size_t len);
+/* Appends the same as a JSON string, quoted: for answers of so many rows that building values first is too
+ * slow. Failures stick to the buffer. */
+void json_quote(struct sb_buf *b, const char *bytes, size_t len);
 /* Serialises: compact, sorted by insertion, reals with 15 digits. The caller frees. */
 char *json_write(const json_t *j, size_t *out_len);
 /* The same over many lines, for a person. */

@@ -22,10 +22,11 @@ int api_service_new(const struct api_config *config, struct api_service **out)
 	s->config = *config;
 	pthread_mutex_init(&s->lock, NULL);
 	s->metrics = metrics_new();
+	s->timelines = timelines_new();
 	if (config->listen_host)
 		s->listen_host = strdup(config->listen_host);
 	s->config.listen_host = s->listen_host;
-	if (!s->metrics || (config->listen_host && !s->listen_host)) {
+	if (!s->metrics || !s->timelines || (config->listen_host && !s->listen_host)) {
 		api_service_free(&s);
 		return SB_ENOMEM;
 	}
@@ -40,6 +41,7 @@ void api_service_free(struct api_service **sp)
 	if (!s)
 		return;
 	metrics_free(&s->metrics);
+	timelines_free(&s->timelines);
 	free(s->listen_host);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

@@ -7,7 +7,7 @@
 #include "base/err.h"
 
 /* A side file that is written in one go and read by mapping, a few places at a time: a header, a body, and a
- * CRC-32 for each 4 KiB of the body. Opening checks the header and the table of checksums; a piece of the
+ * checksum for each 4 KiB of the body. Opening checks the header and the table of checksums; a piece of the
  * body is checked when it is first asked for, so that opening costs the same however large the file is.
  * Little endian. Places are byte offsets in the body. */
 #define CHUNK_BYTES 4096
@@ -17,8 +17,8 @@ struct chunkfile_header {
 	uint32_t version, chunk_bytes;
 	uint64_t body;             /* bytes of the body, which starts at CHUNK_BYTES */
 	uint64_t root, root_count; /* where the writer's own directory is, and how long */
-	uint32_t sums_crc;         /* of the table of checksums, which follows the body */
-	uint32_t crc;              /* of the first CHUNK_BYTES, taken with this field 0 (zlib's crc32) */
+	uint32_t sums_sum;         /* of the table of checksums, which follows the body */
+	uint32_t sum;              /* of the first CHUNK_BYTES, taken with this field 0 */
 };
 
 struct chunkfile_writer {

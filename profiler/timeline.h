@@ -47,7 +47,7 @@ enum timeline_lane_kind {
 	TIMELINE_HOST,
 	TIMELINE_DEVICE,
 	TIMELINE_COMMUNICATION, /* on a device, nothing but communication and waiting for it */
-	TIMELINE_ANNOTATION,    /* nothing but annotations, of host or device */
+	TIMELINE_ANNOTATION,    /* annotations, of host or device */
 	TIMELINE_OVERLAP,       /* of Ascend's overlap analysis */
 	TIMELINE_LANE_KINDS
 };
@@ -55,7 +55,7 @@ enum timeline_lane_kind {
 /* One lane, as stored. */
 struct timeline_lane {
 	uint64_t first, count;    /* events of the capture: [first, first + count) */
-	uint64_t marks;           /* place of the first mark */
+	uint64_t marks;           /* place of its marks */
 	uint32_t process, thread; /* texts of the capture */
 	int32_t device;           /* -1 on the host or unknown */
 	uint32_t kinds;           /* bit k: it holds events of kind k (enum event_kind) */

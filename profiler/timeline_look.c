@@ -40,7 +40,7 @@ static int count_lanes(const struct timeline_looking *l, struct candidate *out, 
 
 		if (lane >= q->section->lane_count || (n > 0 && lane <= out[n - 1].lane))
 			continue;
-		c.host = l->lanes[lane].kind == TIMELINE_HOST;
+		c.host = timeline_is_host(l->lanes[lane].kinds, l->lanes[lane].device);
 		rc = timeline_count(l, &l->lanes[lane], (uint64_t)q->px + 1, &c.in_view, &c.overlapping);
 		if (rc != SB_OK)
 			return rc;

@@ -37,22 +37,22 @@ void timeline_sums_add(struct timeline_sums *s, int64_t start, int64_t dur, uint
 		add(&s->of[s->slot[kind]], start, end);
 }
 
-void timeline_mark_put(const struct timeline_sums *s, int64_t *mark)
+void timeline_mark_put(const struct timeline_sums *s, int64_t *row)
 {
-	mark[MARK_BUSY] = (int64_t)s->of[0].busy;
-	mark[MARK_REACH] = s->of[0].reach;
-	mark += MARK_KINDS;
-	for (size_t i = 1; i <= s->kinds; i++, mark += MARK_KIND_WORDS) {
-		mark[0] = (int64_t)s->of[i].busy;
-		mark[1] = s->of[i].reach;
-		mark[2] = (int64_t)s->of[i].count;
+	row[MARK_BUSY] = (int64_t)s->of[0].busy;
+	row[MARK_REACH] = s->of[0].reach;
+	row += MARK_KINDS;
+	for (size_t i = 1; i <= s->kinds; i++, row += MARK_KIND_WORDS) {
+		row[0] = (int64_t)s->of[i].busy;
+		row[1] = s->of[i].reach;
+		row[2] = (int64_t)s->of[i].count;
 	}
 }
 
-void timeline_mark_get(const int64_t *mark, uint64_t count, struct timeline_sums *s)
+void timeline_mark_get(const int64_t *row, uint64_t count, struct timeline_sums *s)
 {
-	s->of[0] = (struct timeline_sum){(uint64_t)mark[MARK_BUSY], mark[MARK_REACH], count};
-	mark += MARK_KINDS;
-	for (size_t i = 1; i <= s->kinds; i++, mark += MARK_KIND_WORDS)
-		s->of[i] = (struct timeline_sum){(uint64_t)mark[0], mark[1], (uint64_t)mark[2]};
+	s->of[0] = (struct timeline_sum){(uint64_t)row[MARK_BUSY], row[MARK_REACH], count};
+	row += MARK_KINDS;
+	for (size_t i = 1; i <= s->kinds; i++, row += MARK_KIND_WORDS)
+		s->of[i] = (struct timeline_sum){(uint64_t)row[0], row[1], (uint64_t)row[2]};
 }

@@ -27,6 +27,7 @@ void timeline_order_free(struct timeline_order *o);
 #define TIMELINE_ORDER_AUTO __attribute__((cleanup(timeline_order_free))) struct timeline_order
 /* What a lane with events of these kinds is. */
 enum timeline_lane_kind timeline_lane_kind(uint32_t kinds, int32_t device);
+bool timeline_is_host(uint32_t kinds, int32_t device);
 /* Sorts events of a trace by start, then longer first, kind and name. SB_ENOMEM. */
 int timeline_sort(const struct trace *t, uint32_t *events, size_t count);
 
@@ -70,41 +71,53 @@ static inline uint64_t timeline_busy(const struct timeline_sum *s, int64_t t)
 	return s->reach > t ? s->busy - ((uint64_t)s->reach - (uint64_t)t) : s->busy;
 }
 
-/* A mark is a row of 64-bit words: start of its first event, largest end of its events, then busy and reach
- * of all events before it, then busy, reach and count for each kind summed apart. */
-enum { MARK_START, MARK_END, MARK_BUSY, MARK_REACH, MARK_KINDS, MARK_KIND_WORDS = 3 };
+/* The marks of a lane are three arrays of 64-bit words behind each other. One row a mark: busy and reach of
+ * all events before it, then busy, reach and count for each kind summed apart. Then the start of each mark's
+ * first event, then the largest end of each mark's events: apart, because they are searched. */
+enum { MARK_BUSY, MARK_REACH, MARK_KINDS, MARK_KIND_WORDS = 3 };
 #define MARK_WORDS_MAX (MARK_KINDS + MARK_KIND_WORDS * EVENT_KIND_COUNT)
 static inline size_t timeline_mark_words(size_t kinds)
 {
 	return MARK_KINDS + MARK_KIND_WORDS * kinds;
 }
-/* Sums to a mark (without start and end), and back; count is the number of events before it. */
-void timeline_mark_put(const struct timeline_sums *s, int64_t *mark);
-void timeline_mark_get(const int64_t *mark, uint64_t count, struct timeline_sums *s);
+static inline size_t timeline_mark_count(uint64_t events)
+{
+	return (size_t)((events + TIMELINE_MARK_EVENTS - 1) / TIMELINE_MARK_EVENTS);
+}
+/* Sums to a row, and back; count is the number of events before it. */
+void timeline_mark_put(const struct timeline_sums *s, int64_t *row);
+void timeline_mark_get(const int64_t *row, uint64_t count, struct timeline_sums *s);
 
 /* ---- walking along a lane (timeline_walk.c) ---- */
 
-/* The events of a lane that start before some moment, which only grows. */
-struct timeline_walk {
-	const struct timeline *t;
-	const struct timeline_section *section;
-	const struct timeline_lane *lane;
-	const int64_t *marks;
-	size_t mark_count, mark_words;
-	size_t done;               /* events that start before the moment */
-	struct timeline_sums sums; /* of them */
-};
-/* SB_EFORMAT when the lane's marks are damaged. */
-int timeline_walk_begin(const struct timeline *t, const struct timeline_section *s,
-                        const struct timeline_lane *lane, struct timeline_walk *out);
-/* Goes on to the events that start before `until`. SB_EFORMAT. */
-int timeline_walk_to(struct timeline_walk *w, int64_t until);
 /* Some events of a lane. */
 struct timeline_piece {
 	const int64_t *start, *dur;
 	const uint8_t *kind;
 	size_t count;
 };
+
+/* The events of a lane that start before some moment, which only grows. */
+struct timeline_walk {
+	const struct timeline *t;
+	const struct timeline_section *section;
+	const struct timeline_lane *lane;
+	const int64_t *rows, *starts, *ends; /* of the marks */
+	size_t mark_count, mark_words;
+	size_t done;                 /* events that start before the moment */
+	int64_t next;                /* start of the first that does not, INT64_MAX when there is none */
+	size_t at;                   /* of the piece */
+	struct timeline_piece piece; /* events from `at` on; `done` lies in it or behind it */
+	struct timeline_sums sums;   /* of the events that are done */
+};
+/* SB_EFORMAT when the lane's marks are damaged. */
+int timeline_walk_begin(const struct timeline *t, const struct timeline_section *s,
+                        const struct timeline_lane *lane, struct timeline_walk *out);
+/* The last mark from `mark` on that starts before `until` (`mark` itself is not looked at). Its events are
+ * fetched into the cache meanwhile: memory that is far apart is all that a wide view waits for. */
+size_t timeline_walk_find(const struct timeline_walk *w, size_t mark, int64_t until);
+/* Goes on to the events that start before `until`, of which the last are behind `mark`. SB_EFORMAT. */
+int timeline_walk_to(struct timeline_walk *w, int64_t until, size_t mark);
 /* The events from the at-th of the lane up to the next mark. SB_EFORMAT. */
 int timeline_piece(const struct timeline_walk *w, size_t at, struct timeline_piece *out);
 

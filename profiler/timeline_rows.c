@@ -67,33 +67,52 @@ static void add_bin(struct timeline_view *v, const struct timeline_walk *w, uint
 	v->bins[v->bin_count++] = bin;
 }
 
+/* Goes on to a moment that is not one of a row of many. */
+static int walk_far(struct timeline_walk *w, int64_t until)
+{
+	return timeline_walk_to(w, until, timeline_walk_find(w, w->done / TIMELINE_MARK_EVENTS, until));
+}
+
+/* Marks of the next edges, found while the events of the edge at hand are on their way. */
+#define AHEAD 8
+
+/* The columns of a lane whose walk stands at the first edge. */
+static int add_columns(struct timeline_looking *l, struct timeline_walk *w)
+{
+	struct at_edge edges[2] = {0}, *last = &edges[0], *next = &edges[1], *spare;
+	size_t marks[AHEAD], mark = w->done / TIMELINE_MARK_EVENTS;
+	uint32_t found = 0;
+
+	take(w, l->edges[0], last);
+	for (uint32_t px = 0; px < l->q->px; px++) {
+		int64_t from = l->edges[px], to = l->edges[px + 1];
+
+		for (; found < l->q->px && found < px + AHEAD; found++)
+			marks[found % AHEAD] = mark = timeline_walk_find(w, mark, l->edges[found + 1]);
+		if (from == to)
+			continue;
+		if (timeline_walk_to(w, to, marks[px % AHEAD]) != SB_OK)
+			return SB_EFORMAT;
+		take(w, to, next);
+		add_bin(&l->view, w, px, (uint64_t)to - (uint64_t)from, last, next);
+		spare = last;
+		last = next;
+		next = spare;
+	}
+	return SB_OK;
+}
+
 int timeline_add_bins(struct timeline_looking *l, const struct timeline_lane *lane)
 {
 	struct timeline_view *v = &l->view;
 	struct timeline_walk w;
-	struct at_edge last = {0}, next = {0};
 	int rc = timeline_walk_begin(l->t, l->q->section, lane, &w);
 
 	if (rc == SB_OK)
 		rc = reserve((void **)&v->bins, &l->bin_capacity, v->bin_count, l->q->px, sizeof(*v->bins));
 	if (rc == SB_OK)
-		rc = timeline_walk_to(&w, l->edges[0]);
-	if (rc != SB_OK)
-		return rc;
-	take(&w, l->edges[0], &last);
-	for (uint32_t px = 0; px < l->q->px; px++) {
-		int64_t from = l->edges[px], to = l->edges[px + 1];
-
-		if (from == to)
-			continue;
-		rc = timeline_walk_to(&w, to);
-		if (rc != SB_OK)
-			return rc;
-		take(&w, to, &next);
-		add_bin(v, &w, px, (uint64_t)to - (uint64_t)from, &last, &next);
-		last = next;
-	}
-	return SB_OK;
+		rc = walk_far(&w, l->edges[0]);
+	return rc == SB_OK ? add_columns(l, &w) : rc;
 }
 
 /* The first block of events of which one may end after `from`: the marks know how far all before them reach.
@@ -105,7 +124,7 @@ static size_t first_reaching(const struct timeline_walk *w, size_t blocks, int64
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (mid + 1 < w->mark_count && w->marks[(mid + 1) * w->mark_words + MARK_REACH] <= from)
+		if (mid + 1 < w->mark_count && w->rows[(mid + 1) * w->mark_words + MARK_REACH] <= from)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -125,7 +144,7 @@ static int each_reaching(const struct timeline_walk *w, size_t before, int64_t f
 		struct timeline_piece p;
 		size_t at = b * TIMELINE_MARK_EVENTS;
 
-		if (w->marks[b * w->mark_words + MARK_END] <= from)
+		if (w->ends[b] <= from)
 			continue;
 		if (timeline_piece(w, at, &p) != SB_OK)
 			return SB_EFORMAT;
@@ -160,10 +179,10 @@ int timeline_count(const struct timeline_looking *l, const struct timeline_lane 
 	int rc = timeline_walk_begin(l->t, l->q->section, lane, &w);
 
 	if (rc == SB_OK)
-		rc = timeline_walk_to(&w, l->edges[0]);
+		rc = walk_far(&w, l->edges[0]);
 	before = w.done;
 	if (rc == SB_OK)
-		rc = timeline_walk_to(&w, l->edges[l->q->px]);
+		rc = walk_far(&w, l->edges[l->q->px]);
 	if (rc != SB_OK)
 		return rc;
 	c.count = w.done - before;
@@ -215,7 +234,7 @@ int timeline_add_events(struct timeline_looking *l, const struct timeline_lane *
 	int rc = timeline_walk_begin(l->t, l->q->section, lane, &w);
 
 	if (rc == SB_OK)
-		rc = timeline_walk_to(&w, l->edges[0]);
+		rc = walk_far(&w, l->edges[0]);
 	if (rc == SB_OK)
 		rc = each_reaching(&w, w.done, l->edges[0], collect, &c);
 	for (size_t at = w.done; rc == SB_OK && c.rc == SB_OK && at < lane->count;) {

@@ -11,9 +11,17 @@ int timeline_walk_begin(const struct timeline *t, const struct timeline_section 
 	w->done = 0;
 	timeline_sums_init(&w->sums, lane->kinds);
 	w->mark_words = timeline_mark_words(w->sums.kinds);
-	w->mark_count = (size_t)((lane->count + TIMELINE_MARK_EVENTS - 1) / TIMELINE_MARK_EVENTS);
-	w->marks = chunkfile_get(&t->file, lane->marks, w->mark_count * w->mark_words * sizeof(*w->marks));
-	return w->marks ? SB_OK : SB_EFORMAT;
+	w->mark_count = timeline_mark_count(lane->count);
+	w->at = 0;
+	w->piece.count = 0;
+	w->rows =
+	    chunkfile_get(&t->file, lane->marks, w->mark_count * (w->mark_words + 2) * sizeof(*w->rows));
+	if (!w->rows)
+		return SB_EFORMAT;
+	w->starts = w->rows + w->mark_count * w->mark_words;
+	w->ends = w->starts + w->mark_count;
+	w->next = w->starts[0];
+	return SB_OK;
 }
 
 int timeline_piece(const struct timeline_walk *w, size_t at, struct timeline_piece *out)
@@ -32,17 +40,27 @@ int timeline_piece(const struct timeline_walk *w, size_t at, struct timeline_pie
 	return out->start && out->dur && out->kind ? SB_OK : SB_EFORMAT;
 }
 
-static int64_t mark_start(const struct timeline_walk *w, size_t mark)
+static void prefetch(const struct timeline_walk *w, size_t mark)
 {
-	return w->marks[mark * w->mark_words + MARK_START];
+	const struct timeline_section *s = w->section;
+	uint64_t first = w->lane->first + (uint64_t)mark * TIMELINE_MARK_EVENTS;
+	const char *body = w->t->file.map + CHUNK_BYTES;
+	const char *start = body + s->start + first * sizeof(int64_t);
+	const char *dur = body + s->dur + first * sizeof(int64_t);
+
+	for (size_t at = 0; at < TIMELINE_MARK_EVENTS * sizeof(int64_t); at += 64) {
+		__builtin_prefetch(start + at);
+		__builtin_prefetch(dur + at);
+	}
+	__builtin_prefetch(body + s->kind + first);
+	__builtin_prefetch(w->rows + mark * w->mark_words);
 }
 
-/* The last mark from `mark` on that starts before `until`; its own need not be looked at. */
-static size_t last_mark(const struct timeline_walk *w, size_t mark, int64_t until)
+size_t timeline_walk_find(const struct timeline_walk *w, size_t mark, int64_t until)
 {
-	size_t step = 1, end;
+	size_t step = 1, end, first = mark;
 
-	while (mark + step < w->mark_count && mark_start(w, mark + step) < until) {
+	while (mark + step < w->mark_count && w->starts[mark + step] < until) {
 		mark += step;
 		step *= 2;
 	}
@@ -50,32 +68,45 @@ static size_t last_mark(const struct timeline_walk *w, size_t mark, int64_t unti
 	while (mark + 1 < end) {
 		size_t mid = mark + (end - mark) / 2;
 
-		if (mark_start(w, mid) < until)
+		if (w->starts[mid] < until)
 			mark = mid;
 		else
 			end = mid;
 	}
+	if (mark > first + 1)
+		prefetch(w, mark);
 	return mark;
 }
 
-int timeline_walk_to(struct timeline_walk *w, int64_t until)
+/* Goes over the piece that holds the first event not done, which starts before `until`. */
+static int walk_piece(struct timeline_walk *w, int64_t until)
 {
-	size_t mark = w->done / TIMELINE_MARK_EVENTS;
-	struct timeline_piece p;
+	size_t i;
 
-	if (w->done == w->lane->count ||
-	    (w->done % TIMELINE_MARK_EVENTS == 0 && mark_start(w, mark) >= until))
+	if (w->done >= w->at + w->piece.count || w->done < w->at) {
+		if (timeline_piece(w, w->done, &w->piece) != SB_OK)
+			return SB_EFORMAT;
+		w->at = w->done;
+	}
+	for (i = w->done - w->at; i < w->piece.count && w->piece.start[i] < until; i++)
+		timeline_sums_add(&w->sums, w->piece.start[i], w->piece.dur[i], w->piece.kind[i]);
+	w->done = w->at + i;
+	if (i < w->piece.count)
+		w->next = w->piece.start[i];
+	else if (w->done < w->lane->count)
+		w->next = w->starts[w->done / TIMELINE_MARK_EVENTS];
+	else
+		w->next = INT64_MAX;
+	return SB_OK;
+}
+
+int timeline_walk_to(struct timeline_walk *w, int64_t until, size_t mark)
+{
+	if (w->done == w->lane->count || w->next >= until)
 		return SB_OK;
-	mark = last_mark(w, mark, until);
 	if (mark * TIMELINE_MARK_EVENTS > w->done) {
 		w->done = mark * TIMELINE_MARK_EVENTS;
-		timeline_mark_get(w->marks + mark * w->mark_words, w->done, &w->sums);
+		timeline_mark_get(w->rows + mark * w->mark_words, w->done, &w->sums);
 	}
-	if (timeline_piece(w, w->done, &p) != SB_OK)
-		return SB_EFORMAT;
-	for (size_t i = 0; i < p.count && p.start[i] < until; i++) {
-		timeline_sums_add(&w->sums, p.start[i], p.dur[i], p.kind[i]);
-		w->done++;
-	}
-	return SB_OK;
+	return walk_piece(w, until);
 }

@@ -97,7 +97,8 @@ static int add_kinds(struct adding *a, struct sb_error *err)
 	return rc;
 }
 
-/* Adds events [first, end) to the sums; the largest end among them. */
+/* Adds events [first, end) to the sums; the largest end among them. One without length ends after its start,
+ * so that a view up to the last end shows it. */
 static int64_t sum_up(const struct adding *a, size_t first, size_t end, struct timeline_sums *s)
 {
 	const struct trace *t = a->t;
@@ -105,7 +106,7 @@ static int64_t sum_up(const struct adding *a, size_t first, size_t end, struct t
 
 	for (size_t i = first; i < end; i++) {
 		uint32_t e = a->order.events[i];
-		int64_t stop = sb_add_sat(t->start_ns[e], t->dur_ns[e]);
+		int64_t stop = sb_add_sat(t->start_ns[e], t->dur_ns[e] > 0 ? t->dur_ns[e] : 1);
 
 		timeline_sums_add(s, t->start_ns[e], t->dur_ns[e], t->kind[e]);
 		last = stop > last ? stop : last;
@@ -113,25 +114,43 @@ static int64_t sum_up(const struct adding *a, size_t first, size_t end, struct t
 	return last;
 }
 
+static int add_rows(struct adding *a, const struct timeline_ordered *lane, int64_t *starts, int64_t *ends,
+                    struct sb_error *err)
+{
+	struct timeline_sums sums;
+	int64_t row[MARK_WORDS_MAX];
+	size_t end = lane->first + lane->count, mark = 0;
+	int rc = SB_OK;
+
+	timeline_sums_init(&sums, lane->kinds);
+	for (size_t i = lane->first; rc == SB_OK && i < end; i += TIMELINE_MARK_EVENTS, mark++) {
+		size_t stop = end - i < TIMELINE_MARK_EVENTS ? end : i + TIMELINE_MARK_EVENTS;
+
+		timeline_mark_put(&sums, row);
+		starts[mark] = a->t->start_ns[a->order.events[i]];
+		ends[mark] = sum_up(a, i, stop, &sums);
+		if (ends[mark] > a->section.end_ns)
+			a->section.end_ns = ends[mark];
+		rc = chunkfile_add(a->file, row, timeline_mark_words(sums.kinds) * sizeof(*row), err);
+	}
+	return rc;
+}
+
 static int add_marks(struct adding *a, const struct timeline_ordered *lane, uint64_t *out_at,
                      struct sb_error *err)
 {
-	struct timeline_sums sums;
-	int64_t mark[MARK_WORDS_MAX];
-	size_t end = lane->first + lane->count;
-	int rc = chunkfile_place(a->file, out_at, err);
+	size_t n = timeline_mark_count(lane->count);
+	int64_t *searched = calloc(2 * n, sizeof(*searched));
+	int rc;
 
-	timeline_sums_init(&sums, lane->kinds);
-	for (size_t i = lane->first; rc == SB_OK && i < end; i += TIMELINE_MARK_EVENTS) {
-		size_t stop = end - i < TIMELINE_MARK_EVENTS ? end : i + TIMELINE_MARK_EVENTS;
-
-		timeline_mark_put(&sums, mark);
-		mark[MARK_START] = a->t->start_ns[a->order.events[i]];
-		mark[MARK_END] = sum_up(a, i, stop, &sums);
-		rc = chunkfile_add(a->file, mark, timeline_mark_words(sums.kinds) * sizeof(*mark), err);
-	}
-	if (rc == SB_OK && sums.of[0].reach > a->section.end_ns)
-		a->section.end_ns = sums.of[0].reach;
+	if (!searched)
+		return no_memory(err);
+	rc = chunkfile_place(a->file, out_at, err);
+	if (rc == SB_OK)
+		rc = add_rows(a, lane, searched, searched + n, err);
+	if (rc == SB_OK)
+		rc = chunkfile_add(a->file, searched, 2 * n * sizeof(*searched), err);
+	free(searched);
 	return rc;
 }
 

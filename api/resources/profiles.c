@@ -81,6 +81,7 @@ void profiles_delete(struct call *c)
 		fail(c, &err);
 	else
 		reply_empty(c, 204);
+	timelines_forget(c->s, c->param);
 }
 
 /* Prefer: wait=SECONDS (RFC 7240); other preferences are passed over. */

@@ -23,8 +23,8 @@ void results_document(struct call *c)
 		api_problem_from(c->res, &err);
 }
 
-/* A ready profile whose side file is gone or damaged is read once more: the upload is what counts. */
-static void make_again(struct call *c)
+/* The upload is what counts. */
+void results_again(struct call *c)
 {
 	struct store *s = c->s->config.store;
 	struct store_profile p = {0};
@@ -73,7 +73,7 @@ void results_operators(struct call *c)
 	if (rc == SB_OK)
 		reply_json(c, 200, document_operators(&table, &q));
 	else if (rc == SB_ENOENT || rc == SB_EFORMAT)
-		make_again(c);
+		results_again(c);
 	else
 		api_problem_from(c->res, &err);
 }

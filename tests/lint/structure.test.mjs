@@ -33,7 +33,7 @@ const LIBRARIES = [
   [/^curl\//, [/^server\//]],
   [/^(gnutls\/|openssl\/)/, [/^storage\//]],
   [/^sqlite3\.h$/, [/^storage\//, /^profiler\/read\//]],
-  [/^(zlib|archive|archive_entry)\.h$/, [/^profiler\/read\//, /^profiler\/(block|chunk)file\.c$/, /^api\/encoding\.c$/]],
+  [/^(zlib|archive|archive_entry)\.h$/, [/^profiler\/read\//, /^profiler\/blockfile\.c$/, /^api\/encoding\.c$/]],
   [/^sys\/mman\.h$/, [/^profiler\/read\//, /^profiler\/(block|chunk)file\.c$/, /^storage\//]],
   [/^(time|sys\/time)\.h$/, [/^base\//, /^storage\//, /^server\//, /^api\//]],
 ];

@@ -63,21 +63,26 @@ static inline bool is_draining(void *self)
 	return ((struct fixture *)self)->draining;
 }
 
-static inline void set_up(struct fixture *f)
+static inline void make_service(struct fixture *f)
 {
 	struct api_config config = {.job_ops = &QUEUE_OPS,
 	                            .limits = API_LIMITS_DEFAULT,
 	                            .draining = is_draining,
 	                            .draining_self = f,
 	                            .listen_host = "127.0.0.1",
-	                            .listen_port = 8080};
+	                            .listen_port = 8080,
+	                            .store = f->store,
+	                            .jobs = &f->queue};
 
+	assert_int_equal(api_service_new(&config, &f->api), SB_OK);
+}
+
+static inline void set_up(struct fixture *f)
+{
 	*f = (struct fixture){.queue.status_rc = SB_ENOENT, .queue.cancel_rc = SB_ENOENT};
 	make_dir(&f->place);
 	f->store = must_open(&f->place);
-	config.store = f->store;
-	config.jobs = &f->queue;
-	assert_int_equal(api_service_new(&config, &f->api), SB_OK);
+	make_service(f);
 }
 
 static inline void clear_answer(struct fixture *f)

@@ -329,6 +329,114 @@ static void times_at_the_ends_of_their_range(void **state)
 	assert_int_equal(v.event_count, 1);
 }
 
+/* A step's annotation covers idle time: it must not make the stream look busy. */
+static void annotations_have_lanes_of_their_own(void **state)
+{
+	static const enum timeline_lane_kind kinds[] = {TIMELINE_ANNOTATION, TIMELINE_DEVICE,
+	                                                TIMELINE_OVERLAP, TIMELINE_ANNOTATION, TIMELINE_HOST};
+	TRACE_AUTO t;
+	TIMELINE_AUTO f = {0};
+	TIMELINE_VIEW_AUTO v = {0};
+	const struct timeline_lane *lanes;
+	struct timeline_query q;
+	uint32_t lane;
+
+	(void)state;
+	assert_int_equal(trace_init(&t), SB_OK);
+	lane = made_lane(&t, "python", "main", -1);
+	made_event(&t, lane, EVENT_HOST_OP, "op", 0, 10);
+	made_event(&t, lane, EVENT_HOST_ANNOTATION, "step", 0, 100);
+	lane = made_lane(&t, "gpu", "stream 7", 0);
+	made_event(&t, lane, EVENT_DEVICE_ANNOTATION, "step", 0, 100);
+	made_event(&t, lane, EVENT_KERNEL, "k", 20, 10);
+	made_event(&t, lane, EVENT_COMMUNICATION, "all", 40, 10);
+	lane = made_lane(&t, "overlap", "free", 0);
+	made_event(&t, lane, EVENT_LANE_FREE, "Free", 0, 20);
+	made_open(&t, 0, &f);
+	lanes = timeline_lanes(&f, &f.sections[0]);
+	assert_int_equal(f.sections[0].lane_count, 5);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(lanes[i].kind, kinds[i]);
+	q = made_query(&f, 0, 100, 1);
+	assert_int_equal(timeline_look(&f, &q, &v, NULL), SB_OK);
+	assert_int_equal(v.lane_count, 5);
+	assert_true(v.lanes[1].binned && v.bin_count == 1);
+	/* 10 of each: the lower kind */
+	assert_bin(&v.bins[0], 0, 20, EVENT_KERNEL, 2);
+}
+
+/* Devices before hosts, then those with the most events in view; what is cut is told. */
+static void limits_tell_what_they_cut(void **state)
+{
+	TRACE_AUTO t;
+	TIMELINE_AUTO f = {0};
+	struct timeline_query q;
+	uint32_t lane;
+
+	(void)state;
+	assert_int_equal(trace_init(&t), SB_OK);
+	for (int i = 0; i < 5; i++) {
+		char thread[8];
+
+		/* 10, 20, 30, 40 and 50 events, the first two on a device */
+		snprintf(thread, sizeof(thread), "t%d", i);
+		lane = made_lane(&t, "p", thread, i < 2 ? 0 : -1);
+		for (int64_t k = 0; k < 10 * (i + 1); k++)
+			made_event(&t, lane, i < 2 ? EVENT_KERNEL : EVENT_HOST_OP, "e", 100 * k, 1);
+	}
+	made_open(&t, 0, &f);
+	q = made_query(&f, 0, 100000, 5);
+	for (size_t limit = 1; limit <= 6; limit++) {
+		/* devices: 20, then 10; hosts: 50, 40, 30 */
+		static const uint32_t shown[][5] = {{1}, {0, 1}, {0, 1, 4}, {0, 1, 3, 4}, {0, 1, 2, 3, 4}};
+		static const uint64_t left[] = {130, 120, 70, 30, 0};
+		TIMELINE_VIEW_AUTO v = {0};
+		size_t n = limit < 5 ? limit : 5;
+
+		q.lane_limit = limit;
+		assert_int_equal(timeline_look(&f, &q, &v, NULL), SB_OK);
+		assert_int_equal(v.lane_count, n);
+		assert_int_equal(v.left_lanes, 5 - n);
+		assert_int_equal(v.left_events, left[n - 1]);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(v.lanes[i].lane, shown[n - 1][i]);
+	}
+	/* the lanes end before the one that would pass the limit of rows */
+	for (size_t rows = 0; rows <= 6; rows++) {
+		TIMELINE_VIEW_AUTO v = {0};
+
+		q = made_query(&f, 0, 5000, 5);
+		q.row_limit = rows;
+		assert_int_equal(timeline_look(&f, &q, &v, NULL), SB_OK);
+		/* columns of 1000 ns: lane i has events in i + 1 of them */
+		assert_int_equal(v.lane_count, rows == 0 ? 0 : rows < 3 ? 1 : rows < 6 ? 2 : 3);
+		assert_int_equal(v.lane_count + v.left_lanes, 5);
+		assert_true(v.bin_count + v.event_count <= rows);
+	}
+}
+
+static void lanes_can_be_chosen(void **state)
+{
+	struct random r = {.state = 12};
+	TRACE_AUTO t;
+	TIMELINE_AUTO f = {0};
+	TIMELINE_VIEW_AUTO v = {0};
+	struct timeline_query q;
+	/* twice the same counts once, and one that is not there not at all */
+	uint32_t some[] = {1, 3, 3, 77};
+
+	(void)state;
+	made_up(&r, &t, 2000, 5000);
+	made_open(&t, 0, &f);
+	q = made_query(&f, 0, 5000, 20);
+	q.lanes = some;
+	q.lane_count = 4;
+	assert_int_equal(timeline_look(&f, &q, &v, NULL), SB_OK);
+	assert_int_equal(v.lane_count, 2);
+	assert_true(v.lanes[0].lane == 1 && v.lanes[1].lane == 3);
+	assert_int_equal(v.left_lanes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +445,9 @@ int main(void)
 	    cmocka_unit_test(any_view_is_as_a_plain_computation_has_it),
 	    cmocka_unit_test(the_order_of_the_file_does_not_matter),
 	    cmocka_unit_test(columns_add_up),
+	    cmocka_unit_test(annotations_have_lanes_of_their_own),
+	    cmocka_unit_test(limits_tell_what_they_cut),
+	    cmocka_unit_test(lanes_can_be_chosen),
 	    cmocka_unit_test(times_at_the_ends_of_their_range),
 	};
 

@@ -1,0 +1,221 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/internal.h"
+#include "api/profiles/timeline_json.h"
+#include "base/num.h"
+#include "base/version.h"
+
+#define PX_DEFAULT 1600
+#define LANES_DEFAULT 100
+#define LANES_MAX 10000
+#define ROWS_MAX 100000
+#define ANSWER_MAX ((size_t)512 << 20)
+
+/* Parameters as read; what depends on the capture is still open. */
+struct wish {
+	int64_t rank;           /* -1 = not given, SB_NULL = the one of unknown rank */
+	int64_t from_ns, to_ns; /* SB_NULL = not given */
+	int64_t px, limit;
+	uint32_t lanes[LANES_MAX];
+	size_t lane_count; /* 0 = all */
+};
+
+static bool read_rank(struct call *c, struct wish *w)
+{
+	const char *text = query_text(c, "rank");
+
+	w->rank = -1;
+	if (!text || strcmp(text, "unknown") != 0)
+		return query_int(c, "rank", 0, INT32_MAX, &w->rank);
+	w->rank = SB_NULL;
+	return true;
+}
+
+static bool read_time(struct call *c, const char *name, int64_t *out)
+{
+	const char *text = query_text(c, name);
+
+	*out = SB_NULL;
+	if (!text || (sb_parse_us(text, strlen(text), out) == SB_OK && *out != SB_NULL))
+		return true;
+	problem_query(c->res, name, "This must be a time in microseconds, such as 1500.25.");
+	return false;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+	const uint32_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* "3" or "0,5,7". */
+static bool read_lanes(struct call *c, struct wish *w)
+{
+	const char *text = query_text(c, "lane");
+
+	w->lane_count = 0;
+	while (text) {
+		size_t n = strcspn(text, ",");
+		int64_t id;
+
+		if (sb_parse_int(text, n, &id) != SB_OK || id < 0 || id > UINT32_MAX ||
+		    w->lane_count == LANES_MAX) {
+			problem_query(c->res, "lane",
+			              "This must be ids of lanes with commas between them, at most 10000.");
+			return false;
+		}
+		w->lanes[w->lane_count++] = (uint32_t)id;
+		text = text[n] ? text + n + 1 : NULL;
+	}
+	qsort(w->lanes, w->lane_count, sizeof(*w->lanes), compare_ids);
+	return true;
+}
+
+static bool read_wish(struct call *c, struct wish *w)
+{
+	w->px = PX_DEFAULT;
+	w->limit = LANES_DEFAULT;
+	return read_rank(c, w) && read_time(c, "from_us", &w->from_ns) && read_time(c, "to_us", &w->to_ns) &&
+	       query_int(c, "px", 1, TIMELINE_PX_MAX, &w->px) && read_lanes(c, w) &&
+	       query_int(c, "limit", 1, LANES_MAX, &w->limit);
+}
+
+/* Says which ranks there are. */
+static void answer_ranks(struct call *c, const struct timeline *t, const char *begin)
+{
+	char detail[400];
+	size_t n = (size_t)snprintf(detail, sizeof(detail), "%s", begin);
+
+	for (size_t i = 0; i < t->count && t->sections && n < sizeof(detail) - 40; i++) {
+		const char *comma = i > 0 ? ", " : " ";
+
+		if (t->sections[i].rank == SB_NULL)
+			n += (size_t)snprintf(detail + n, sizeof(detail) - n, "%sunknown", comma);
+		else
+			n += (size_t)snprintf(detail + n, sizeof(detail) - n, "%s%lld", comma,
+			                      (long long)t->sections[i].rank);
+		if (n >= sizeof(detail) - 40 && i + 1 < t->count)
+			snprintf(detail + n, sizeof(detail) - n, ", …");
+	}
+	problem_query(c->res, "rank", detail);
+}
+
+/* The capture that is meant; *out is NULL when there is none at all. False when a 400 was answered. */
+static bool choose(struct call *c, const struct timeline *t, const struct wish *w,
+                   const struct timeline_section **out)
+{
+	*out = NULL;
+	if (t->count == 0 && w->rank == -1)
+		return true;
+	if (w->rank == -1 && t->count == 1)
+		*out = &t->sections[0];
+	for (size_t i = 0; i < t->count && !*out && w->rank != -1; i++) {
+		if (t->sections[i].rank == w->rank)
+			*out = &t->sections[i];
+	}
+	if (*out)
+		return true;
+	if (t->count == 0)
+		problem_query(c->res, "rank", "This profile has no timeline of any rank.");
+	else
+		answer_ranks(c, t,
+		             w->rank == -1 ? "A timeline shows one rank. There are:"
+		                           : "There is no timeline of this rank. There are:");
+	return false;
+}
+
+static bool make_query(struct call *c, const struct wish *w, const struct timeline_section *s,
+                       struct timeline_query *q)
+{
+	uint64_t span = s ? (uint64_t)s->end_ns - (uint64_t)s->origin_ns : 0;
+
+	*q = (struct timeline_query){.section = s,
+	                             .px = (uint32_t)w->px,
+	                             .lanes = w->lane_count > 0 ? w->lanes : NULL,
+	                             .lane_count = w->lane_count,
+	                             .lane_limit = (size_t)w->limit,
+	                             .row_limit = ROWS_MAX};
+	q->from_ns = w->from_ns != SB_NULL ? w->from_ns : 0;
+	q->to_ns = w->to_ns != SB_NULL ? w->to_ns : span < INT64_MAX ? (int64_t)span : INT64_MAX;
+	if (!s || q->from_ns < q->to_ns)
+		return true;
+	problem_query(c->res, w->to_ns != SB_NULL ? "to_us" : "from_us",
+	              "The time must end after it begins.");
+	return false;
+}
+
+/* The answer follows from the profile, the parameters and the program. */
+static void name_answer(struct call *c)
+{
+	static const char *const names[] = {"rank", "from_us", "to_us", "px", "lane", "limit"};
+	char digest[65];
+	struct sb_buf b;
+
+	sb_buf_init(&b, 1 << 20);
+	sb_buf_addf(&b, "timeline %s %s", SB_VERSION, c->param);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *text = query_text(c, names[i]);
+
+		sb_buf_addf(&b, "\n%s=", names[i]);
+		sb_buf_adds(&b, text ? text : "");
+	}
+	if (b.status == SB_OK) {
+		store_sha256(b.data, b.len, digest);
+		snprintf(c->version, sizeof(c->version), "%.32s", digest);
+	}
+	sb_buf_free(&b);
+}
+
+static int answer(struct call *c, const struct timeline *t, const struct wish *w, struct sb_error *err)
+{
+	const struct timeline_section *section = NULL;
+	TIMELINE_VIEW_AUTO v = {0};
+	struct timeline_query q;
+	struct sb_buf b;
+	size_t len;
+	int rc = SB_OK;
+
+	if (!choose(c, t, w, &section) || !make_query(c, w, section, &q))
+		return SB_OK;
+	if (section)
+		rc = timeline_look(t, &q, &v, err);
+	if (rc != SB_OK)
+		return rc;
+	sb_buf_init(&b, ANSWER_MAX);
+	rc = timeline_write_json(t, &q, &v, &b);
+	if (rc != SB_OK) {
+		sb_buf_free(&b);
+		return sb_fail(err, rc, "timeline", "The timeline cannot be written: %s.", sb_strerror(rc));
+	}
+	len = b.len;
+	reply_text(c, 200, "application/json", sb_buf_take(&b), len);
+	name_answer(c);
+	return SB_OK;
+}
+
+void timeline_get(struct call *c)
+{
+	struct sb_error err = {0};
+	struct opened *o = NULL;
+	struct wish *w = malloc(sizeof(*w));
+	int rc = SB_OK;
+
+	if (!w)
+		rc = sb_fail(&err, SB_ENOMEM, "out_of_memory", "The service is out of memory.");
+	else if (read_wish(c, w))
+		rc = timelines_take(c->s, c->param, &o, &err);
+	if (o) {
+		rc = answer(c, &o->timeline, w, &err);
+		timelines_give(c->s, o);
+	}
+	free(w);
+	if (rc == SB_EFORMAT)
+		timelines_forget(c->s, c->param);
+	if (rc == SB_ENOENT || rc == SB_EFORMAT)
+		results_again(c);
+	else if (rc != SB_OK)
+		api_problem_from(c->res, &err);
+}
