@@ -4,8 +4,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 
+#include "base/num.h"
 #include "profiler/read/csv.h"
 #include "tests/unit/profiler/made_text.h"
 
@@ -243,9 +245,81 @@ static void test_tables(void **state)
 	}
 }
 
+static void make_number(struct random *r, struct sb_buf *b)
+{
+	static const char *const PARTS[] = {"0",
+	                                    "1",
+	                                    "9",
+	                                    "12345",
+	                                    "1736408884703643",
+	                                    ".",
+	                                    ".212",
+	                                    "922337203685477580",
+	                                    "\t",
+	                                    " ",
+	                                    "-",
+	                                    "+",
+	                                    "e5",
+	                                    "E+15",
+	                                    "N/A",
+	                                    "000",
+	                                    "5",
+	                                    ".25",
+	                                    "x",
+	                                    "9007199254740993"};
+
+	for (size_t n = 1 + made_below(r, 4); n > 0; n--)
+		(void)sb_buf_adds(b, MADE_PICK(r, PARTS));
+}
+
+static void compare_number(const struct csv *c)
+{
+	size_t len;
+	const char *text = csv_trimmed(c, 0, &len);
+	int64_t got = 0, want = 0;
+	double x = 0, y = 0;
+	int rc = csv_us(c, 0, &got), missing = csv_missing(text, len) ? SB_ENOENT : SB_OK;
+	int wanted = missing ? missing : sb_parse_us(text, len, &want) == SB_OK ? SB_OK : SB_EINVAL;
+
+	if (rc != wanted || got != want)
+		fail_msg("csv_us of [%s]: %d %lld, not %d %lld", text, rc, (long long)got, wanted,
+		         (long long)want);
+	got = want = 0;
+	rc = csv_int(c, 0, &got);
+	wanted = missing ? missing : sb_parse_int(text, len, &want);
+	if (rc != wanted || got != want)
+		fail_msg("csv_int of [%s]: %d %lld", text, rc, (long long)got);
+	rc = csv_double(c, 0, &x);
+	wanted = missing ? missing : sb_parse_double(text, len, &y);
+	if (rc != wanted || x < y || x > y || signbit(x) != signbit(y))
+		fail_msg("csv_double of [%s]: %d %.17g, not %.17g", text, rc, x, y);
+}
+
+/* The getters take a short cut for plain numbers: the parsers they stand for must say the same. */
+static void test_numbers(void **state)
+{
+	struct random r = {.state = made_seed()};
+
+	(void)state;
+	for (int i = 0; i < DOCUMENTS; i++) {
+		SB_BUF_AUTO b = {0};
+		struct memory_stream m;
+		CSV_AUTO c = NULL;
+		bool more = false;
+
+		sb_buf_init(&b, MADE_TEXT_MAX);
+		make_number(&r, &b);
+		memory_stream_init(&m, "a.csv", b.data, b.len, 0);
+		assert_int_equal(csv_new(&m.base, &c), SB_OK);
+		assert_int_equal(csv_next(c, &more, NULL), SB_OK);
+		if (more)
+			compare_number(c);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_tables)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_tables), cmocka_unit_test(test_numbers)};
 
 	return cmocka_run_group_tests_name("csv against a second reader", tests, NULL, NULL);
 }
