@@ -124,7 +124,8 @@ static inline const char *json_plain_string(const char *p, const char *end, long
 	return q < end && *q == '"' && !non_ascii && q - p - 1 <= max ? q + 1 : NULL;
 }
 
-/* Past a number without an exponent, of up to 18 digits before the point, that ends in this block. */
+/* Past a number without an exponent, with an integer part that fits into 64 bits for sure, that ends in this
+ * block. */
 static inline const char *json_plain_number(const char *p, const char *end, long max)
 {
 	const char *start = p, *digits;
@@ -133,7 +134,7 @@ static inline const char *json_plain_number(const char *p, const char *end, long
 		p++;
 	digits = p;
 	p = json_scan_digits(p, end);
-	if (p == digits || p - digits > 18 || (*digits == '0' && p - digits > 1))
+	if (p == digits || p - digits > (*digits < '9' ? 19 : 18) || (*digits == '0' && p - digits > 1))
 		return NULL;
 	if (p < end && *p == '.') {
 		digits = ++p;

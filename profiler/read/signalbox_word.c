@@ -67,12 +67,12 @@ int signalbox_object(struct signalbox *s, const struct shape *shape, void *item,
 	}
 }
 
-/* Digits without a sign, as nearly all numbers are. */
+/* Digits without a sign that fit for sure, as nearly all numbers are. */
 static bool plain(const char *text, size_t len, int64_t *out)
 {
 	int64_t v = 0;
 
-	if (len == 0 || len > 18)
+	if (len == 0 || len > (*text < '9' ? 19 : 18))
 		return false;
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] < '0' || text[i] > '9')
