@@ -95,6 +95,7 @@ static int read_rank(struct ascend_db *r)
 	int rc;
 
 	r->cap->rank = named;
+	r->cap->rank_from = RANK_NAME;
 	if (!database_has_column(r->db, "RANK_DEVICE_MAP", "rankId") ||
 	    !database_has_column(r->db, "RANK_DEVICE_MAP", "deviceId"))
 		return SB_OK;
@@ -112,8 +113,10 @@ static int read_rank(struct ascend_db *r)
 		             "The file name says rank %" PRId64 ", its RANK_DEVICE_MAP %" PRId64
 		             ": the table is used.",
 		             named, inside);
-	if (inside != SB_NULL)
+	if (inside != SB_NULL) {
 		r->cap->rank = inside;
+		r->cap->rank_from = RANK_MAP;
+	}
 	return rc;
 }
 

@@ -59,6 +59,21 @@ static int by_capture(const void *a, const void *b)
 	return c != 0 ? c : x->index < y->index ? -1 : x->index > y->index;
 }
 
+/* Keys that only the other files of the upload make clear. */
+static int settle_keys(struct groups *g)
+{
+	struct capture **list = calloc(g->part_count + 1, sizeof(struct capture *));
+	int rc;
+
+	if (!list)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < g->part_count; i++)
+		list[i] = g->parts[i].capture;
+	rc = db_adopt_folders(list, g->part_count);
+	free(list);
+	return rc;
+}
+
 static int collect_parts(struct partials *p, struct groups *g)
 {
 	size_t n = 0;
@@ -80,6 +95,8 @@ static int collect_parts(struct partials *p, struct groups *g)
 		}
 		own->count = 0;
 	}
+	if (settle_keys(g) != SB_OK)
+		return SB_ENOMEM;
 	qsort(g->parts, g->part_count, sizeof(*g->parts), by_capture);
 	for (size_t i = 0; i < g->part_count; i++) {
 		if (i == 0 || same_capture(&g->parts[i - 1], &g->parts[i]) != 0)

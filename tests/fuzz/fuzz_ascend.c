@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct collection all = {0};
 
-	must(collection_init(&all, NULL) == SB_OK);
+	collection_init(&all, NULL);
 	while (size > 0) {
 		const uint8_t *end = memchr(data + 1, 0xFF, size - 1);
 		size_t n = end ? (size_t)(end - data) : size;
@@ -75,9 +75,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += n;
 		size -= n;
 	}
-	must(collection_finish(&all, NULL) == SB_OK);
-	for (size_t i = 0; i < all.profile.count; i++)
-		check_capture(&all.profile.captures[i]);
+	for (size_t i = 0; i < all.count; i++) {
+		must(ascend_finish(&all.context, all.list[i], NULL) == SB_OK);
+		check_capture(all.list[i]);
+	}
 	collection_free(&all);
 	return 0;
 }

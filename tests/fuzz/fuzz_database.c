@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "profiler/read/ascend.h"
 #include "profiler/read/collect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -33,18 +34,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct extent extent = {.fd = memfd_create("fuzz", MFD_CLOEXEC), .length = (int64_t)size};
 	struct sb_error err = {0};
 
-	if (extent.fd < 0 || write(extent.fd, data, size) != (ssize_t)size ||
-	    collection_init(&all, NULL) != SB_OK)
+	if (extent.fd < 0 || write(extent.fd, data, size) != (ssize_t)size)
 		abort();
+	collection_init(&all, NULL);
 	memory_stream_init(&m, "rank1.db", (const char *)data, size, 0);
 	m.base.extent = &extent;
 	if (DATABASE_READER.read(&all.context, &m.base, &err) != SB_OK &&
 	    (err.code == SB_OK || err.word[0] == '\0' || err.text[0] == '\0'))
 		abort();
-	if (collection_finish(&all, NULL) != SB_OK)
-		abort();
-	for (size_t i = 0; i < all.profile.count; i++)
-		check(&all.profile.captures[i].trace);
+	for (size_t i = 0; i < all.count; i++) {
+		if (capture_is_ascend(all.list[i]) && ascend_finish(&all.context, all.list[i], NULL) != SB_OK)
+			abort();
+		check(&all.list[i]->trace);
+	}
 	collection_free(&all);
 	close(extent.fd);
 	return 0;

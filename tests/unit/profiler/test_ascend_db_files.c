@@ -1,0 +1,123 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "tests/unit/profiler/ascend_sql.h"
+#include "tests/unit/profiler/made_database.h"
+#include "tests/unit/profiler/made_profile.h"
+
+static void packets_come_together(void **state)
+{
+	PROFILE_AUTO p = {0};
+	const struct communication_op *op;
+
+	(void)state;
+	read_good(
+	    "analysis.db",
+	    STEPS TIMES LINKS
+	    "INSERT INTO StepTraceTime VALUES "
+	    "('50',8843.91,85881.122,3999.454,89880.576,25900.158,120625.19,0,1,2),"
+	    "(NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL),('51',-1,0,0,0,0,0,0,0,0),('x',1,0,0,0,0,0,0,0,"
+	    "0);"
+	    "INSERT INTO CommAnalyzerTime VALUES ('a','g',1,1.5,0.25,0.5,0.125,0.75,'step50','collective'),"
+	    "('Total Op Info','g',0,9,9,9,9,9,'step50',''),('hcom_send__1','h',1,-1,0.25,0,0,0,'step','p2p');"
+	    /* two rows of one link, another operator's between them */
+	    "INSERT INTO CommAnalyzerBandwidth VALUES "
+	    "('a','g','HCCS',3,0.2,15,0,1,2,0.15,'step50','collective'),"
+	    "('a','h','RDMA',0.5,0.1,5,1,0.5,1,0.1,'step50','collective'),"
+	    "('a','g','HCCS',3,0.2,15,0,1.000001,1,0.05,'step50','collective'),"
+	    "('a','g','SDMA',3,0.2,15,0,0,0,0,'step50','collective'),"
+	    "('a','g','PIGEON',3,0.2,15,0,0,0,0,'step50','collective'),"
+	    "('a','g','PCIE',NULL,0.2,15,0,0,0,0,'step50','collective'),"
+	    "('a','g','SDMA',3,0.2,15,0,-1,3,'x','step50','collective');",
+	    &p);
+	assert_int_equal(p.captures[0].step_trace_count, 2);
+	assert_true(p.captures[0].step_traces[0].step == 50 &&
+	            p.captures[0].step_traces[0].computing == 8843910);
+	assert_true(p.captures[0].step_traces[0].stage == 120625190 &&
+	            p.captures[0].step_traces[0].bubble == 0);
+	assert_true(p.captures[0].step_traces[1].step == SB_NULL &&
+	            p.captures[0].step_traces[1].free == SB_NULL);
+	assert_int_equal(p.captures[0].communication_count, 3);
+	op = p.captures[0].communications;
+	assert_true(op[0].step == 50 && op[0].elapse_us == 1500 && op[0].transit_us == 250 &&
+	            op[0].idle_us == 750);
+	assert_int_equal(op[0].link_count, 2);
+	assert_string_equal(op[0].links[0].name, "HCCS");
+	assert_true(op[0].links[0].bytes == 3000000 && fabs(op[0].links[0].transit_us - 200) < 1e-9);
+	assert_int_equal(op[0].links[0].packet_count, 2);
+	assert_true(op[0].links[0].packets[1].bytes == 1000001 && op[0].links[0].packets[1].count == 1);
+	assert_int_equal(op[0].links[1].packet_count, 0);
+	assert_true(op[1].step == SB_NULL && op[1].point_to_point && isnan(op[1].elapse_us));
+	/* an operator that only the bandwidths know */
+	assert_true(isnan(op[2].elapse_us) && op[2].links[0].bytes == 500000);
+	/* step -1 and x; the time below zero; two links and one packet */
+	assert_true(warning_of(&p, "bad_value") && warning_of(&p, "bad_value")->count == 6);
+}
+
+static void both_databases_are_one_capture(void **state)
+{
+	MADE_AUTO events = made_database(NAMES TASK COMPUTE TWO_KERNELS);
+	MADE_AUTO sums = made_database(TIMES "INSERT INTO CommAnalyzerTime VALUES "
+	                                     "('a','g',1,1.5,0.25,0.5,0.125,0.75,'step50','collective');");
+	const struct text_file files[] = {
+	    {"x_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_2.db", events.data, events.len},
+	    {"x_ascend_pt/ASCEND_PROFILER_OUTPUT/analysis.db", sums.data, sums.len},
+	    {"y/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_3.db", events.data, events.len},
+	    {"y/ASCEND_PROFILER_OUTPUT/analysis.db", sums.data, sums.len},
+	    {"z_ascend_ms/ASCEND_PROFILER_OUTPUT/ascend_mindspore_profiler_4.db", events.data, events.len},
+	    {"z_ascend_ms/ASCEND_PROFILER_OUTPUT/communication_analyzer.db", sums.data, sums.len},
+	};
+	static const char *const sources[] = {"x_ascend_pt", "y", "z_ascend_ms"};
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+
+	(void)state;
+	assert_int_equal(read_texts(files, 6, &p, &err), SB_OK);
+	assert_int_equal(p.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_string_equal(p.captures[i].source, sources[i]);
+		assert_true(p.captures[i].rank == (int64_t)i + 2);
+		assert_true(p.captures[i].kernel_count == 2 && p.captures[i].communication_count == 1);
+		assert_true(p.captures[i].format == (i < 2 ? FORMAT_ASCEND_DB : FORMAT_MINDSPORE_DB));
+	}
+}
+
+/* In a plain folder one database belongs to the files beside it; those of several ranks do not. */
+static void a_plain_folder(void **state)
+{
+	MADE_AUTO events = made_database(NAMES TASK COMPUTE TWO_KERNELS);
+	MADE_AUTO sums = made_database(TIMES "INSERT INTO CommAnalyzerTime VALUES "
+	                                     "('a','g',1,1.5,0.25,0.5,0.125,0.75,'step50','collective');");
+	const struct text_file one[] = {{"d/analysis.db", sums.data, sums.len},
+	                                {"d/ascend_pytorch_profiler_2.db", events.data, events.len}};
+	const struct text_file two[] = {{"ascend_pytorch_profiler_2.db", events.data, events.len},
+	                                {"ascend_pytorch_profiler_3.db", events.data, events.len}};
+	PROFILE_AUTO p = {0}, q = {0};
+	struct sb_error err;
+
+	(void)state;
+	assert_int_equal(read_texts(one, 2, &p, &err), SB_OK);
+	assert_int_equal(p.count, 1);
+	assert_string_equal(p.captures[0].source, "d");
+	assert_true(p.captures[0].rank == 2 && p.captures[0].kernel_count == 2);
+	assert_true(p.captures[0].communication_count == 1);
+	assert_int_equal(read_texts(two, 2, &q, &err), SB_OK);
+	assert_int_equal(q.count, 2);
+	assert_true(q.captures[0].rank == 2 && q.captures[1].rank == 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(packets_come_together),
+	    cmocka_unit_test(both_databases_are_one_capture),
+	    cmocka_unit_test(a_plain_folder),
+	};
+
+	return cmocka_run_group_tests_name("files of ascend databases", tests, NULL, NULL);
+}
