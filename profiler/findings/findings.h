@@ -46,8 +46,9 @@ struct check_context {
 
 /* Fills views: one a device with known time. SB_ENOMEM. */
 int views_build(struct check_context *ctx);
-/* Splits the idle time of one view. SB_ENOMEM. */
-int host_time_fill(const struct thresholds *t, struct rank_view *v);
+/* Splits the idle time of one view by what the host of its capture did. SB_ENOMEM. */
+struct host_part;
+int host_time_fill(const struct host_part *host, struct rank_view *v);
 
 /* Value of a threshold that exists. */
 double limit(const struct check_context *ctx, const char *name);

@@ -1,144 +1,21 @@
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
-#include "profiler/findings/findings.h"
+#include "profiler/findings/host_part.h"
 
-enum host_class { HOST_NONE, HOST_LOADING, HOST_SYNCHRONIZATION, HOST_COMPILATION, HOST_CLASSES };
-
-/* Substring without regard to case: strcasestr is no standard function. */
-static bool has(const char *text, const char *part)
-{
-	size_t n = strlen(part);
-
-	for (; *text; text++)
-		if (strncasecmp(text, part, n) == 0)
-			return true;
-	return false;
-}
-
-static enum host_class class_of(const char *name)
-{
-	static const char *const waits[] = {"DeviceSynchronize", "StreamSynchronize", "EventSynchronize",
-	                                    "SynchronizeStream", "SynchronizeDevice", "SynchronizeEvent"};
-
-	if (has(name, "dataloader"))
-		return HOST_LOADING;
-	if (strstr(name, "aclopCompileAndExecute"))
-		return HOST_COMPILATION;
-	if (strcmp(name, "aten::item") == 0 || strcmp(name, "aten::_local_scalar_dense") == 0)
-		return HOST_SYNCHRONIZATION;
-	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
-		if (strstr(name, waits[i]))
-			return HOST_SYNCHRONIZATION;
-	return HOST_NONE;
-}
-
-/* What the source says itself, HOST_NONE where only the name can tell. */
-static enum host_class class_of_kind(uint8_t kind)
-{
-	return kind == EVENT_HOST_LOADING ? HOST_LOADING
-	       : kind == EVENT_HOST_WAIT  ? HOST_SYNCHRONIZATION
-	                                  : HOST_NONE;
-}
-
-static bool is_host(uint8_t kind)
-{
-	return kind >= EVENT_HOST_OP && kind <= EVENT_HOST_GARBAGE;
-}
-
-/* What is collected over the timeline of one capture. */
+/* What is collected over the timeline of one device. */
 struct work {
-	const struct thresholds *t;
 	struct rank_view *v;
-	uint8_t *class_of_text; /* enum host_class + 1; 0 = not looked at yet */
-	size_t text_count;
-	uint8_t *gc_lane;
-	struct interval_set of[HOST_CLASSES], garbage, fetching;
-	struct interval_set busy, free, idle; /* free: inside the span; idle: also the rest of the steps */
+	const struct host_part *host;
+	struct interval_set fetching, busy, free, idle; /* free: inside the span; idle: also the rest of the
+	                                                   steps */
 };
 
 static void work_free(struct work *w)
 {
-	free(w->class_of_text);
-	free(w->gc_lane);
-	for (int i = 0; i < HOST_CLASSES; i++)
-		intervals_free(&w->of[i]);
-	intervals_free(&w->garbage);
 	intervals_free(&w->fetching);
 	intervals_free(&w->busy);
 	intervals_free(&w->free);
 	intervals_free(&w->idle);
-}
-
-static int work_init(struct work *w)
-{
-	const struct trace *t = &w->v->c->trace;
-	size_t texts = sb_strings_count(t->strings);
-
-	w->text_count = texts;
-	w->class_of_text = calloc(texts + 1, 1);
-	w->gc_lane = calloc(t->lane_count + 1, 1);
-	if (!w->class_of_text || !w->gc_lane)
-		return SB_ENOMEM;
-	for (size_t i = 0; i < t->lane_count; i++) {
-		w->gc_lane[i] = has(trace_text(t, t->lanes[i].process, NULL), "Python GC");
-		w->v->host.gc_known = w->v->host.gc_known || w->gc_lane[i];
-	}
-	return SB_OK;
-}
-
-static double threshold_of(const struct work *w, const char *name)
-{
-	const struct threshold *t = threshold_get(w->t, name);
-
-	return t ? t->value : 0;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int add_garbage(struct work *w, size_t i)
-{
-	const struct trace *t = &w->v->c->trace;
-
-	if ((double)t->dur_ns[i] < threshold_of(w, "garbage_collection_us") * 1000)
-		return SB_OK;
-	w->v->host.garbage_count++;
-	w->v->host.garbage_max_ns = larger(w->v->host.garbage_max_ns, t->dur_ns[i]);
-	return intervals_add(&w->garbage, t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
-}
-
-static int add_host(struct work *w, size_t i)
-{
-	const struct trace *t = &w->v->c->trace;
-	const char *name = trace_text(t, t->name[i], NULL);
-	uint8_t *known = &w->class_of_text[t->name[i] < w->text_count ? t->name[i] : w->text_count];
-	struct host_time *h = &w->v->host;
-	enum host_class class = class_of_kind(t->kind[i]);
-
-	if (!*known)
-		*known = (uint8_t)(class_of(name) + 1);
-	if (class == HOST_NONE)
-		class = (enum host_class)(*known - 1);
-	h->host_known = true;
-	h->cann_known = h->cann_known || t->kind[i] == EVENT_HOST_RUNTIME;
-	if (class == HOST_NONE)
-		return SB_OK;
-	/* a Python frame of a file called …dataloader.py is no wait for data unless it fetches a batch */
-	if (class == HOST_LOADING && t->kind[i] == EVENT_HOST_PYTHON && !strstr(name, "__next__"))
-		return SB_OK;
-	if (class == HOST_LOADING) {
-		if ((double)t->dur_ns[i] < threshold_of(w, "dataloader_us") * 1000)
-			return SB_OK;
-		h->loading_count++;
-		h->loading_max_ns = larger(h->loading_max_ns, t->dur_ns[i]);
-	}
-	h->compilation_count += class == HOST_COMPILATION;
-	h->synchronization_count += class == HOST_SYNCHRONIZATION;
-	return intervals_add(&w->of[class], t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
 }
 
 static bool on_device(const struct rank_view *v, size_t event)
@@ -158,36 +35,62 @@ static bool to_device(const struct trace *t, size_t event)
 	const char *kind = d ? trace_text(t, d->type, NULL) : "";
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (has(name, words[i]) || has(kind, words[i]))
+		if (host_text_has(name, words[i]) || host_text_has(kind, words[i]))
 			return true;
 	return false;
 }
 
-/* One pass over the events. For GPUs it also collects when the device was at work. */
-static int walk(struct work *w, struct activity *a)
+/* For GPUs it also collects when the device was at work. */
+static int add_event(struct work *w, struct activity *a, size_t i)
 {
 	const struct trace *t = &w->v->c->trace;
-	bool gpu = !capture_is_ascend(w->v->c);
+	uint8_t kind = t->kind[i];
 	int rc = SB_OK;
 
-	for (size_t i = 0; i < t->count && rc == SB_OK; i++) {
-		uint8_t kind = t->kind[i];
-
-		w->v->host.gc_known = w->v->host.gc_known || kind == EVENT_HOST_GARBAGE;
-		if (kind == EVENT_HOST_GARBAGE || (t->lane[i] < t->lane_count && w->gc_lane[t->lane[i]]))
-			rc = add_garbage(w, i);
-		else if (is_host(kind))
-			rc = add_host(w, i);
-		else if (event_is_device_work(kind) && on_device(w->v, i)) {
-			if (gpu)
-				rc = activity_add(a, kind, t->start_ns[i], t->dur_ns[i]);
-			if (rc == SB_OK && kind == EVENT_MEMCPY && to_device(t, i)) {
-				w->v->host.fetching_count++;
-				rc = intervals_add(&w->fetching, t->start_ns[i],
-				                   interval_end(t->start_ns[i], t->dur_ns[i]));
-			}
-		}
+	if (!event_is_device_work(kind) || !on_device(w->v, i))
+		return SB_OK;
+	if (!capture_is_ascend(w->v->c))
+		rc = activity_add(a, kind, t->start_ns[i], t->dur_ns[i]);
+	if (rc == SB_OK && kind == EVENT_MEMCPY && to_device(t, i)) {
+		w->v->host.fetching_count++;
+		rc = intervals_add(&w->fetching, t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
 	}
+	return rc;
+}
+
+/* The place of the view's device among those of the capture; device_count when it has none. */
+static size_t place_of(const struct work *w)
+{
+	const struct host_part *h = w->host;
+	int64_t device = w->v->device == SB_NULL ? -1 : w->v->device;
+	size_t lo = 0, hi = h->device_count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (h->devices[mid] < device)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < h->device_count && h->devices[lo] == device ? lo : h->device_count;
+}
+
+static int walk(struct work *w, struct activity *a)
+{
+	const struct host_part *h = w->host;
+	size_t place = place_of(w);
+	int rc = SB_OK;
+
+	if (!h->events) {
+		for (size_t i = 0; i < w->v->c->trace.count && rc == SB_OK; i++)
+			rc = add_event(w, a, i);
+		return rc;
+	}
+	if (place == h->device_count)
+		return SB_OK;
+	for (size_t i = h->first[place]; i < h->first[place + 1] && rc == SB_OK; i++)
+		rc = add_event(w, a, h->events[i]);
 	return rc;
 }
 
@@ -228,15 +131,44 @@ static int find_idle(struct work *w, const struct activity *a)
 	return rc == SB_OK ? intervals_union(&w->free, &waiting, &w->idle) : rc;
 }
 
+/* The part of a cause that can meet idle time: what lies in its range, and the one before, whose effect may
+ * reach into it. The host of many devices is not walked for each of them. */
+static struct interval_set near_idle(const struct work *w, const struct interval_set *cause)
+{
+	size_t lo = 0, hi = cause->count, from;
+	const struct interval_set *idle = &w->idle;
+
+	if (idle->count == 0 || cause->count == 0)
+		return (struct interval_set){0};
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (cause->items[mid].end <= idle->items[0].start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	from = lo > 0 ? lo - 1 : 0;
+	hi = cause->count;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (cause->items[mid].start < idle->items[idle->count - 1].end)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (struct interval_set){.items = cause->items + from, .count = lo - from};
+}
+
 /* Takes a cause's part of the idle time that is left, and the free time it explains. */
-static int take(struct work *w, struct interval_set *cause, int64_t *out_ns)
+static int take(struct work *w, const struct interval_set *cause, int64_t *out_ns)
 {
 	INTERVALS_AUTO idle = {0};
 	INTERVALS_AUTO free_left = {0};
 	struct interval_set swap;
 	int rc;
 
-	intervals_normalise(cause);
 	*out_ns = intervals_common(cause, &w->idle);
 	w->v->host.explained_ns += intervals_common(cause, &w->free);
 	rc = intervals_difference(&w->idle, cause, &idle);
@@ -256,18 +188,16 @@ static int take(struct work *w, struct interval_set *cause, int64_t *out_ns)
 /* A wait costs the host its lead: the device then idles between launches until the host is ahead again. Idle
  * time from one wait to the next belongs to the wait, outside it at most as much as the wait was long, for
  * that is what the host would have gained without it. */
-static int stretch_waits(struct work *w)
+static int stretch_waits(struct work *w, const struct interval_set *waits, struct interval_set *out)
 {
-	struct interval_set *waits = &w->of[HOST_SYNCHRONIZATION];
-	size_t count, k = 0;
+	size_t k = 0;
 	int rc = SB_OK;
 
-	intervals_normalise(waits);
-	count = waits->count;
-	for (size_t i = 0; i < count && rc == SB_OK; i++) {
+	for (size_t i = 0; i < waits->count && rc == SB_OK; i++) {
 		int64_t at = waits->items[i].end, left = at - waits->items[i].start;
-		int64_t stop = i + 1 < count ? waits->items[i + 1].start : INT64_MAX;
+		int64_t stop = i + 1 < waits->count ? waits->items[i + 1].start : INT64_MAX;
 
+		rc = intervals_add(out, waits->items[i].start, at);
 		while (k < w->idle.count && w->idle.items[k].end <= at)
 			k++;
 		for (; k < w->idle.count && w->idle.items[k].start < stop && rc == SB_OK; k++) {
@@ -277,13 +207,30 @@ static int stretch_waits(struct work *w)
 			if (to - from > left)
 				to = from + left;
 			left -= to - from;
-			rc = intervals_add(waits, from, to);
+			rc = intervals_add(out, from, to);
 			/* the gap may reach into the next wait's turn */
 			if (gap.end > stop)
 				break;
 		}
 	}
+	intervals_normalise(out);
 	return rc;
+}
+
+static int take_waits(struct work *w)
+{
+	INTERVALS_AUTO stretched = {0};
+	const struct interval_set waits = near_idle(w, &w->host->of[HOST_SYNCHRONIZATION]);
+	int rc = stretch_waits(w, &waits, &stretched);
+
+	return rc == SB_OK ? take(w, &stretched, &w->v->host.synchronization_ns) : rc;
+}
+
+static int take_part(struct work *w, const struct interval_set *cause, int64_t *out_ns)
+{
+	const struct interval_set part = near_idle(w, cause);
+
+	return take(w, &part, out_ns);
 }
 
 static int split(struct work *w)
@@ -296,34 +243,34 @@ static int split(struct work *w)
 	h->fetching_ns = intervals_total(&w->fetching) - intervals_common(&w->fetching, &w->busy);
 	/* the most particular cause first: a collection or a wait inside the data loader is the loader's only
 	 * where nothing nearer explains it */
-	rc = take(w, &w->garbage, &h->garbage_ns);
+	rc = take_part(w, &w->host->garbage, &h->garbage_ns);
 	if (rc == SB_OK)
-		rc = take(w, &w->of[HOST_COMPILATION], &h->compilation_ns);
+		rc = take_part(w, &w->host->of[HOST_COMPILATION], &h->compilation_ns);
 	if (rc == SB_OK)
-		rc = take(w, &w->of[HOST_LOADING], &h->loading_ns);
+		rc = take_part(w, &w->host->of[HOST_LOADING], &h->loading_ns);
 	if (rc == SB_OK)
 		rc = take(w, &w->fetching, &ignored);
-	if (rc == SB_OK)
-		rc = stretch_waits(w);
-	return rc == SB_OK ? take(w, &w->of[HOST_SYNCHRONIZATION], &h->synchronization_ns) : rc;
+	return rc == SB_OK ? take_waits(w) : rc;
 }
 
-int host_time_fill(const struct thresholds *t, struct rank_view *v)
+int host_time_fill(const struct host_part *host, struct rank_view *v)
 {
-	__attribute__((cleanup(work_free))) struct work w = {.t = t, .v = v};
+	struct work w = {.v = v, .host = host};
 	ACTIVITY_AUTO a = ACTIVITY_NONE;
-	int rc = work_init(&w);
+	int rc = SB_OK;
 
-	v->host = (struct host_time){.gc_known = v->host.gc_known};
-	if (rc == SB_OK && capture_is_ascend(v->c)) {
+	v->host = host->seen;
+	if (capture_is_ascend(v->c)) {
 		rc = ascend_activity(v->c, ascend_source_of(v->c), INT64_MIN, INT64_MAX, &a);
-		v->host.cann_known = v->c->api_count > 0;
+		v->host.cann_known = v->host.cann_known || v->c->api_count > 0;
 	}
 	if (rc == SB_OK)
 		rc = walk(&w, &a);
 	activity_normalise(&a);
 	if (rc == SB_OK)
 		rc = find_idle(&w, &a);
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
-	return rc == SB_OK ? split(&w) : rc;
+	if (rc == SB_OK)
+		rc = split(&w);
+	work_free(&w);
+	return rc;
 }

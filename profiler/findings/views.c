@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "profiler/findings/findings.h"
+#include "profiler/findings/host_part.h"
 
 static void add(int64_t *sum, int64_t v)
 {
@@ -57,31 +57,46 @@ static void fill(struct rank_view *v, const struct breakdown_row *rows, size_t n
 		v->total_ns = step_ns;
 }
 
-int views_build(struct check_context *ctx)
+/* The devices of one capture: rows [from, to). */
+static int build_capture(struct check_context *ctx, const struct host_part *host, size_t from, size_t to)
 {
-	const struct breakdown *b = ctx->b;
+	const struct breakdown_row *rows = ctx->b->rows;
 
-	ctx->views = calloc(b->count + 1, sizeof(*ctx->views));
-	if (!ctx->views)
-		return SB_ENOMEM;
-	for (size_t from = 0, to = 0; from < b->count; from = to) {
-		const struct breakdown_row *first = &b->rows[from];
-		struct rank_view v = {.c = &ctx->p->captures[first->capture],
-		                      .rank = first->rank,
-		                      .device = first->device,
-		                      .step = SB_NULL};
-		int rc = SB_OK;
+	for (size_t end = from; from < to; from = end) {
+		struct rank_view v = {
+		    .c = host->c, .rank = rows[from].rank, .device = rows[from].device, .step = SB_NULL};
+		int rc;
 
-		while (to < b->count && b->rows[to].capture == first->capture &&
-		       b->rows[to].device == first->device)
-			to++;
-		fill(&v, first, to - from);
+		while (end < to && rows[end].device == rows[from].device)
+			end++;
+		fill(&v, &rows[from], end - from);
 		if (v.total_ns <= 0)
 			continue;
-		rc = host_time_fill(ctx->t, &v);
+		rc = host_time_fill(host, &v);
 		if (rc != SB_OK)
 			return rc;
 		ctx->views[ctx->view_count++] = v;
 	}
 	return SB_OK;
+}
+
+int views_build(struct check_context *ctx)
+{
+	const struct breakdown *b = ctx->b;
+	int rc = SB_OK;
+
+	ctx->views = calloc(b->count + 1, sizeof(*ctx->views));
+	if (!ctx->views)
+		return SB_ENOMEM;
+	for (size_t from = 0, to = 0; rc == SB_OK && from < b->count; from = to) {
+		struct host_part host = {0};
+
+		while (to < b->count && b->rows[to].capture == b->rows[from].capture)
+			to++;
+		rc = host_part_fill(ctx->t, &ctx->p->captures[b->rows[from].capture], &host);
+		if (rc == SB_OK)
+			rc = build_capture(ctx, &host, from, to);
+		host_part_free(&host);
+	}
+	return rc;
 }
