@@ -59,7 +59,7 @@ struct thread_slot {
 	atomic_bool ended;
 };
 
-struct thsb_executor {
+struct thread_executor {
 	struct sb_executor base;
 	pthread_mutex_t lock;
 	struct thread_slot slots[THREADS_ROOM];
@@ -78,7 +78,7 @@ static inline void *thread_run(void *arg)
 
 static inline bool thread_submit(void *self, void (*run)(void *arg), void *arg)
 {
-	struct thsb_executor *e = self;
+	struct thread_executor *e = self;
 	bool taken = false;
 
 	pthread_mutex_lock(&e->lock);
@@ -103,7 +103,7 @@ static inline bool thread_submit(void *self, void (*run)(void *arg), void *arg)
 
 static inline void thread_wait(void *self)
 {
-	struct thsb_executor *e = self;
+	struct thread_executor *e = self;
 
 	/* work may bring new work as long as it runs */
 	for (bool any = true; any;) {
@@ -125,10 +125,10 @@ static inline void thread_wait(void *self)
 	}
 }
 
-static inline void threads_init(struct thsb_executor *e, size_t room)
+static inline void threads_init(struct thread_executor *e, size_t room)
 {
-	*e = (struct thsb_executor){.base = {.self = e, .submit = thread_submit, .wait = thread_wait},
-	                            .room = room < THREADS_ROOM ? room : THREADS_ROOM};
+	*e = (struct thread_executor){.base = {.self = e, .submit = thread_submit, .wait = thread_wait},
+	                              .room = room < THREADS_ROOM ? room : THREADS_ROOM};
 	pthread_mutex_init(&e->lock, NULL);
 }
 #endif

@@ -108,7 +108,7 @@ static void who_reads_what_when_does_not_matter(void **state)
 		for (int kind = MADE_TAR; kind <= MADE_ZIP; kind++) {
 			struct made_member members[FILE_COUNT];
 			struct late_executor late;
-			struct thsb_executor threads;
+			struct thread_executor threads;
 
 			for (size_t i = 0; i < FILE_COUNT; i++)
 				members[i] = FILES[(i * 5 + turn) % FILE_COUNT];
@@ -198,7 +198,7 @@ static void bounds_hold_whoever_reads(void **state)
 	static const char head[] = "{\"traceEvents\":[";
 	char *blanks = malloc(1000000);
 	struct late_executor late;
-	struct thsb_executor threads;
+	struct thread_executor threads;
 
 	(void)state;
 	assert_non_null(blanks);
@@ -264,7 +264,7 @@ static bool stop(void *self)
 static void progress_and_cancel_reach_all_threads(void **state)
 {
 	struct made_member members[FILE_COUNT];
-	struct thsb_executor threads;
+	struct thread_executor threads;
 
 	(void)state;
 	memcpy(members, FILES, sizeof(members));
