@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "profiler/read/ascend.h"
-#include "profiler/read/cluster_analysis.h"
 #include "profiler/read/merge.h"
 #include "profiler/read/mindinsight.h"
 #include "profiler/read/msprof.h"
@@ -131,8 +130,6 @@ int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (c->format == FORMAT_MSPROF_TEXT)
 		msprof_finish(c);
-	if (c->format == FORMAT_CLUSTER_ANALYSIS && cluster_finish(c) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (add_steps(c) != SB_OK || capture_renumber(c) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	hint_little(ctx, c);

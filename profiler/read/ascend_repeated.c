@@ -104,6 +104,7 @@ static int drop_events(struct trace *t, uint64_t *out_dropped)
 		}
 		kept += !drop;
 	}
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 	*out_dropped = t->count - kept;
 	t->count = kept;
 	t->detail_count = details;
@@ -150,6 +151,7 @@ static int drop_kernels(struct capture *c, uint64_t *out_dropped)
 			c->kernels[kept] = *k;
 		kept++;
 	}
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 	*out_dropped = c->kernel_count - kept;
 	c->kernel_count = kept;
 	return SB_OK;

@@ -106,12 +106,17 @@ static int by_place(const void *a, const void *b)
 	return c != 0 ? c : strcmp(x->detail, y->detail);
 }
 
-static void drop(struct gathering *g, size_t i, const char *reason)
+static void forget(struct gathering *g, size_t i)
 {
-	profile_left_out(&g->profile, g->list[i]->source, reason);
 	capture_free(g->list[i]);
 	free(g->list[i]);
 	g->list[i] = NULL;
+}
+
+static void drop(struct gathering *g, size_t i, const char *reason)
+{
+	profile_left_out(&g->profile, g->list[i]->source, reason);
+	forget(g, i);
 }
 
 /* Moves what is left to the front. */
@@ -126,6 +131,14 @@ static void close_gaps(struct gathering *g)
 	g->count = kept;
 }
 
+/* Files of a whole cluster name ranks that have no rows, and the chip of a PROF_* is told to the captures of
+ * both its layouts: such a capture was never there for the user. */
+static bool never_there(const struct capture *c)
+{
+	return c->format == FORMAT_CLUSTER_ANALYSIS ||
+	       (c->format == FORMAT_MSPROF_TEXT && c->chip[0] != '\0');
+}
+
 static void drop_empty(struct gathering *g)
 {
 	for (size_t i = 0; i < g->count; i++) {
@@ -136,7 +149,10 @@ static void drop_empty(struct gathering *g)
 		if (g->empty[0] == '\0' || strcmp(cap->source, g->empty) < 0)
 			snprintf(g->empty, sizeof(g->empty), "%s", cap->source);
 		g->sums_only = g->sums_only || cap->op_statistic_count > 0;
-		drop(g, i, "a capture without any events or rows");
+		if (never_there(cap))
+			forget(g, i);
+		else
+			drop(g, i, "a capture without any events or rows");
 	}
 	close_gaps(g);
 }
@@ -259,6 +275,13 @@ static void drop_older(struct gathering *g)
 		for (size_t i = from; i < end; i++) {
 			if (i == best)
 				continue;
+			/* the analysis was made from the captures that it lies beside */
+			if (g->list[i]->format == FORMAT_CLUSTER_ANALYSIS &&
+			    g->list[best]->format != FORMAT_CLUSTER_ANALYSIS) {
+				lend_facts(g->list[best], g->list[i]);
+				drop(g, i, "a cluster analysis: the rank's own capture is used");
+				continue;
+			}
 			warnings_add(&g->profile.warnings, "rank_conflict", g->list[i]->source, 0, -1,
 			             "Rank %lld has a newer capture, %.100s: this one is not used.",
 			             (long long)g->list[i]->rank, g->list[best]->source);

@@ -28,8 +28,4 @@ void cluster_group_name(const char *text, size_t len, char *out, size_t size);
 /* The next rank of a list such as "(0, 1, 2, 3)", from *at on, which it moves; SB_NULL at the end. Whatever
  * is no digit stands between ranks; a number that is no rank ends the list. */
 int64_t cluster_next_rank(const char *text, size_t len, size_t *at);
-
-/* After all files are read: of two rows of one step, or two operators of one step, name and group, which the
- * text and the database of one analysis both bring, the first stays. SB_ENOMEM. */
-int cluster_finish(struct capture *c);
 #endif

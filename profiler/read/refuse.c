@@ -6,20 +6,33 @@
 
 /* Why nothing of an upload could be used, as well as it can be told. */
 
+/* What to call the capture without events: one at the root of the upload has no name but that of its file. */
+static const char *empty_name(const struct partials *p, const struct gathering *g)
+{
+	for (size_t i = 0; strcmp(g->empty, ".") == 0 && i < p->count; i++) {
+		const struct partial *n = p->items[i];
+
+		if (n->file && !n->unknown && !n->left_out && !n->failed)
+			return n->path;
+	}
+	return g->empty;
+}
+
 /* A capture without events, and a file beside it that might have had some. */
-static int no_events(const struct gathering *g, struct sb_error *err)
+static int no_events(const struct partials *partials, const struct gathering *g, struct sb_error *err)
 {
 	const struct profile *p = &g->profile;
+	const char *name = empty_name(partials, g);
 
 	for (size_t i = 0; i < p->left_out_count; i++) {
 		const struct left_out *l = &p->left_out[i];
 
 		if (strcmp(l->file, g->empty) != 0)
-			return sb_fail_at(err, SB_EFORMAT, "no_events", g->empty, 0, -1,
+			return sb_fail_at(err, SB_EFORMAT, "no_events", name, 0, -1,
 			                  "the profile holds no events; left out, for example, %.120s: %s",
 			                  l->file, l->reason);
 	}
-	return sb_fail_at(err, SB_EFORMAT, "no_events", g->empty, 0, -1, "the profile holds no events%s",
+	return sb_fail_at(err, SB_EFORMAT, "no_events", name, 0, -1, "the profile holds no events%s",
 	                  g->sums_only ? ": op_statistic.csv has sums only, send trace_view.json or "
 	                                 "kernel_details.csv with it"
 	                               : "");
@@ -79,7 +92,7 @@ int nothing_used(const struct partials *p, const struct gathering *g, struct sb_
 		return failed->failed->code == SB_ELIMIT ? SB_EFORMAT : failed->failed->code;
 	}
 	if (g->empty[0] != '\0' && !(unknown && unknown->database))
-		return no_events(g, err);
+		return no_events(p, g, err);
 	what_is_read(formats, sizeof(formats));
 	if (unknown)
 		return sb_fail_at(err, SB_EFORMAT, "unknown_format", unknown->path, 0, -1,

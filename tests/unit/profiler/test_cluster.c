@@ -182,6 +182,27 @@ static void all_files_of_an_analysis_fill_the_same_ranks(void **state)
 	assert_int_equal(p.captures[0].communication_count, 2);
 	assert_int_equal(p.captures[1].communication_count, 1);
 	assert_int_equal(p.captures[2].communication_count, 0);
+	assert_non_null(warning_of(&p, "duplicate_file"));
+}
+
+/* The analysis lies beside the captures that it was made from. */
+static void the_own_capture_of_a_rank_wins(void **state)
+{
+	const struct text_file files[] = {
+	    {DIR "cluster_step_trace_time.csv", STEPS, 0},
+	    {"job/h_1_20250109084453123_ascend_pt/profiler_info_10.json", "{\"rank_id\": 10}", 0},
+	    {"job/h_1_20250109084453123_ascend_pt/ASCEND_PROFILER_OUTPUT/kernel_details.csv",
+	     "Name,Accelerator Core,Start Time(us),Duration(us)\na,AI_CORE,1,1\n", 0}};
+	PROFILE_AUTO p = {0};
+
+	(void)state;
+	read_all(files, 3, &p);
+	assert_int_equal(p.count, 3);
+	assert_true(p.captures[2].rank == 10 && p.captures[2].format == FORMAT_ASCEND_TEXT);
+	assert_true(p.captures[2].stage == 1);
+	assert_int_equal(p.warnings.count, 0);
+	assert_int_equal(p.left_out_count, 1);
+	assert_string_equal(p.left_out[0].file, DIR "rank 10");
 }
 
 static void groups_tell_the_stages(void **state)
@@ -205,6 +226,8 @@ static void groups_tell_the_stages(void **state)
 	read_all(old, 2, &p);
 	assert_int_equal(p.count, 2);
 	assert_true(p.captures[0].stage == 0 && p.captures[1].stage == 1);
+	/* ranks 4 and 12 have no rows, and are no captures */
+	assert_int_equal(p.left_out_count, 0);
 	read_all(new, 2, &q);
 	assert_int_equal(q.count, 2);
 	/* by rank: the list is in the order of texts */
@@ -325,6 +348,7 @@ int main(void)
 	    cmocka_unit_test(odd_rows_are_told),
 	    cmocka_unit_test(operators_go_to_their_ranks),
 	    cmocka_unit_test(all_files_of_an_analysis_fill_the_same_ranks),
+	    cmocka_unit_test(the_own_capture_of_a_rank_wins),
 	    cmocka_unit_test(groups_tell_the_stages),
 	    cmocka_unit_test(metadata_tells_the_stage),
 	    cmocka_unit_test(stages_are_not_compared),
