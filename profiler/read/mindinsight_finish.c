@@ -141,6 +141,7 @@ static void rank_of_name(struct read_context *ctx, struct capture *c)
 	if (c->rank != SB_NULL || id == SB_NULL || !mark)
 		return;
 	c->rank = id;
+	c->rank_from = RANK_NAME;
 	snprintf(folder, sizeof(folder), "%.*s", (int)(mark - c->source - 1), c->source);
 	warnings_add(
 	    &ctx->profile->warnings, "rank_from_name", folder, 0, -1,

@@ -72,6 +72,7 @@ static int read_object(struct read_context *ctx, struct stream *in, bool points,
 		return rc;
 	if (jpull_new(in, &j) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	cap->rank_from = RANK_INFO;
 	rc = object_enter(j, &more, &got);
 	while (object_member(j, &rc, &more, &key, &got))
 		rc = read_member(j, &key, cap, points, &got);

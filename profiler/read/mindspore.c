@@ -45,8 +45,11 @@ void mindspore_finish(struct capture *c)
 
 	if (c->format == FORMAT_ASCEND_TEXT && (directory || c->mindspore || by_lane(&c->trace)))
 		c->format = FORMAT_MINDSPORE_TEXT;
-	if (directory && c->rank == SB_NULL)
+	/* {R} is the rank among all hosts: two such directories of one rank are captures of one rank */
+	if (directory && c->rank == SB_NULL) {
 		c->rank = rank_of_directory(c->source);
+		c->rank_from = RANK_METADATA;
+	}
 	if (c->queue_count > 0)
 		mindinsight_unite_queues(c);
 }

@@ -51,7 +51,7 @@ static void sums_answer_for_operators(void **state)
 	     0},
 	};
 	JUDGED_AUTO j = {0};
-	struct operator_line l;
+	struct operator_line l = {0};
 
 	(void)state;
 	read_files(files, COUNT(files), &j.p);
@@ -92,7 +92,7 @@ static void older_sums_are_read(void **state)
 	};
 	PROFILE_AUTO p = {0};
 	OPERATORS_AUTO o = {0};
-	struct operator_line l;
+	struct operator_line l = {0};
 
 	(void)state;
 	read_files(files, COUNT(files), &p);
@@ -233,7 +233,7 @@ static void timelines_are_put_on_the_clock_of_the_steps(void **state)
 	};
 	JUDGED_AUTO j = {0};
 	const struct breakdown_row *row;
-	struct operator_line l;
+	struct operator_line l = {0};
 
 	(void)state;
 	read_files(files, COUNT(files), &j.p);
