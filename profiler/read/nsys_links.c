@@ -30,6 +30,11 @@ static bool is_device(const struct trace *t, size_t i)
 	return t->kind[i] != EVENT_HOST_RUNTIME && t->link[i] >= 0;
 }
 
+static uint32_t pid_of(int64_t link)
+{
+	return (uint32_t)((uint64_t)link >> 32);
+}
+
 static bool on_host(const struct match *m, int64_t link)
 {
 	return bsearch(&link, m->host, m->host_count, sizeof(link), by_value) != NULL;
@@ -43,12 +48,12 @@ static bool host_has(const struct match *m, uint32_t pid)
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if ((uint64_t)m->host[mid] >> 32 < pid)
+		if (pid_of(m->host[mid]) < pid)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < m->host_count && (uint64_t)m->host[lo] >> 32 == pid;
+	return lo < m->host_count && pid_of(m->host[lo]) == pid;
 }
 
 static int add_pid(struct match *m, int side, uint32_t pid)
@@ -84,7 +89,7 @@ static void find_strangers(struct match *m, const struct trace *t)
 	bool seen = false;
 
 	for (size_t i = 0; i < t->count; i++) {
-		uint32_t pid = (uint32_t)((uint64_t)t->link[i] >> 32);
+		uint32_t pid = pid_of(t->link[i]);
 
 		if (!is_device(t, i) || (seen && pid == last))
 			continue;
@@ -94,7 +99,7 @@ static void find_strangers(struct match *m, const struct trace *t)
 			(void)add_pid(m, 0, pid);
 	}
 	for (size_t i = 0; i < m->host_count && m->pid_count[0] > 0; i++)
-		(void)add_pid(m, 1, (uint32_t)((uint64_t)m->host[i] >> 32));
+		(void)add_pid(m, 1, pid_of(m->host[i]));
 }
 
 /* A host process that has device rows of its own is nobody else's. */
@@ -104,7 +109,7 @@ static void drop_taken(struct match *m, const struct trace *t)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < t->count; i++) {
-		int at = is_device(t, i) ? find_pid(m, 1, (uint32_t)((uint64_t)t->link[i] >> 32)) : -1;
+		int at = is_device(t, i) ? find_pid(m, 1, pid_of(t->link[i])) : -1;
 
 		if (at >= 0)
 			taken[at] = true;
@@ -119,7 +124,7 @@ static void drop_taken(struct match *m, const struct trace *t)
 static void count_shared(struct match *m, const struct trace *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
-		int at = is_device(t, i) ? find_pid(m, 0, (uint32_t)((uint64_t)t->link[i] >> 32)) : -1;
+		int at = is_device(t, i) ? find_pid(m, 0, pid_of(t->link[i])) : -1;
 
 		for (size_t h = 0; at >= 0 && h < m->pid_count[1]; h++) {
 			int64_t link = (int64_t)((uint64_t)m->pids[1][h] << 32 | (t->link[i] & UINT32_MAX));
@@ -156,15 +161,40 @@ static void pair(struct match *m, struct trace *t)
 			m->shared[d][host] = 0;
 	}
 	for (size_t i = 0; i < t->count; i++) {
-		int at = is_device(t, i) ? find_pid(m, 0, (uint32_t)((uint64_t)t->link[i] >> 32)) : -1;
+		int at = is_device(t, i) ? find_pid(m, 0, pid_of(t->link[i])) : -1;
 
 		if (at >= 0 && paired[at])
 			t->link[i] = (int64_t)((uint64_t)partner[at] << 32 | (t->link[i] & UINT32_MAX));
 	}
 }
 
+/* As is usual: each process with rows of a device has calls of its own. */
+static bool all_at_home(struct match *m, const struct trace *t)
+{
+	bool home = true;
+	int64_t last = -1;
+
+	for (size_t i = 0; i < t->count && home; i++) {
+		if (!is_host(t, i) || pid_of(t->link[i]) == last)
+			continue;
+		last = pid_of(t->link[i]);
+		home = add_pid(m, 1, pid_of(t->link[i])) >= 0;
+	}
+	last = -1;
+	for (size_t i = 0; i < t->count && home; i++) {
+		if (!is_device(t, i) || pid_of(t->link[i]) == last)
+			continue;
+		last = pid_of(t->link[i]);
+		home = find_pid(m, 1, pid_of(t->link[i])) >= 0;
+	}
+	m->pid_count[1] = 0;
+	return home;
+}
+
 static int match_all(struct match *m, struct trace *t)
 {
+	if (all_at_home(m, t))
+		return SB_OK;
 	for (size_t i = 0; i < t->count; i++)
 		m->host_count += is_host(t, i);
 	m->host = calloc(m->host_count + 1, sizeof(*m->host));
