@@ -86,6 +86,25 @@ static int check_version(struct nsys *n, struct sb_error *err)
 	return rc;
 }
 
+/* Errors that the profiler itself met, such as events that it lost (ENUM_DIAGNOSTIC_SEVERITY_LEVEL). */
+static int tell_errors(struct nsys *n, struct sb_error *err)
+{
+	static const char *const COLUMNS[] = {"severity", "text", NULL};
+	DATABASE_ROWS_AUTO r = NULL;
+	bool more = true;
+	int rc;
+
+	if (!database_has(n->db, "DIAGNOSTIC_EVENT"))
+		return SB_OK;
+	rc = nsys_select(n->db, "DIAGNOSTIC_EVENT", COLUMNS, &r, err);
+	while (rc == SB_OK && (rc = database_next(r, &more, err)) == SB_OK && more) {
+		if (database_int(r, 0) == 3)
+			warnings_add(&n->ctx->profile->warnings, "profiler_error", n->path, 0, -1,
+			             "Nsight Systems says: %.200s", database_text(r, 1, NULL));
+	}
+	return rc;
+}
+
 /* Ranges that were never closed last as long as the capture. */
 static void close_ranges(struct trace *t, int64_t end)
 {
@@ -121,6 +140,7 @@ static int deliver(struct nsys *n, const char *chip)
 	c->trace = n->trace;
 	n->trace = (struct trace){0};
 	c->rank = rank_of(n);
+	c->rank_from = RANK_NAME;
 	c->world_size = SB_NULL;
 	c->event_count = n->event_count;
 	snprintf(c->chip, sizeof(c->chip), "%s", chip);
@@ -138,6 +158,8 @@ static int read_tables(struct nsys *n, char *chip, size_t size, struct sb_error 
 {
 	int rc = check_version(n, err);
 
+	if (rc == SB_OK)
+		rc = tell_errors(n, err);
 	if (rc == SB_OK)
 		rc = read_base(n, err);
 	if (rc == SB_OK)

@@ -188,18 +188,19 @@ static const char *process_name(const struct nsys *n, uint32_t pid)
 
 int nsys_device_lane(struct nsys *n, int64_t device, int64_t stream, int64_t global_pid, uint32_t *out_lane)
 {
-	/* CUPTI writes INT32_MAX for a graph that starts on the host */
+	/* CUPTI writes INT32_MAX for a graph that starts on the host, and UINT32_MAX for no stream */
 	int32_t number = device >= 0 && device < INT32_MAX ? (int32_t)device : -1;
 	uint32_t pid = nsys_pid(global_pid);
 	struct id_key key = {(uint32_t)number, (uint32_t)stream, pid};
 	const char *owner = process_name(n, pid);
-	char process[40], thread[160];
+	char process[40], which[24] = "no stream", thread[160];
 
 	if (id_map_get(&n->device_lanes, key, out_lane))
 		return SB_OK;
 	snprintf(process, sizeof(process), number >= 0 ? "GPU %d" : "GPU", number);
-	snprintf(thread, sizeof(thread), stream >= 0 ? "stream %u%s%s" : "stream?%.0u%s%s", (uint32_t)stream,
-	         owner ? " of " : "", owner ? owner : "");
+	if (stream >= 0 && stream < UINT32_MAX)
+		snprintf(which, sizeof(which), "stream %u", (uint32_t)stream);
+	snprintf(thread, sizeof(thread), "%s%s%s", which, owner ? " of " : "", owner ? owner : "");
 	return add_lane(n, &n->device_lanes, key, number, process, thread, out_lane);
 }
 

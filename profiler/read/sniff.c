@@ -33,6 +33,7 @@ static const struct magic MAGICS[] = {
     MAGIC("\x80\x04", "This is a Python pickle, which may run code when loaded: it is never opened."),
     MAGIC("\x80\x05", "This is a Python pickle, which may run code when loaded: it is never opened."),
     MAGIC("\x93NUMPY", "This is a NumPy array, not a profile."),
+    MAGIC("\x18\xe2\x2d\x00", "This is the index of a database's log: it is not read."),
     MAGIC("ARROW1", "This is an Arrow table, not a profile."),
     MAGIC("PAR1", "This is a Parquet table, not a profile."),
 };

@@ -54,6 +54,26 @@ static void a_broken_database_does_not_stop_the_others(void **state)
 	assert_non_null(warning_of(&p, "truncated"));
 }
 
+/* Which rows a cut database has lost cannot be told: it is refused wherever it ends. */
+static void a_cut_database_is_told(void **state)
+{
+	MADE_AUTO db =
+	    made_rows("CREATE TABLE StringIds (id, value); CREATE TABLE NVTX_EVENTS (start, end, eventType, "
+	              "text);",
+	              "INSERT INTO NVTX_EVENTS VALUES (?1, ?1 + 1, 59, 'range')", 5000);
+
+	(void)state;
+	for (size_t i = 1; i <= 100; i++) {
+		const struct text_file file = {"a.db", db.data, db.len * i / 101};
+		PROFILE_AUTO p = {0};
+		struct sb_error err;
+
+		assert_int_equal(read_texts(&file, 1, &p, &err), SB_EFORMAT);
+		assert_string_equal(err.word, "truncated");
+		assert_int_equal(err.offset, file.len);
+	}
+}
+
 /* The magics of the file format: https://www.sqlite.org/fileformat2.html, 3 and 4.1. */
 static void logs_of_databases_are_left_out(void **state)
 {
@@ -80,6 +100,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(unknown_databases_are_named),
 	    cmocka_unit_test(a_broken_database_does_not_stop_the_others),
+	    cmocka_unit_test(a_cut_database_is_told),
 	    cmocka_unit_test(logs_of_databases_are_left_out),
 	};
 

@@ -34,6 +34,7 @@ static void other_files_get_a_helping_sentence(void **state)
 	     0, "ELF"},
 	    {"snap.pickle", "\x80\x04\x95", 0, "pickle"},
 	    {"t.pftrace", "\n\x10\0\1", 4, "Perfetto"},
+	    {"a.db-shm", "\x18\xe2\x2d\0\0\0\0\0", 8, "database"},
 	    {"r.nsys-rep", "\1\2\3\0\5", 5, "nsys"},
 	    {"a.bin", "\1\2\0\4", 4, "binary"},
 	    {"a.xz",

@@ -1,0 +1,185 @@
+#include "profiler/breakdown.h"
+#include "tests/unit/profiler/made_nsys.h"
+
+static void flaws_are_told(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+	const struct capture *c;
+	const struct warning *w;
+
+	(void)state;
+	assert_int_equal(
+	    read_sql("r.sqlite",
+	             STRINGS "INSERT INTO StringIds VALUES (1, 'k');" KERNELS
+	                     "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, demangledName) VALUES "
+	                     "(NULL, 5, 1), ('x', 5, 1), (1.5, 5, 1), (x'00', 5, 1), (-9223372036854775807, "
+	                     "9223372036854775807, 1), (0, 0, 1), (20, 10, 1), (30, 40, 77);" RANGES
+	                     "INSERT INTO NVTX_EVENTS VALUES (15, NULL, 59, 'open', NULL, NULL);",
+	             &p, &err),
+	    SB_OK);
+	c = &p.captures[0];
+	assert_int_equal(c->trace.count, 3);
+	assert_event(c, "k", EVENT_KERNEL, 20, 0);
+	assert_event(c, "77", EVENT_KERNEL, 30, 10);
+	assert_event(c, "open", EVENT_HOST_ANNOTATION, 15, 25);
+	assert_int_equal(c->trace.lanes[c->trace.lane[0]].device, -1);
+	w = warning_of(&p, "bad_timestamp");
+	assert_non_null(w);
+	assert_int_equal(w->count, 5);
+	assert_non_null(strstr(w->detail, "row 1 of CUPTI_ACTIVITY_KIND_KERNEL"));
+	assert_non_null(warning_of(&p, "missing_time"));
+	assert_non_null(warning_of(&p, "negative_duration"));
+	assert_non_null(warning_of(&p, "missing_name"));
+	assert_non_null(warning_of(&p, "open_range"));
+}
+
+static void steps_come_from_ranges(void **state)
+{
+	static const struct {
+		const char *ranges;
+		size_t count;
+		int64_t number, start, dur; /* of the last */
+	} CASES[] = {
+	    {"(0, 10, 59, 'iteration1', 1, NULL), (10, 30, 59, 'iteration 2', 1, NULL)", 2, 2, 10, 20},
+	    {"(0, 10, 59, 'ProfilerStep#7', 1, NULL), (2, 8, 59, 'step 1', 1, NULL)", 1, 7, 0, 10},
+	    {"(0, 10, 60, 'Step_41', 1, NULL)", 1, 41, 0, 10},
+	    /* two processes: one step */
+	    {"(0, 10, 59, 'step 1', 1, NULL), (4, 13, 59, 'step 1', 16777217, NULL)", 1, 1, 0, 13},
+	    /* once an epoch: two steps */
+	    {"(0, 10, 59, 'step 1', 1, NULL), (20, 26, 59, 'step 1', 1, NULL)", 2, 1, 20, 6},
+	    {"(0, 10, 59, 'stepping stone', 1, NULL), (0, 10, 59, 'step 1 of 3', 1, NULL)", 0, 0, 0, 0},
+	    {"(0, NULL, 34, 'step 1', 1, NULL), (1, 2, 59, 'forward', 1, NULL)", 0, 0, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		PROFILE_AUTO p = {0};
+		struct sb_error err;
+		const struct capture *c;
+		char sql[600];
+
+		snprintf(sql, sizeof(sql), "%s%sINSERT INTO NVTX_EVENTS VALUES %s;", STRINGS, RANGES,
+		         CASES[i].ranges);
+		assert_int_equal(read_sql("r.sqlite", sql, &p, &err), SB_OK);
+		c = &p.captures[0];
+		assert_int_equal(c->step_count, CASES[i].count);
+		if (c->step_count == 0)
+			continue;
+		assert_int_equal(c->steps[c->step_count - 1].number, CASES[i].number);
+		assert_int_equal(c->steps[c->step_count - 1].start_ns, CASES[i].start);
+		assert_int_equal(c->steps[c->step_count - 1].dur_ns, CASES[i].dur);
+	}
+}
+
+static void an_export_without_events_says_so(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+
+	(void)state;
+	assert_int_equal(read_sql("r.sqlite", STRINGS KERNELS, &p, &err), SB_EFORMAT);
+	assert_string_equal(err.word, "no_events");
+	assert_non_null(strstr(err.text, "--trace=cuda"));
+	/* the times are needed, the rest is not */
+	assert_int_equal(read_sql("r.sqlite",
+	                          STRINGS "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, duration);"
+	                                  "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2);",
+	                          &p, &err),
+	                 SB_EFORMAT);
+	assert_string_equal(err.word, "no_events");
+}
+
+static void what_the_profiler_lost_is_told(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+	const struct warning *w;
+
+	(void)state;
+	assert_int_equal(read_sql("r.sqlite",
+	                          STRINGS RANGES
+	                          "INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'x', 1, NULL);"
+	                          "CREATE TABLE DIAGNOSTIC_EVENT (timestamp, severity, text); INSERT INTO "
+	                          "DIAGNOSTIC_EVENT VALUES (1, 1, 'started'), (2, 3, '7 events were lost');",
+	                          &p, &err),
+	                 SB_OK);
+	assert_int_equal(p.warnings.count, 1);
+	w = warning_of(&p, "profiler_error");
+	assert_true(w && strstr(w->detail, "7 events were lost"));
+}
+
+/* The order of the rows decides nothing. */
+static void shuffled_rows_give_the_same_breakdown(void **state)
+{
+	struct breakdown_row rows[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		/* 97 is prime: i * 97 mod 1000 visits each row once */
+		MADE_AUTO db = made_rows(
+		    STRINGS "INSERT INTO StringIds VALUES (1, 'k'), (2, 'ncclKernel');" KERNELS,
+		    i ? "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT n * 10, n * 10 + n % 50, n % 3, "
+		        "1, n % 2, n, 0, 1 + n % 2, 1 FROM (SELECT ?1 * 97 % 1000 AS n)"
+		      : "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT n * 10, n * 10 + n % 50, n % 3, "
+		        "1, n % 2, n, 0, 1 + n % 2, 1 FROM (SELECT ?1 AS n)",
+		    1000);
+		const struct text_file file = {"r.sqlite", db.data, db.len};
+		PROFILE_AUTO p = {0};
+		BREAKDOWN_AUTO b = {0};
+		struct sb_error err;
+
+		assert_int_equal(read_texts(&file, 1, &p, &err), SB_OK);
+		assert_int_equal(breakdown_compute(&p, &p.warnings, &b, &err), SB_OK);
+		assert_int_equal(b.count, 3);
+		assert_true(b.rows[1].overlap_ns > 0 && b.rows[1].free_ns > 0);
+		rows[i] = b.rows[1];
+	}
+	assert_memory_equal(&rows[0], &rows[1], sizeof(rows[0]));
+}
+
+static int64_t told_bytes;
+
+static void keep_progress(void *self, int64_t done, int64_t total)
+{
+	(void)self;
+	assert_true(done <= total);
+	assert_true(done >= told_bytes);
+	told_bytes = done;
+}
+
+/* A database is read here and there, but each byte counts once. */
+static void progress_reaches_the_end(void **state)
+{
+	MADE_AUTO db =
+	    made_rows(STRINGS KERNELS RANGES,
+	              "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?1 * 10, ?1 * 10 + 5, 0, 1, 7, ?1, 0, "
+	              "?1, ?1)",
+	              50000);
+	int fd = made_fd(db.data, db.len);
+	const struct read_input in = {.path = "r.sqlite", .fd = fd, .length = (int64_t)db.len};
+	const struct read_hooks hooks = {.progress = keep_progress};
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+
+	(void)state;
+	told_bytes = 0;
+	assert_int_equal(profile_read(&in, 1, NULL, &hooks, &p, &err), SB_OK);
+	assert_int_equal(told_bytes, db.len);
+	assert_int_equal(p.captures[0].trace.count, 50000);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(flaws_are_told),
+	    cmocka_unit_test(steps_come_from_ranges),
+	    cmocka_unit_test(an_export_without_events_says_so),
+	    cmocka_unit_test(what_the_profiler_lost_is_told),
+	    cmocka_unit_test(shuffled_rows_give_the_same_breakdown),
+	    cmocka_unit_test(progress_reaches_the_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
