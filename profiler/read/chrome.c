@@ -194,37 +194,24 @@ static int step(struct chrome *c, bool *out_got)
 	return SB_OK;
 }
 
-static void report_flaw(struct chrome *c, const struct jpull_flaw *f, const char *code, const char *what)
-{
-	if (f->count == 0)
-		return;
-	warnings_add(c->warnings, code, c->in->path, 0, f->offset, "%s First at byte %lld, %llu in all.",
-	             what, (long long)f->offset, (unsigned long long)f->count);
-	warnings_repeat(c->warnings, code, c->in->path, f->count - 1);
-}
-
 static void report(struct chrome *c)
 {
-	const struct jpull_flaws *f = jpull_flaws(c->j);
+	struct warnings *w = c->warnings;
+	const char *path = c->in->path;
 
 	if (c->reported)
 		return;
 	c->reported = true;
-	report_flaw(c, &c->lost, "broken_event", "An event is not JSON and was left out.");
-	report_flaw(c, &c->broken_metadata, "broken_metadata",
-	            "A part beside the events is not JSON and was left out.");
-	report_flaw(c, &c->not_event, "not_an_event", "The list of events holds something that is no event.");
-	report_flaw(c, &c->duplicate, "duplicate_key",
-	            "A key stands twice in one object; the last one counts.");
-	report_flaw(c, &f->unknown_value, "bad_value",
-	            "A value is no JSON value (NaN, N/A or nothing at all) and was taken as unknown.");
-	report_flaw(c, &f->big_integer, "big_integer", "An integer does not fit into 64 bits.");
-	report_flaw(c, &f->control_char, "control_character", "A text holds a raw control character.");
-	report_flaw(c, &f->trailing_comma, "trailing_comma", "A comma has nothing after it.");
-	report_flaw(c, &f->bad_utf8, "bad_utf8", "A text is not valid UTF-8.");
-	report_flaw(c, &f->bad_escape, "bad_escape", "A text holds a backslash that starts no escape.");
-	report_flaw(c, f->long_string.count ? &f->long_string : &c->long_text, "long_text",
-	            "A text is too long and was cut.");
+	jpull_warn(w, path, &c->lost, "broken_event", "An event is not JSON and was left out.");
+	jpull_warn(w, path, &c->broken_metadata, "broken_metadata",
+	           "A part beside the events is not JSON and was left out.");
+	jpull_warn(w, path, &c->not_event, "not_an_event",
+	           "The list of events holds something that is no event.");
+	jpull_warn(w, path, &c->duplicate, "duplicate_key",
+	           "A key stands twice in one object; the last one counts.");
+	jpull_report(c->j, path, w);
+	if (jpull_flaws(c->j)->long_string.count == 0)
+		jpull_warn(w, path, &c->long_text, "long_text", "A text is too long and was cut.");
 }
 
 int chrome_next(struct chrome *c, const struct chrome_event **out_event, struct sb_error *err)

@@ -82,6 +82,10 @@ int jpull_depth(const struct jpull *j);
 int64_t jpull_offset(const struct jpull *j);
 const struct jpull_flaws *jpull_flaws(const struct jpull *j);
 struct warnings;
+/* Adds a warning for one kind of flaw, with its count and the offset of the first; none when there was none.
+ * what is a sentence. */
+void jpull_warn(struct warnings *w, const char *path, const struct jpull_flaw *f, const char *code,
+                const char *what);
 /* Adds a warning for each kind of flaw that was tolerated: bad_value, big_integer, control_character,
  * trailing_comma, bad_utf8, bad_escape, long_text. */
 void jpull_report(const struct jpull *j, const char *path, struct warnings *warnings);

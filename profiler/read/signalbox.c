@@ -157,13 +157,7 @@ static int read_all(struct signalbox *s, struct sb_error *err)
 
 static void warn(struct signalbox *s, const struct jpull_flaw *f, const char *code, const char *what)
 {
-	struct warnings *w = &s->ctx->profile->warnings;
-
-	if (f->count == 0)
-		return;
-	warnings_add(w, code, s->path, 0, f->offset, "%s First at byte %lld, %llu in all.", what,
-	             (long long)f->offset, (unsigned long long)f->count);
-	warnings_repeat(w, code, s->path, f->count - 1);
+	jpull_warn(&s->ctx->profile->warnings, s->path, f, code, what);
 }
 
 static void report(struct signalbox *s)
