@@ -1,5 +1,6 @@
 #ifndef SB_TESTS_UNIT_PROFILER_MADE_TEXT_H
 #define SB_TESTS_UNIT_PROFILER_MADE_TEXT_H
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
