@@ -197,6 +197,11 @@ void profiles_get(struct call *c);
 void profiles_delete(struct call *c);
 /* The stored document that is the subject. */
 void results_document(struct call *c);
+/* The same, of ?rank= and ?step= only the rows of the first list in it. */
+void results_rows(struct call *c);
+/* Keeps those rows of the first list in a document of ours; rank and step may be SB_NULL: any. Returns the
+ * new length; the text is not ended anew. */
+size_t rows_keep(char *text, size_t len, int64_t rank, int64_t step);
 void results_operators(struct call *c);
 /* A side file of the profile is gone or damaged: the upload is read once more, and the answer is "not ready".
  */

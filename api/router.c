@@ -6,6 +6,7 @@ static const char *const Q_LIST[] = {"limit", "cursor", NULL};
 static const char *const Q_NAME[] = {"name", NULL};
 static const char *const Q_OPERATORS[] = {"by", "rank", "step", "sort", "limit", NULL};
 static const char *const Q_TIMELINE[] = {"rank", "from_us", "to_us", "px", "lane", "limit", NULL};
+static const char *const Q_ROWS[] = {"rank", "step", NULL};
 static const char *const Q_FORMAT[] = {"format", NULL};
 static const char *const Q_VERBOSE[] = {"verbose", NULL};
 
@@ -14,10 +15,10 @@ const struct route ROUTES[] = {
     {"POST", "/v1/profiles", profiles_create, API_UPLOAD, false, Q_NAME, NULL},
     {"GET", "/v1/profiles/{id}", profiles_get, API_INLINE, false, NULL, NULL},
     {"DELETE", "/v1/profiles/{id}", profiles_delete, API_POOL, false, NULL, NULL},
-    {"GET", "/v1/profiles/{id}/breakdown", results_document, API_INLINE, false, NULL, "breakdown"},
+    {"GET", "/v1/profiles/{id}/breakdown", results_rows, API_INLINE, false, Q_ROWS, "breakdown"},
     {"GET", "/v1/profiles/{id}/operators", results_operators, API_POOL, false, Q_OPERATORS, NULL},
     {"GET", "/v1/profiles/{id}/timeline", timeline_get, API_POOL, false, Q_TIMELINE, NULL},
-    {"GET", "/v1/profiles/{id}/communication", results_document, API_POOL, false, NULL, "communication"},
+    {"GET", "/v1/profiles/{id}/communication", results_rows, API_POOL, false, Q_ROWS, "communication"},
     {"GET", "/v1/profiles/{id}/input-pipeline", results_document, API_POOL, false, NULL, "input-pipeline"},
     {"GET", "/v1/profiles/{id}/analysis", results_document, API_INLINE, false, NULL, "analysis"},
     {"GET", "/v1/profiles/{id}/advice", results_document, API_INLINE, false, NULL, "advice"},

@@ -142,6 +142,7 @@ json_t *document_facts(const struct profile *p, const struct analysis *a)
 	json_object_set_new(o, "events", json_integer(events));
 	json_object_set_new(o, "warnings", warnings_json(&p->warnings));
 	json_object_set_new(o, "left_out", left_out_json(p));
+	json_object_set_new(o, "left_out_total", json_integer((json_int_t)p->left_out_total));
 	json_object_set_new(o, "verdict", document_verdict(a));
 	if (rc != SB_OK) {
 		json_decref(o);

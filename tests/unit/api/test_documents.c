@@ -103,7 +103,8 @@ static void a_profile_that_is_queued_has_empty_lists(void **state)
 	assert_json(document_profile("id-1", "run", "queued", 0, 5, NULL, NULL, NULL),
 	            "{\"id\":\"id-1\",\"name\":\"run\",\"state\":\"queued\",\"created_at\":null,\"bytes\":5,"
 	            "\"sha256\":null,\"format\":null,\"ranks\":[],\"steps\":[],\"devices\":[],\"chip\":null,"
-	            "\"captures\":null,\"events\":null,\"warnings\":[],\"left_out\":[],\"verdict\":null,"
+	            "\"captures\":null,\"events\":null,\"warnings\":[],\"left_out\":[],\"left_out_total\":"
+	            "null,\"verdict\":null,"
 	            "\"error\":null}");
 }
 
