@@ -351,7 +351,8 @@ static int walk_input(struct source *s, const struct read_input *input, char *bl
 
 int source_walk(struct source *s, const struct read_input *input, struct sb_error *err)
 {
-	char *block = malloc(SOURCE_BLOCK);
+	bool small = input->length > 0 && input->length < SOURCE_BLOCK;
+	char *block = malloc(small ? (size_t)input->length : SOURCE_BLOCK);
 	int64_t rest;
 	int rc;
 
