@@ -164,28 +164,38 @@ static void tell(const struct partials *p, struct profile *out)
 	}
 }
 
-int gather(struct partials *p, const struct read_hooks *hooks, struct gathering *out, struct sb_error *err)
+static int join_parts(struct partials *p, const struct read_hooks *hooks, struct groups *g,
+                      struct gathering *out, struct sb_error *err)
 {
-	__attribute__((cleanup(groups_free))) struct groups g = {0};
-
-	if (collect_parts(p, &g) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	out->list = calloc(g.count + 1, sizeof(struct capture *));
+	out->list = calloc(g->count + 1, sizeof(struct capture *));
 	if (!out->list)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	join_all(&g, hooks);
+	join_all(g, hooks);
 	tell(p, &out->profile);
-	for (size_t i = 0; i < g.count; i++) {
-		if (g.items[i].rc != SB_OK) {
+	for (size_t i = 0; i < g->count; i++) {
+		if (g->items[i].rc != SB_OK) {
 			if (err)
-				*err = g.items[i].err;
-			return g.items[i].rc;
+				*err = g->items[i].err;
+			return g->items[i].rc;
 		}
-		warnings_join(&out->profile.warnings, &g.items[i].profile.warnings);
-		out->list[out->count++] = g.items[i].parts[0].capture;
-		g.items[i].parts[0].capture = NULL;
+		warnings_join(&out->profile.warnings, &g->items[i].profile.warnings);
+		out->list[out->count++] = g->items[i].parts[0].capture;
+		g->items[i].parts[0].capture = NULL;
 	}
 	return SB_OK;
+}
+
+int gather(struct partials *p, const struct read_hooks *hooks, struct gathering *out, struct sb_error *err)
+{
+	struct groups g = {0};
+	int rc = collect_parts(p, &g);
+
+	if (rc == SB_OK)
+		rc = join_parts(p, hooks, &g, out, err);
+	else
+		sb_fail(err, rc, "no_memory", "out of memory");
+	groups_free(&g);
+	return rc;
 }
 
 void gathering_free(struct gathering *g)
