@@ -207,7 +207,11 @@ static void drop_formats(struct gathering *g)
 			         capture_format_name(g->list[i]->format),
 			         capture_format_name(g->list[best]->format));
 			lend_facts(g->list[best], g->list[i]);
-			drop(g, i, reason);
+			/* files that only tell whose capture it is have done so */
+			if (without_data(g->list[i]))
+				forget(g, i);
+			else
+				drop(g, i, reason);
 		}
 	}
 	close_gaps(g);

@@ -76,6 +76,7 @@ for (const options of varieties)
     const db = analyze(path);
     assert.equal(db.profile.format, "ascend-pytorch-db");
     assert.deepEqual(db.profile.warnings, []);
+    assert.deepEqual(db.profile.left_out, []);
     books(truth, db.breakdown.rows);
     for (const want of text.breakdown.rows) {
       const have = db.breakdown.rows.find((r) => r.rank === want.rank && r.step === want.step);
