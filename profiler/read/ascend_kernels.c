@@ -37,7 +37,8 @@ static const struct {
 #define TEXT_COUNT (sizeof(TEXTS) / sizeof(TEXTS[0]))
 
 struct columns {
-	int step, start, dur, wait, block_dim;
+	int step, start, dur, wait, block_dim, device;
+	int64_t first_device; /* SB_NULL = none yet */
 	int texts[TEXT_COUNT];
 	uint32_t last[TEXT_COUNT]; /* the id that the row before had: mostly the next one too */
 	struct pipe pipes[PIPES_MAX];
@@ -99,6 +100,8 @@ static void find_columns(const struct csv *c, struct columns *k)
 	    .dur = csv_column_any(c, DURATION),
 	    .wait = csv_column_any(c, WAIT),
 	    .block_dim = csv_column_any(c, BLOCK_DIM),
+	    .device = csv_column(c, "Device_id"),
+	    .first_device = SB_NULL,
 	};
 	for (size_t i = 0; i < TEXT_COUNT; i++) {
 		const char *names[ALIASES_MAX + 1] = {NULL};
@@ -158,6 +161,23 @@ static bool is_communication(const struct capture *cap, const struct kernel *k)
 	       strncmp(name, "hcom_", 5) == 0;
 }
 
+/* msprof of a process with several devices puts them into one table. */
+static void check_device(struct read_context *ctx, const struct csv *c, const struct stream *in,
+                         struct columns *cols)
+{
+	int64_t device;
+
+	if (csv_int(c, cols->device, &device) != SB_OK)
+		return;
+	if (cols->first_device == SB_NULL)
+		cols->first_device = device;
+	if (device != cols->first_device)
+		warnings_add(&ctx->profile->warnings, "several_devices", in->path, csv_line(c), -1,
+		             "The table holds kernels of devices %lld and %lld: times of several devices are "
+		             "put together as if they were one.",
+		             (long long)cols->first_device, (long long)device);
+}
+
 static int read_row(struct read_context *ctx, struct capture *cap, const struct csv *c,
                     const struct stream *in, struct columns *cols)
 {
@@ -167,6 +187,7 @@ static int read_row(struct read_context *ctx, struct capture *cap, const struct 
 
 	if (!read_times(ctx, c, in, cols, &k))
 		return SB_OK;
+	check_device(ctx, c, in, cols);
 	if (csv_int(c, cols->step, &v) == SB_OK)
 		k.step = v;
 	if (csv_us(c, cols->wait, &v) == SB_OK)

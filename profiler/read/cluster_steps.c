@@ -88,7 +88,7 @@ static int stage_row(struct reading *r)
 {
 	size_t len, at = 0, from = r->member_count;
 	const char *text = csv_trimmed(r->c, csv_column(r->c, "Index"), &len);
-	struct member m;
+	struct member m = {.first = SB_NULL};
 	int64_t first = INT64_MAX;
 
 	while ((m.rank = cluster_next_rank(text, len, &at)) != SB_NULL) {

@@ -78,6 +78,21 @@ static void old_op_summary_names_the_iteration(void **state)
 	assert_int_equal(k->block_dim, 32);
 }
 
+static void several_devices_are_told(void **state)
+{
+	const struct text_file files[] = {
+	    {OUT "op_summary_20250109084453.csv",
+	     "Device_id,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n"
+	     "0,a,Add,AI_CORE,1,1\n1,a,Add,AI_CORE,1.5,1\n1,b,Add,AI_CORE,9,1\n",
+	     0}};
+	PROFILE_AUTO p = {0};
+
+	(void)state;
+	read_all(files, 1, &p);
+	assert_int_equal(p.captures[0].kernel_count, 3);
+	assert_true(warning_of(&p, "several_devices") && warning_of(&p, "several_devices")->count == 2);
+}
+
 /* The same rows in one table and in slices, whatever their order. */
 static void slices_are_one_table(void **state)
 {
@@ -216,6 +231,7 @@ int main(void)
 	    cmocka_unit_test(keys_follow_the_layout),
 	    cmocka_unit_test(op_summary_is_kernel_details_with_other_names),
 	    cmocka_unit_test(old_op_summary_names_the_iteration),
+	    cmocka_unit_test(several_devices_are_told),
 	    cmocka_unit_test(slices_are_one_table),
 	    cmocka_unit_test(task_time_stands_in_for_op_summary),
 	    cmocka_unit_test(old_task_time_is_left_out),
