@@ -59,6 +59,9 @@ const varieties = [
   ["ascend", "--level", "1", "--ranks", "3", "--fault", "slow_rank"],
   ["ascend", "--level", "2", "--fault", "bubble", "--seed", "9"],
   ["ascend", "--fault", "poor_overlap"],
+  ["ascend", "--layout", "mindspore", "--fault", "sync"],
+  ["mindinsight", "--ranks", "3", "--seed", "5"],
+  ["mindinsight", "--steps", "1"],
 ];
 for (const options of varieties)
   test(`the breakdown of ${options.join(" ")} is exact`, () => {
@@ -156,4 +159,27 @@ test("the same job gives the same bytes", () => {
   const once = () => execFileSync(PROGRAM, ["analyze", "--json", path], { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] })
     .replace(/"(id|created_at)": ?"[^"]*"/g, "");
   assert.equal(once(), once());
+});
+
+test("a job on MindSpore gets the answers of the same job on PyTorch", () => {
+  for (const fault of ["healthy", "loader", "bubble"]) {
+    const [ms, pt] = ["mindspore", "plain"].map((layout) => analyze(make("ascend", "--layout", layout, "--fault", fault).path));
+    assert.equal(ms.profile.format, "mindspore-text");
+    assert.deepEqual(ms.profile.left_out, []);
+    for (const part of ["breakdown", "operators", "communication", "analysis", "advice"]) assert.deepEqual(ms[part], pt[part], `${fault}: ${part}`);
+  }
+});
+
+test("sums of MindInsight are answered as sums, and nothing is found without data", () => {
+  for (const fault of ["healthy", "reading"]) {
+    const { path, truth } = make("mindinsight", "--fault", fault);
+    const { operators, analysis } = analyze(path);
+    for (const { name, count, total_ns } of truth.ranks[0].operators) {
+      const row = operators.rows.find((r) => r.name === name);
+      assert.deepEqual([row.count, ns(row.total_us), row.min_us, row.max_us], [count, total_ns, null, null]);
+    }
+    assert.deepEqual(analysis.findings, []);
+    assert.equal(analysis.verdict.component, null);
+    assert.equal(analysis.verdict.confidence, "low");
+  }
 });

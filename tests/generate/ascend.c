@@ -35,9 +35,11 @@ void ascend_write_info(const struct ascend_options *o, const struct ascend_rank 
 	    "\"_aic_metrics\": "
 	    "\"%s\", \"_l2_cache\": false,\n            \"_export_type\": \"%s\", "
 	    "\"_gc_detect_threshold\": null\n    "
-	    "    }\n    },\n    \"rank_id\": %" PRId64 "\n}",
+	    "    }\n    },\n%s    \"rank_id\": %" PRId64 "\n}",
 	    o->steps, ASCEND_FIRST_STEP, o->level,
-	    o->level > 0 ? "ACL_AICORE_PIPE_UTILIZATION" : "ACL_AICORE_NONE", o->db ? "db" : "text", r->rank);
+	    o->level > 0 ? "ACL_AICORE_PIPE_UTILIZATION" : "ACL_AICORE_NONE", o->db ? "db" : "text",
+	    o->layout == ASCEND_MINDSPORE ? "    \"profiler_parameters\": {\"data_process\": true},\n" : "",
+	    r->rank);
 	out_close(&out);
 	out = ascend_open(r, "profiler_metadata.json", true);
 	out_fmt(out,
@@ -117,13 +119,29 @@ static void make_directory(const struct ascend_options *o, struct ascend_rank *r
 {
 	char path[4096];
 
-	if (asprintf(&r->directory, "%s/node0_%" PRId64 "_20250202000000123_ascend_pt", o->path,
-	             3100412 + r->rank) < 0)
+	if (asprintf(&r->directory, "%s/node0_%" PRId64 "_20250202000000123_ascend_%s", o->path,
+	             3100412 + r->rank, o->layout == ASCEND_MINDSPORE ? "ms" : "pt") < 0)
 		out_die("out of memory");
 	out_mkdir(r->directory);
 	if ((size_t)snprintf(path, sizeof(path), "%s/ASCEND_PROFILER_OUTPUT", r->directory) >= sizeof(path))
 		out_die("a path is too long");
 	out_mkdir(path);
+}
+
+/* A reader and a batcher, the latter never empty. */
+static void write_pipeline(const struct ascend_rank *r)
+{
+	char name[64];
+	struct out *out;
+
+	snprintf(name, sizeof(name), "minddata_pipeline_raw_%" PRId64 ".csv", r->rank);
+	out = ascend_open(r, name, false);
+	out_text(out,
+	         "op_id,op_type,num_workers,output_queue_size,output_queue_average_size,output_queue_length,"
+	         "output_queue_usage_rate,sample_interval,parent_id,children_id\r\n"
+	         "0,Batch,4,\"[3, 5, 4]\",4.0,64,0.0625,10,,[1]\r\n"
+	         "1,TFReader,8,\"[64, 60, 62]\",62.0,64,0.96875,10,0,\r\n");
+	out_close(&out);
 }
 
 void ascend_rank_free(struct ascend_rank *r)
@@ -151,13 +169,15 @@ int ascend_main(const struct ascend_options *o)
 			ascend_write_databases(o, &ranks[i]);
 			continue;
 		}
+		if (o->layout == ASCEND_MINDSPORE)
+			write_pipeline(&ranks[i]);
 		ascend_write_trace(o, &ranks[i]);
 		ascend_write_tables(o, &ranks[i]);
 		if (o->level > 0)
 			ascend_write_communication(o, &ranks[i]);
 	}
 	if (o->truth)
-		ascend_write_truth(o, ranks, "ascend");
+		ascend_write_truth(o, ranks, o->layout == ASCEND_MINDSPORE ? "mindspore" : "ascend");
 	for (int64_t i = 0; i < o->ranks; i++)
 		ascend_rank_free(&ranks[i]);
 	free(ranks);

@@ -24,8 +24,9 @@ enum ascend_fault {
 };
 
 /* How the databases are laid out: as the samples of 2025 are, with older or with newer names of columns, or
- * as MindStudio Insight leaves one that it has opened. */
-enum ascend_layout { ASCEND_PLAIN, ASCEND_OLD, ASCEND_NEW, ASCEND_INSIGHT };
+ * as MindStudio Insight leaves one that it has opened. Or the text as MindSpore's profiler writes it: its own
+ * directories, lanes and names, and the data pipeline. */
+enum ascend_layout { ASCEND_PLAIN, ASCEND_OLD, ASCEND_NEW, ASCEND_INSIGHT, ASCEND_MINDSPORE };
 
 struct ascend_options {
 	int64_t ranks, steps, kernels; /* kernels of one step and rank */

@@ -19,8 +19,12 @@ static const char *const ascend_faults[] = {
     NULL,
 };
 
-static const char *const ascend_layouts[] = {
-    [ASCEND_PLAIN] = "plain", [ASCEND_OLD] = "old", [ASCEND_NEW] = "new", [ASCEND_INSIGHT] = "insight", NULL};
+static const char *const ascend_layouts[] = {[ASCEND_PLAIN] = "plain",
+                                             [ASCEND_OLD] = "old",
+                                             [ASCEND_NEW] = "new",
+                                             [ASCEND_INSIGHT] = "insight",
+                                             [ASCEND_MINDSPORE] = "mindspore",
+                                             NULL};
 
 static int run(int argc, char **argv)
 {
@@ -40,6 +44,8 @@ static int run(int argc, char **argv)
 		case 'n': o.name = optarg; break;
 		default: o.truth = optarg; break;
 		}
+	if (o.db && o.layout == ASCEND_MINDSPORE)
+		option_misuse("--layout mindspore is text");
 	if (optind + 1 != argc)
 		option_misuse("one DIR is needed");
 	o.path = argv[optind];
@@ -53,6 +59,7 @@ const struct dialect ASCEND_DIALECT = {
         "  --level 0|1|2 (1) --kernels N a step (160); faults: healthy poor_overlap small_packets alignment\n"
         "  format_conversion aicpu slow_rank host_bound loader sync underutilized bubble\n"
         "  --db writes databases instead of text; --layout plain|old|new|insight (plain) names their "
-        "columns\n",
+        "columns\n"
+        "  --layout mindspore writes *_ascend_ms directories, as text\n",
     .run = run,
 };

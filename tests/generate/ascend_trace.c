@@ -2,6 +2,7 @@
 #include "tests/generate/out.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Processes of the trace: the host's id times 1024 and a number for the kind, as the exporter builds them. */
 enum { HOST_PID = 3100412, DEQUEUE_TID = 3100955 };
@@ -63,8 +64,18 @@ static void flow(struct writer *w, char ph, const char *cat, const char *name, i
 static void python_span(struct writer *w, const char *name, const char *cat, int64_t tid, int64_t start,
                         int64_t dur)
 {
+	char text[96];
+
 	if (w->msprof)
 		return;
+	/* MindSpore calls its operators otherwise, and its loader is another one */
+	if (w->o->layout == ASCEND_MINDSPORE && strncmp(name, "enumerate(", 10) == 0) {
+		name = "Dataset::DatasetIterator::GetNext";
+	} else if (w->o->layout == ASCEND_MINDSPORE && strncmp(name, "aten::", 6) == 0 &&
+	           strcmp(name, "aten::item") != 0) {
+		snprintf(text, sizeof(text), "PynativeFramework::%.60s", name + 6);
+		name = text;
+	}
 	span(w, name, HOST_PID, tid, start, dur);
 	out_fmt(
 	    w->out,
@@ -293,7 +304,8 @@ static void names(struct writer *w)
 	char text[40];
 
 	if (!w->msprof) {
-		name_process(w, HOST_PID, "Python", "CPU", 0);
+		name_process(w, HOST_PID, w->o->layout == ASCEND_MINDSPORE ? "MindSpore" : "Python", "CPU",
+		             0);
 		name_thread(w, HOST_PID, HOST_PID, "Thread 3100412");
 		name_thread(w, HOST_PID, DEQUEUE_TID, "Thread 3100955");
 	}

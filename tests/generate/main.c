@@ -5,13 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct dialect *const DIALECTS[] = {&KINETO_DIALECT,
-                                                 &ASCEND_DIALECT,
-                                                 &SIGNALBOX_DIALECT,
-                                                 &NSYS_DIALECT,
-                                                 &MSPROF_DIALECT,
-                                                 &CLUSTER_DIALECT,
-                                                 NULL};
+static const struct dialect *const DIALECTS[] = {
+    &KINETO_DIALECT,      &ASCEND_DIALECT, &SIGNALBOX_DIALECT, &NSYS_DIALECT,
+    &MINDINSIGHT_DIALECT, &MSPROF_DIALECT, &CLUSTER_DIALECT,   NULL};
 
 static const char common[] =
     "options of all dialects, where they make sense\n"

@@ -20,6 +20,6 @@ int option_word(const char *const *names, const char *text);
 /* Ends the program with a message and the usage. */
 _Noreturn void option_misuse(const char *what);
 
-extern const struct dialect KINETO_DIALECT, ASCEND_DIALECT, SIGNALBOX_DIALECT, NSYS_DIALECT, MSPROF_DIALECT,
-    CLUSTER_DIALECT;
+extern const struct dialect MINDINSIGHT_DIALECT, KINETO_DIALECT, ASCEND_DIALECT, SIGNALBOX_DIALECT,
+    NSYS_DIALECT, MSPROF_DIALECT, CLUSTER_DIALECT;
 #endif
