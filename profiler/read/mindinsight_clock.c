@@ -144,22 +144,30 @@ static void part(struct read_context *ctx, struct clocks *k)
 		c->steps[i].start_ns = SB_NULL;
 }
 
-int mindinsight_align(struct read_context *ctx, struct capture *c)
+static void settle(struct read_context *ctx, struct clocks *k)
 {
-	__attribute__((cleanup(clocks_free))) struct clocks k = {.c = c};
 	bool windows = false;
 	int64_t offset;
+
+	for (size_t i = 0; i < k->c->step_count && !windows; i++)
+		windows = k->c->steps[i].start_ns != SB_NULL;
+	if (k->events[1] == 0 || !windows)
+		return;
+	if (!find_offset(k, &offset)) {
+		part(ctx, k);
+		return;
+	}
+	take_out(k, told_twice);
+	shift(k, offset);
+}
+
+int mindinsight_align(struct read_context *ctx, struct capture *c)
+{
+	struct clocks k = {.c = c};
 	int rc = clocks_init(&k);
 
-	for (size_t i = 0; i < c->step_count && !windows; i++)
-		windows = c->steps[i].start_ns != SB_NULL;
-	if (rc != SB_OK || k.events[1] == 0 || !windows)
-		return rc;
-	if (!find_offset(&k, &offset)) {
-		part(ctx, &k);
-		return SB_OK;
-	}
-	take_out(&k, told_twice);
-	shift(&k, offset);
-	return SB_OK;
+	if (rc == SB_OK)
+		settle(ctx, &k);
+	clocks_free(&k);
+	return rc;
 }

@@ -92,9 +92,8 @@ static int read_rows(struct read_context *ctx, struct csv *c, struct stream *in,
 		/* a row is a step's once another one follows; the only one is a step's as well */
 		if (holding && (more || held.trace.step == 1) && add_row(cap, &held) != SB_OK)
 			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-		holding = false;
 		if (!more)
-			return SB_OK;
+			break;
 		r.iteration.step = r.trace.step = step;
 		bad = read_row(c, &r);
 		if (bad)

@@ -194,6 +194,8 @@ static int read_cell(struct reading *r, const char *column, int (*read)(struct r
 	r->j = j;
 	r->err = &got;
 	rc = read(r);
+	r->j = NULL;
+	r->err = NULL;
 	if (rc == SB_EFORMAT) {
 		ascend_bad_value(r->ctx, r->csv, r->in, column, "its JSON is used up to the break only");
 		return SB_OK;

@@ -194,7 +194,7 @@ static size_t folder_len(const struct capture *c)
 /* The captures of one folder, from `i` on, to those of the directories below it. */
 static int share_folder(const struct sources *s, size_t i, size_t *out_next)
 {
-	__attribute__((cleanup(sources_free))) struct sources below = {0};
+	struct sources below = {0};
 	const char *folder = s->items[i]->source;
 	size_t len = folder_len(s->items[i]);
 	int rc = captures_below(s, folder, len, &below);
@@ -210,6 +210,7 @@ static int share_folder(const struct sources *s, size_t i, size_t *out_next)
 		s->used_up[i] = true;
 	}
 	*out_next = i;
+	sources_free(&below);
 	return rc;
 }
 
@@ -234,12 +235,25 @@ static int share_all(struct sources *s)
 	return rc;
 }
 
+/* The list without what was used up. */
+static void keep(struct sources *s, struct capture **list, size_t *count)
+{
+	*count = 0;
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->used_up[i]) {
+			capture_free(s->items[i]);
+			free(s->items[i]);
+		} else {
+			list[(*count)++] = s->items[i];
+		}
+	}
+}
+
 int mindinsight_share(struct capture **list, size_t *count)
 {
-	__attribute__((cleanup(sources_free))) struct sources s = {0};
-	size_t kept = 0;
+	struct sources s = {.count = *count};
 	bool any = false;
-	int rc;
+	int rc = SB_ENOMEM;
 
 	for (size_t i = 0; i < *count && !any; i++)
 		any = list[i]->format == FORMAT_MINDINSIGHT;
@@ -247,21 +261,13 @@ int mindinsight_share(struct capture **list, size_t *count)
 		return SB_OK;
 	s.items = calloc(*count, sizeof(struct capture *));
 	s.used_up = calloc(*count, sizeof(*s.used_up));
-	if (!s.items || !s.used_up)
-		return SB_ENOMEM;
-	memcpy((void *)s.items, (void *)list, *count * sizeof(struct capture *));
-	s.count = *count;
-	qsort((void *)s.items, s.count, sizeof(struct capture *), by_source);
-	rc = share_all(&s);
-	for (size_t i = 0; i < s.count && rc == SB_OK; i++) {
-		if (s.used_up[i]) {
-			capture_free(s.items[i]);
-			free(s.items[i]);
-		} else {
-			list[kept++] = s.items[i];
-		}
+	if (s.items && s.used_up) {
+		memcpy((void *)s.items, (void *)list, *count * sizeof(struct capture *));
+		qsort((void *)s.items, s.count, sizeof(struct capture *), by_source);
+		rc = share_all(&s);
 	}
 	if (rc == SB_OK)
-		*count = kept;
+		keep(&s, list, count);
+	sources_free(&s);
 	return rc;
 }
