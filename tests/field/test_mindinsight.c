@@ -77,9 +77,7 @@ static void read_members(const char *folder, const char *part, struct profile *o
 	assert_true(count > 0);
 	read_inputs(in, count, out);
 	for (size_t i = 0; i < count; i++)
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was made here, for const only while it is
-		 * read */
-		free((void *)(uintptr_t)in[i].path);
+		free((void *)(uintptr_t)in[i].path); /* NOLINT(performance-no-int-to-ptr) */
 	free(path);
 }
 
