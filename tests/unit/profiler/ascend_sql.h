@@ -1,5 +1,11 @@
 #ifndef SB_TESTS_UNIT_PROFILER_ASCEND_SQL_H
 #define SB_TESTS_UNIT_PROFILER_ASCEND_SQL_H
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
 #include "tests/unit/profiler/made_database.h"
 #include "tests/unit/profiler/made_profile.h"
 
