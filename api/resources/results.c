@@ -8,21 +8,6 @@
 #define ROWS_DEFAULT 1000
 #define ROWS_MAX 100000
 
-void results_document(struct call *c)
-{
-	struct sb_error err = {0};
-	char *text = NULL;
-	size_t len = 0;
-	int rc = store_document_get(c->s->config.store, c->param, c->subject, &text, &len, &err);
-
-	if (rc == SB_OK)
-		reply_text(c, 200, "application/json", text, len);
-	else if (rc == SB_ENOENT)
-		answer_not_ready(c);
-	else
-		api_problem_from(c->res, &err);
-}
-
 /* The upload is what counts. */
 void results_again(struct call *c)
 {
@@ -34,6 +19,21 @@ void results_again(struct call *c)
 	if (ready && store_profile_set(s, c->param, "queued", NULL, NULL) == SB_OK)
 		profile_submit(c->s, c->param);
 	answer_not_ready(c);
+}
+
+void results_document(struct call *c)
+{
+	struct sb_error err = {0};
+	char *text = NULL;
+	size_t len = 0;
+	int rc = store_document_get(c->s->config.store, c->param, c->subject, &text, &len, &err);
+
+	if (rc == SB_OK)
+		reply_text(c, 200, "application/json", text, len);
+	else if (rc == SB_ENOENT)
+		results_again(c); /* a profile that an older version finished lacks what it did not know */
+	else
+		api_problem_from(c->res, &err);
 }
 
 static bool read_query(struct call *c, struct operator_query *q)

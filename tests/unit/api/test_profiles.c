@@ -244,6 +244,27 @@ static void a_lost_side_file_is_made_again(void **state)
 	tear_down(&f);
 }
 
+/* As an older version left it, which did not know of input pipelines. */
+static void a_document_that_is_not_there_is_made(void **state)
+{
+	const struct store_document old = {.name = "breakdown", .text = "{}", .len = 2};
+	struct fixture f;
+	char id[64];
+
+	(void)state;
+	set_up(&f);
+	upload_trace(&f, id);
+	assert_int_equal(store_profile_finish(f.store, id, "ready", "{}", &old, 1, NULL), SB_OK);
+	f.queue.count = 0;
+	assert_int_equal(get(&f, id, "/breakdown"), 200);
+	assert_int_equal(f.queue.count, 0);
+	assert_int_equal(get(&f, id, "/input-pipeline"), 409);
+	assert_int_equal(f.queue.count, 1);
+	assert_int_equal(run_job(&f, id, NULL), SB_OK);
+	assert_int_equal(get(&f, id, "/input-pipeline"), 200);
+	tear_down(&f);
+}
+
 static void a_repeated_key_makes_no_second_profile(void **state)
 {
 	static const char *const key[] = {"Idempotency-Key", "up", NULL};
@@ -274,6 +295,7 @@ int main(void)
 	    cmocka_unit_test(a_deleted_profile_ends_its_job),
 	    cmocka_unit_test(a_full_queue_keeps_the_profile),
 	    cmocka_unit_test(a_lost_side_file_is_made_again),
+	    cmocka_unit_test(a_document_that_is_not_there_is_made),
 	    cmocka_unit_test(a_repeated_key_makes_no_second_profile),
 	};
 
