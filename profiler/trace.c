@@ -109,6 +109,16 @@ int trace_append(struct trace *t, const struct event *e)
 	return SB_OK;
 }
 
+void trace_move_event(struct trace *t, size_t to, size_t from)
+{
+	t->start_ns[to] = t->start_ns[from];
+	t->dur_ns[to] = t->dur_ns[from];
+	t->link[to] = t->link[from];
+	t->name[to] = t->name[from];
+	t->lane[to] = t->lane[from];
+	t->kind[to] = t->kind[from];
+}
+
 int trace_append_detail(struct trace *t, const struct event_detail *d)
 {
 	size_t n = larger(t->detail_capacity, 256);

@@ -56,7 +56,8 @@ struct event_detail {
 	int64_t sequence; /* order inside the group, SB_NULL = unknown */
 };
 
-/* Columns of one rank's events, in the order of the file. 33 bytes an event. The arrays belong to the trace. */
+/* Columns of one rank's events, in the order of the file. 33 bytes an event. The arrays belong to the trace.
+ */
 struct trace {
 	size_t count;
 	int64_t *start_ns; /* since the epoch of the source */
@@ -86,6 +87,8 @@ void trace_free(struct trace *t);
 int trace_append(struct trace *t, const struct event *e);
 /* Appends what only the event appended last has. SB_ENOMEM. */
 int trace_append_detail(struct trace *t, const struct event_detail *d);
+/* Puts the columns of one event in the place of another. Its details stay where they are. */
+void trace_move_event(struct trace *t, size_t to, size_t from);
 /* Gives back room of a small trace that nothing is added to for now. Never fails. */
 void trace_shrink(struct trace *t);
 /* Adds a lane; its index in *out_lane. SB_ENOMEM; SB_ELIMIT past 2^32-1 lanes. */

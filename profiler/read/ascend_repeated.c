@@ -60,24 +60,19 @@ static bool same_event(const struct trace *t, size_t a, size_t b)
 /* Adds an event; true when its like is there. */
 static bool event_seen(struct seen *s, const struct trace *t, size_t i)
 {
-	uint64_t h = mix(mix(0, (uint64_t)t->start_ns[i]), t->name[i]);
-	size_t at = h & s->mask;
+	const struct lane *lane = &t->lanes[t->lane[i]];
+	uint64_t h = mix(mix(mix(0, (uint64_t)t->start_ns[i]), (uint64_t)t->dur_ns[i]), t->name[i]);
+	size_t at;
+
+	/* all that is compared, but the device: damaged times make many rows start at one */
+	h = mix(mix(h, (uint64_t)t->link[i]), (uint64_t)lane->process << 32 | lane->thread);
+	at = h & s->mask;
 
 	for (; s->slots[at]; at = (at + 1) & s->mask)
 		if (same_event(t, s->slots[at] - 1, i))
 			return true;
 	s->slots[at] = (uint32_t)i + 1;
 	return false;
-}
-
-static void move_event(struct trace *t, size_t to, size_t from)
-{
-	t->start_ns[to] = t->start_ns[from];
-	t->dur_ns[to] = t->dur_ns[from];
-	t->link[to] = t->link[from];
-	t->name[to] = t->name[from];
-	t->lane[to] = t->lane[from];
-	t->kind[to] = t->kind[from];
 }
 
 /* Drops what stands twice; how much in *out_dropped. */
@@ -94,7 +89,7 @@ static int drop_events(struct trace *t, uint64_t *out_dropped)
 		bool drop;
 
 		/* events of before have moved to where the set looks for them */
-		move_event(t, kept, i);
+		trace_move_event(t, kept, i);
 		drop = is_work(t, kept) && event_seen(&s, t, kept);
 		for (; detail < t->detail_count && t->details[detail].event <= i; detail++) {
 			if (drop || t->details[detail].event != i)
@@ -118,6 +113,15 @@ static bool same_kernel(const struct kernel *a, const struct kernel *b)
 	       a->input_shapes == b->input_shapes && a->block_dim == b->block_dim && a->origin == b->origin;
 }
 
+static uint64_t hash_kernel(const struct kernel *k)
+{
+	uint64_t h = mix(mix(0, (uint64_t)k->start_ns), (uint64_t)k->dur_ns);
+
+	h = mix(mix(h, (uint64_t)k->wait_ns), (uint64_t)k->step);
+	h = mix(h, (uint64_t)k->name << 32 | k->type);
+	return mix(h, (uint64_t)k->core << 32 | k->input_shapes);
+}
+
 /* As the exporters write them: nothing can be there twice then. */
 static bool starts_rise(const struct capture *c)
 {
@@ -139,7 +143,7 @@ static int drop_kernels(struct capture *c, uint64_t *out_dropped)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < c->kernel_count; i++) {
 		const struct kernel *k = &c->kernels[i];
-		size_t at = mix(mix(0, (uint64_t)k->start_ns), k->name) & s.mask;
+		size_t at = hash_kernel(k) & s.mask;
 
 		while (k->dur_ns > 0 && s.slots[at] && !same_kernel(&c->kernels[s.slots[at] - 1], k))
 			at = (at + 1) & s.mask;

@@ -110,16 +110,6 @@ static void find_centres(struct jumps *j, const struct trace *t)
 	count_far(j, t);
 }
 
-static void move(struct trace *t, size_t from, size_t to)
-{
-	t->start_ns[to] = t->start_ns[from];
-	t->dur_ns[to] = t->dur_ns[from];
-	t->link[to] = t->link[from];
-	t->name[to] = t->name[from];
-	t->lane[to] = t->lane[from];
-	t->kind[to] = t->kind[from];
-}
-
 /* Details and steps are in the order of their events: they follow in step. */
 static void leave_out(struct kineto *k, const struct jumps *j, const bool *drop)
 {
@@ -139,7 +129,7 @@ static void leave_out(struct kineto *k, const struct jumps *j, const bool *drop)
 			if (!out)
 				k->steps[steps++] = (struct kineto_step){k->steps[step].number, (uint32_t)to};
 		if (!out)
-			move(t, i, to++);
+			trace_move_event(t, to++, i);
 	}
 	t->count = to;
 	t->detail_count = details;

@@ -1,5 +1,6 @@
 /* What the research pages (ascend-formats 0, 1 and 3; user-pain 9 and 45) tell of odd files, as far as the
  * tests of the readers do not show it already. */
+#include "base/buf.h"
 #include "tests/unit/profiler/judged.h"
 #include "tests/unit/profiler/made_profile.h"
 
@@ -190,6 +191,37 @@ static void rows_written_twice_count_once(void **state)
 	assert_true(warning_of(&p, "duplicate_event")->count == 2);
 }
 
+/* Times that a spreadsheet has rounded: all rows start at one, and none is a copy. Comparing each with each
+ * would take minutes. */
+static void rows_of_one_start_are_told_apart_at_once(void **state)
+{
+	enum { ROWS = 200000 };
+	SB_BUF_AUTO kernels = {0};
+	SB_BUF_AUTO events = {0};
+	PROFILE_AUTO p = {0};
+
+	(void)state;
+	sb_buf_init(&kernels, SIZE_MAX);
+	sb_buf_init(&events, SIZE_MAX);
+	sb_buf_adds(&kernels, KERNEL_HEADER);
+	sb_buf_adds(&events, "[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":2,\"args\":{\"name\":\"Ascend "
+	                     "Hardware\"}}");
+	for (int i = 1; i <= ROWS; i++) {
+		sb_buf_addf(&kernels, "Add,Add,AI_CORE,1736410000000000,%d\n", i);
+		sb_buf_addf(&events,
+		            ",\n{\"name\":\"Add\",\"ph\":\"X\",\"pid\":2,\"tid\":1,\"ts\":1736410000000000,"
+		            "\"dur\":%d,\"args\":{\"Task Type\":\"AI_CORE\"}}",
+		            i);
+	}
+	sb_buf_adds(&events, "]");
+	read_all((const struct text_file[]){{OUT "kernel_details.csv", kernels.data, kernels.len},
+	                                    {OUT "trace_view.json", events.data, events.len}},
+	         2, &p);
+	assert_int_equal(p.captures[0].kernel_count, ROWS);
+	assert_int_equal(p.captures[0].trace.count, ROWS);
+	assert_null(warning_of(&p, "duplicate_event"));
+}
+
 static void little_data_is_said(void **state)
 {
 	PROFILE_AUTO p = {0};
@@ -310,6 +342,7 @@ int main(void)
 	    cmocka_unit_test(all_known_columns_are_silent),
 	    cmocka_unit_test(values_that_are_none),
 	    cmocka_unit_test(rows_written_twice_count_once),
+	    cmocka_unit_test(rows_of_one_start_are_told_apart_at_once),
 	    cmocka_unit_test(little_data_is_said),
 	    cmocka_unit_test(old_and_odd_operators),
 	    cmocka_unit_test(ranks_that_are_none),
