@@ -240,7 +240,7 @@ static int row_of_pieces(const struct capture *c, const struct piece *items, siz
 	*out_filled = rc == SB_OK && s.count > 0;
 	if (!*out_filled)
 		return rc;
-	if (c->format == FORMAT_MINDINSIGHT && !mindinsight_covers(c, step, &a)) {
+	if (capture_format_facts(c->format)->sparse_timeline && !mindinsight_covers(c, step, &a)) {
 		*out_filled = false;
 		if (a.communication.count > 0)
 			row->communication_ns = intervals_total(&a.communication);

@@ -57,14 +57,13 @@ static void warn_rounded(const struct capture *c, struct warnings *warnings)
 	char file[sizeof(((struct warning *)NULL)->file)];
 	const char *source = c->source ? c->source : "", *slash = strrchr(source, '/');
 
-	/* its tables are no step_trace_time.csv, and have the parts that they have as they are */
-	if (c->format == FORMAT_MINDINSIGHT)
+	if (capture_format_facts(c->format)->exact_steps)
 		return;
 	/* one table of a cluster analysis holds all ranks: one warning is enough */
-	snprintf(
-	    file, sizeof(file), "%.*s",
-	    (int)(c->format == FORMAT_CLUSTER_ANALYSIS && slash ? (size_t)(slash - source) : strlen(source)),
-	    source);
+	snprintf(file, sizeof(file), "%.*s",
+	         (int)(capture_format_facts(c->format)->whole_cluster && slash ? (size_t)(slash - source)
+	                                                                       : strlen(source)),
+	         source);
 	warnings_add(warnings, "rounded_source", file, 0, -1,
 	             "The breakdown comes from step_trace_time.csv, whose Stage and Preparing are rounded "
 	             "(up to 0.5 us).");

@@ -193,9 +193,9 @@ static int collect_by_start(struct source *s, bool device)
 		key.step = step_number(s, step_windows_at(&s->windows, t->start_ns[i]));
 		if (rc == SB_OK)
 			rc = text_of(s, t->name[i], &key.name);
-		/* its names are those of the graph's nodes */
 		key.type = 0;
-		if (rc == SB_OK && key.klass == OPERATOR_COMPUTE && s->c->format == FORMAT_MINDINSIGHT)
+		if (rc == SB_OK && key.klass == OPERATOR_COMPUTE &&
+		    capture_format_facts(s->c->format)->node_names)
 			rc = kernel_type_of(s, t->name[i], &key.type);
 		if (rc == SB_OK)
 			rc = count_call(s->to, &key, t->dur_ns[i], LAUNCHER_UNKNOWN);
@@ -236,7 +236,8 @@ static int collect_sums(struct source *s)
 /* Are the sums of a capture all that is known of its kernels? */
 static bool sums_only(const struct capture *c)
 {
-	if (c->op_statistic_count == 0 || (c->trace.count > 0 && c->format != FORMAT_MINDINSIGHT))
+	if (c->op_statistic_count == 0 ||
+	    (c->trace.count > 0 && !capture_format_facts(c->format)->sparse_timeline))
 		return false;
 	/* the events of a step trace are communication */
 	for (size_t i = 0; i < c->trace.count; i++)

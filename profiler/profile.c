@@ -7,36 +7,57 @@
 
 #include "base/grow.h"
 
-static const struct {
-	const char *name;
-	enum capture_rules rules;
-} FORMATS[FORMAT_COUNT] = {
-    [FORMAT_KINETO] = {"kineto", RULES_GPU},
-    [FORMAT_ASCEND_TEXT] = {"ascend-pytorch-text", RULES_ASCEND},
-    [FORMAT_ASCEND_DB] = {"ascend-pytorch-db", RULES_ASCEND},
-    [FORMAT_MINDSPORE_TEXT] = {"mindspore-text", RULES_ASCEND},
-    [FORMAT_MINDSPORE_DB] = {"mindspore-db", RULES_ASCEND},
-    [FORMAT_MSPROF_TEXT] = {"msprof-text", RULES_ASCEND},
-    [FORMAT_MSPROF_DB] = {"msprof-db", RULES_ASCEND},
-    [FORMAT_MINDINSIGHT] = {"mindinsight", RULES_ASCEND},
-    [FORMAT_CLUSTER_ANALYSIS] = {"ascend-cluster-analysis", RULES_ASCEND},
-    [FORMAT_NSYS] = {"nsys-sqlite", RULES_GPU},
-    [FORMAT_SIGNALBOX] = {"signalbox-v1", RULES_GPU},
+static const struct format_facts FORMATS[FORMAT_COUNT] = {
+    [FORMAT_KINETO] = {.name = "kineto", .rules = RULES_GPU},
+    [FORMAT_ASCEND_TEXT] = {.name = "ascend-pytorch-text", .rules = RULES_ASCEND},
+    [FORMAT_ASCEND_DB] = {.name = "ascend-pytorch-db", .rules = RULES_ASCEND},
+    [FORMAT_MINDSPORE_TEXT] = {.name = "mindspore-text", .rules = RULES_ASCEND},
+    [FORMAT_MINDSPORE_DB] = {.name = "mindspore-db", .rules = RULES_ASCEND},
+    [FORMAT_MSPROF_TEXT] = {.name = "msprof-text", .rules = RULES_ASCEND, .in_parts = true},
+    [FORMAT_MSPROF_DB] = {.name = "msprof-db", .rules = RULES_ASCEND},
+    [FORMAT_MINDINSIGHT] = {.name = "mindinsight",
+                            .rules = RULES_ASCEND,
+                            .in_parts = true,
+                            .sparse_timeline = true,
+                            .node_names = true,
+                            .exact_steps = true},
+    [FORMAT_CLUSTER_ANALYSIS] = {.name = "ascend-cluster-analysis",
+                                 .rules = RULES_ASCEND,
+                                 .whole_cluster = true},
+    [FORMAT_NSYS] = {.name = "nsys-sqlite", .rules = RULES_GPU},
+    [FORMAT_SIGNALBOX] = {.name = "signalbox-v1", .rules = RULES_GPU},
 };
+
+const struct format_facts *capture_format_facts(enum capture_format f)
+{
+	static const struct format_facts none = {.name = "unknown", .rules = RULES_GPU};
+
+	return (unsigned)f < FORMAT_COUNT ? &FORMATS[f] : &none;
+}
 
 const char *capture_format_name(enum capture_format f)
 {
-	return (unsigned)f < FORMAT_COUNT ? FORMATS[f].name : "unknown";
-}
-
-enum capture_rules capture_format_rules(enum capture_format f)
-{
-	return (unsigned)f < FORMAT_COUNT ? FORMATS[f].rules : RULES_GPU;
+	return capture_format_facts(f)->name;
 }
 
 bool capture_is_ascend(const struct capture *c)
 {
-	return capture_format_rules(c->format) == RULES_ASCEND;
+	return capture_format_facts(c->format)->rules == RULES_ASCEND;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+	const int64_t left[] = {x->start_ns == SB_NULL, x->start_ns, x->number, x->dur_ns};
+	const int64_t right[] = {y->start_ns == SB_NULL, y->start_ns, y->number, y->dur_ns};
+
+	return sb_compare(left, right, 4);
+}
+
+void steps_sort(struct step *steps, size_t count)
+{
+	if (count > 0)
+		qsort(steps, count, sizeof(*steps), by_start);
 }
 
 static struct warning *find(struct warnings *w, const char *code, const char *file)

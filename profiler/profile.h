@@ -36,7 +36,8 @@ struct step {
 	int64_t dur_ns;
 };
 
-/* Which table a kernel comes from. Of several that tell the same, the first here is used (msprof_finish()). */
+/* Which table a kernel comes from. Of several that tell the same, the first here is used (msprof_finish()).
+ */
 enum kernel_origin {
 	KERNEL_ROW,   /* kernel_details, op_summary or a database */
 	KERNEL_TASK,  /* task_time: no shapes, no communication */
@@ -222,11 +223,26 @@ struct profile {
 };
 #define LEFT_OUT_MAX 200
 
-/* Public names of the formats: "kineto", "ascend-pytorch-text", … */
+/* What the captures of a format are like: one row each in profile.c, so that nothing else asks for the format
+ * itself. */
+struct format_facts {
+	const char *name; /* public: "kineto", "ascend-pytorch-text", … */
+	enum capture_rules rules;
+	bool in_parts; /* several files hold parts of one table or timeline: they are joined */
+	/* The timeline shows but a part: no copies, and often only some operators. Step tables and sums know
+	 * the rest, and count although there are events. */
+	bool sparse_timeline;
+	bool node_names;    /* kernels are called by the nodes of the graph: the type is part of the name */
+	bool exact_steps;   /* the step table is not rounded as step_trace_time.csv is */
+	bool whole_cluster; /* one folder tells of all ranks; a rank's own capture is better */
+};
+/* Static; for a number that is no format, facts of which none is true, and the name "unknown". */
+const struct format_facts *capture_format_facts(enum capture_format f);
 const char *capture_format_name(enum capture_format f);
-enum capture_rules capture_format_rules(enum capture_format f);
 /* Is the device time of this capture judged by Ascend's definitions? */
 bool capture_is_ascend(const struct capture *c);
+/* Orders steps by start, number and duration; those without a window come last. */
+void steps_sort(struct step *steps, size_t count);
 /* Adds a warning; text is printf-like. Never fails: past the bound only `dropped` grows. */
 void warnings_add(struct warnings *w, const char *code, const char *file, int64_t line, int64_t offset,
                   const char *fmt, ...) __attribute__((format(printf, 6, 7)));

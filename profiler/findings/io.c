@@ -37,8 +37,8 @@ void check_fetching(struct check_context *ctx, bool *out_judged)
 		double share = (double)v->host.fetching_ns / (double)v->total_ns;
 		struct finding *f;
 
-		/* without a timeline no copy can be seen, and MindInsight's shows none */
-		if (v->c->trace.count == 0 || v->c->format == FORMAT_MINDINSIGHT)
+		/* without a timeline no copy can be seen, and a sparse one shows none */
+		if (v->c->trace.count == 0 || capture_format_facts(v->c->format)->sparse_timeline)
 			continue;
 		*out_judged = true;
 		if (!(share > limit(ctx, "fetching_share")))

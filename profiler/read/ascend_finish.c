@@ -40,20 +40,6 @@ static void numbers_sort(struct numbers *n)
 		qsort(n->items, n->count, sizeof(*n->items), by_value);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct step *x = a, *y = b;
-
-	/* a step without a window comes after those with one */
-	if ((x->start_ns == SB_NULL) != (y->start_ns == SB_NULL))
-		return x->start_ns == SB_NULL ? 1 : -1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return (x->dur_ns > y->dur_ns) - (x->dur_ns < y->dur_ns);
-}
-
 /* The steps that tables name: those of the step table, else those of the kernels. */
 static int table_steps(const struct capture *c, struct numbers *out)
 {
@@ -89,8 +75,7 @@ static int add_steps(struct capture *c)
 			return SB_ENOMEM;
 		c->steps[c->step_count++] = s;
 	}
-	if (c->step_count > 0)
-		qsort(c->steps, c->step_count, sizeof(*c->steps), by_start);
+	steps_sort(c->steps, c->step_count);
 	return SB_OK;
 }
 

@@ -9,8 +9,8 @@
 /* Sums by operator type are only there to be compared with events: alone they answer nothing. */
 static bool without_data(const struct capture *c)
 {
-	/* … but MindInsight has nothing else to answer from */
-	if (c->format == FORMAT_MINDINSIGHT && c->op_statistic_count > 0)
+	/* … but such a capture may have nothing else to answer from */
+	if (capture_format_facts(c->format)->sparse_timeline && c->op_statistic_count > 0)
 		return false;
 	return c->trace.count == 0 && c->kernel_count == 0 && c->step_trace_count == 0 &&
 	       c->communication_count == 0 && c->api_count == 0 && c->iteration_count == 0 &&
@@ -131,12 +131,16 @@ static void close_gaps(struct gathering *g)
 	g->count = kept;
 }
 
+static bool of_cluster(const struct capture *c)
+{
+	return capture_format_facts(c->format)->whole_cluster;
+}
+
 /* Files of a whole cluster name ranks that have no rows, and the chip of a PROF_* is told to the captures of
  * both its layouts: such a capture was never there for the user. */
 static bool never_there(const struct capture *c)
 {
-	return c->format == FORMAT_CLUSTER_ANALYSIS ||
-	       (c->format == FORMAT_MSPROF_TEXT && c->chip[0] != '\0');
+	return of_cluster(c) || (c->format == FORMAT_MSPROF_TEXT && c->chip[0] != '\0');
 }
 
 static void drop_empty(struct gathering *g)
@@ -280,8 +284,7 @@ static void drop_older(struct gathering *g)
 			if (i == best)
 				continue;
 			/* the analysis was made from the captures that it lies beside */
-			if (g->list[i]->format == FORMAT_CLUSTER_ANALYSIS &&
-			    g->list[best]->format != FORMAT_CLUSTER_ANALYSIS) {
+			if (of_cluster(g->list[i]) && !of_cluster(g->list[best])) {
 				lend_facts(g->list[best], g->list[i]);
 				drop(g, i, "a cluster analysis: the rank's own capture is used");
 				continue;

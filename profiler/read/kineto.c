@@ -243,15 +243,6 @@ static void report_host_only(struct kineto *k)
 	    "profiler told to record the device (ProfilerActivity.CUDA)?");
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct step *x = a, *y = b;
-	const int64_t left[] = {x->start_ns, x->number, x->dur_ns},
-	              right[] = {y->start_ns, y->number, y->dur_ns};
-
-	return sb_compare(left, right, 3);
-}
-
 /* The base may stand behind the events. */
 static void add_base(struct kineto *k)
 {
@@ -287,7 +278,7 @@ static int take_steps(const struct kineto *k, struct capture *c)
 		c->steps[i] = (struct step){k->steps[i].number, k->trace.start_ns[k->steps[i].event],
 		                            k->trace.dur_ns[k->steps[i].event]};
 	c->step_count = k->step_count;
-	qsort(c->steps, c->step_count, sizeof(*c->steps), by_start);
+	steps_sort(c->steps, c->step_count);
 	return SB_OK;
 }
 

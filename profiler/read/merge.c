@@ -47,7 +47,7 @@ static size_t *count_of(struct capture *c, const struct table *t)
 
 static bool in_parts(const struct capture *c)
 {
-	return c->format == FORMAT_MSPROF_TEXT || c->format == FORMAT_MINDINSIGHT;
+	return capture_format_facts(c->format)->in_parts;
 }
 
 static void told_twice(const struct part_origin *from, const char *what)

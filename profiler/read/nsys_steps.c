@@ -57,15 +57,6 @@ static int by_number(const void *a, const void *b)
 	return sb_compare(left, right, 3);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct step *x = a, *y = b;
-	const int64_t left[] = {x->start_ns, x->number, x->dur_ns},
-	              right[] = {y->start_ns, y->number, y->dur_ns};
-
-	return sb_compare(left, right, 3);
-}
-
 /* Several processes of one file do the same step at about the same time: windows of one number that overlap
  * are one step. */
 int nsys_make_steps(struct nsys *n, struct step **out, size_t *out_count)
@@ -90,14 +81,16 @@ int nsys_make_steps(struct nsys *n, struct step **out, size_t *out_count)
 
 		if (last && last->number == x->number &&
 		    x->start_ns < sb_add_sat(last->start_ns, last->dur_ns)) {
-			if (x->end_ns - last->start_ns > last->dur_ns)
-				last->dur_ns = x->end_ns - last->start_ns;
+			int64_t dur = sb_add_sat(x->end_ns, -last->start_ns);
+
+			if (dur > last->dur_ns)
+				last->dur_ns = dur;
 			continue;
 		}
 		steps[kept++] = (struct step){
 		    .number = x->number, .start_ns = x->start_ns, .dur_ns = n->trace.dur_ns[x->event]};
 	}
-	qsort(steps, kept, sizeof(*steps), by_start);
+	steps_sort(steps, kept);
 	*out = steps;
 	*out_count = kept;
 	return SB_OK;

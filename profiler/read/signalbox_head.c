@@ -178,15 +178,6 @@ int signalbox_group_item(struct signalbox *s, int64_t offset, struct sb_error *e
 	return id_map_put(&s->groups, (struct id_key){g.name, 0, 0}, g.ranks);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct step *x = a, *y = b;
-	const int64_t left[] = {x->start_ns, x->number, x->dur_ns},
-	              right[] = {y->start_ns, y->number, y->dur_ns};
-
-	return sb_compare(left, right, 3);
-}
-
 /* The origin may stand behind the events. */
 static void add_origin(struct signalbox *s)
 {
@@ -194,8 +185,7 @@ static void add_origin(struct signalbox *s)
 		s->trace.start_ns[i] = sb_add_sat(s->trace.start_ns[i], s->origin_ns);
 	for (size_t i = 0; i < s->step_count; i++)
 		s->steps[i].start_ns = sb_add_sat(s->steps[i].start_ns, s->origin_ns);
-	if (s->step_count > 0)
-		qsort(s->steps, s->step_count, sizeof(*s->steps), by_start);
+	steps_sort(s->steps, s->step_count);
 }
 
 static int name_lanes(struct signalbox *s)
