@@ -146,7 +146,9 @@ static void end_cut(struct chrome *c)
 /* Looks for the next event behind a broken one. */
 static int go_on(struct chrome *c)
 {
-	int rc = jpull_recover(c->j, c->depth, &c->err);
+	static const char *const KEYS[] = {"ph",   "cat", "name", "pid", "tid", "ts", "dur",
+	                                   "args", "id",  "bp",   "s",   "tts", "sf", NULL};
+	int rc = jpull_recover(c->j, c->depth, KEYS, &c->err);
 
 	if (rc == SB_OK)
 		c->phase = PHASE_EVENTS;

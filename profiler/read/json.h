@@ -62,10 +62,10 @@ int jpull_next(struct jpull *j, struct jpull_value *out, struct sb_error *err);
 /* Skips the rest of the value whose first token is `v` (nothing to do for scalars; a key is not a value). */
 int jpull_skip(struct jpull *j, const struct jpull_value *v, struct sb_error *err);
 /* After SB_EFORMAT "bad_json" inside an element of an array at nesting depth `depth` (1 = a bare array):
- * drops bytes up to where the next object of that array seems to begin (its first key is one of Chrome's
- * event keys) or the array seems to end, so that parsing can go on there. SB_EFORMAT "truncated" when there
- * is neither. May be called again when parsing went on at the wrong place. */
-int jpull_recover(struct jpull *j, int depth, struct sb_error *err);
+ * drops bytes up to where the next object of that array seems to begin (its first key is one of `keys`, which
+ * ends with NULL) or the array seems to end, so that parsing can go on there. SB_EFORMAT "truncated" when
+ * there is neither. May be called again when parsing went on at the wrong place. */
+int jpull_recover(struct jpull *j, int depth, const char *const *keys, struct sb_error *err);
 /* After SB_EFORMAT "bad_json" inside a member of the top-level object: drops bytes up to where the member
  * with this key (plain ASCII) seems to stand; the next token is the first one of its value. SB_EFORMAT
  * "truncated" when there is none. */

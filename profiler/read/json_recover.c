@@ -11,15 +11,13 @@ enum place { ANYWHERE, BRACE, COMMA, OBJECT, KEY, KEY_END, BRACKET, MORE };
 struct search {
 	enum place place;
 	size_t key; /* where the key begins in carry */
+	const char *const *keys;
 };
 
-static bool is_event_key(const char *key, size_t len)
+static bool is_key(const char *const *keys, const char *key, size_t len)
 {
-	static const char *const KEYS[] = {"ph",   "cat", "name", "pid", "tid", "ts", "dur",
-	                                   "args", "id",  "bp",   "s",   "tts", "sf", NULL};
-
-	for (size_t i = 0; KEYS[i]; i++) {
-		if (strlen(KEYS[i]) == len && memcmp(KEYS[i], key, len) == 0)
+	for (; *keys; keys++) {
+		if (strlen(*keys) == len && memcmp(*keys, key, len) == 0)
 			return true;
 	}
 	return false;
@@ -48,7 +46,7 @@ static bool advance(struct jpull *j, struct search *s, char c)
 	case KEY:
 		if (c == '"')
 			s->place =
-			    is_event_key(j->carry + s->key, j->carry_len - s->key) ? KEY_END : ANYWHERE;
+			    is_key(s->keys, j->carry + s->key, j->carry_len - s->key) ? KEY_END : ANYWHERE;
 		else if (!json_is(c, JSON_WORD))
 			s->place = start_again(c);
 		break;
@@ -121,9 +119,9 @@ static void drop_carry(struct jpull *j)
 	j->later = NULL;
 }
 
-int jpull_recover(struct jpull *j, int depth, struct sb_error *err)
+int jpull_recover(struct jpull *j, int depth, const char *const *keys, struct sb_error *err)
 {
-	struct search s = {0};
+	struct search s = {.keys = keys};
 	bool more = true, found = false;
 
 	drop_carry(j);

@@ -49,31 +49,55 @@ static bool canceled(const struct signalbox *s)
 	return h && h->canceled && h->canceled(h->self);
 }
 
-/* The elements of one of the four lists. */
-static int read_list(struct signalbox *s, const struct jpull_value *first,
-                     int (*item)(struct signalbox *s, int64_t offset, struct sb_error *err),
-                     struct sb_error *err)
+/* One of the four lists. */
+struct list {
+	int (*item)(struct signalbox *s, int64_t offset, struct sb_error *err);
+	const char *const keys[12]; /* that an element may begin with; ends with NULL */
+};
+static const struct list LANES = {signalbox_lane_item, {"id", "process", "thread", "device"}};
+static const struct list GROUPS = {signalbox_group_item, {"name", "ranks"}};
+static const struct list STEPS = {signalbox_step_item, {"number", "start_ns", "duration_ns"}};
+static const struct list EVENTS = {signalbox_event_item,
+                                   {"lane", "kind", "name", "start_ns", "duration_ns", "link", "bytes",
+                                    "collective", "direction", "group", "sequence"}};
+
+/* The next element; false in *out_more at the end of the list. */
+static int read_element(struct signalbox *s, const struct list *list, bool *out_more, struct sb_error *err)
 {
 	struct jpull_value v;
-	int rc = SB_OK;
+	int rc = jpull_next(s->j, &v, err);
+
+	*out_more = rc == SB_OK && v.token != JPULL_ARRAY_END;
+	if (!*out_more)
+		return rc;
+	if (v.token == JPULL_OBJECT)
+		return list->item(s, v.offset, err);
+	signalbox_note(&s->flaws.not_event, v.offset);
+	return jpull_skip(s->j, &v, err);
+}
+
+static int read_list(struct signalbox *s, const struct jpull_value *first, const struct list *list,
+                     struct sb_error *err)
+{
+	int depth = jpull_depth(s->j), rc = SB_OK;
+	bool more = true;
 
 	if (first->token != JPULL_ARRAY) {
 		if (first->token != JPULL_NULL)
 			signalbox_note(&s->flaws.bad_value, first->offset);
 		return SB_OK;
 	}
-	for (uint64_t n = 0; rc == SB_OK; n++) {
+	for (uint64_t n = 0; rc == SB_OK && more; n++) {
 		if (n % CANCEL_EVERY == 0 && canceled(s))
 			return sb_fail(err, SB_ECANCELED, "canceled", "Reading was canceled.");
-		rc = jpull_next(s->j, &v, err);
-		if (rc != SB_OK || v.token == JPULL_ARRAY_END)
-			break;
-		if (v.token == JPULL_OBJECT) {
-			rc = item(s, v.offset, err);
-		} else {
-			signalbox_note(&s->flaws.not_event, v.offset);
-			rc = jpull_skip(s->j, &v, err);
-		}
+		rc = read_element(s, list, &more, err);
+		/* where nothing follows, the first error says more */
+		if (rc != SB_EFORMAT || strcmp(err->word, "bad_json") != 0 ||
+		    jpull_recover(s->j, depth, list->keys, NULL) != SB_OK)
+			continue;
+		signalbox_note(&s->flaws.broken, err->offset);
+		rc = SB_OK;
+		more = true;
 	}
 	return rc;
 }
@@ -110,10 +134,10 @@ static int take_member(struct signalbox *s, void *item, uint8_t member, const st
 		if (s->origin_ns == SB_NULL)
 			s->origin_ns = 0;
 		break;
-	case MEMBER_LANES: return read_list(s, v, signalbox_lane_item, err);
-	case MEMBER_GROUPS: return read_list(s, v, signalbox_group_item, err);
-	case MEMBER_STEPS: return read_list(s, v, signalbox_step_item, err);
-	case MEMBER_EVENTS: return read_list(s, v, signalbox_event_item, err);
+	case MEMBER_LANES: return read_list(s, v, &LANES, err);
+	case MEMBER_GROUPS: return read_list(s, v, &GROUPS, err);
+	case MEMBER_STEPS: return read_list(s, v, &STEPS, err);
+	case MEMBER_EVENTS: return read_list(s, v, &EVENTS, err);
 	default: break; /* the producer is for people */
 	}
 	return SB_OK;
@@ -165,6 +189,7 @@ static void report(struct signalbox *s)
 	const struct signalbox_flaws *f = &s->flaws;
 	char what[120];
 
+	warn(s, &f->broken, "broken_event", "An element of a list is not JSON and was left out.");
 	warn(s, &f->bad_event, "bad_event",
 	     "An event lacks its lane, kind or start, or has one that cannot be read: it was left out.");
 	warn(s, &f->bad_value, "bad_value", "A value has the wrong type or range and was taken as unknown.");

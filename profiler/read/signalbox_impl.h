@@ -19,7 +19,7 @@ struct word {
 /* What was tolerated, for one warning each. */
 struct signalbox_flaws {
 	struct jpull_flaw bad_event, bad_value, unknown_kind, no_duration, negative_duration;
-	struct jpull_flaw unknown_member, not_event, duplicate, lane_twice;
+	struct jpull_flaw unknown_member, not_event, duplicate, lane_twice, broken;
 	char member[41]; /* the first unknown one */
 };
 

@@ -25,6 +25,7 @@ static void mix(struct outcome *o, const void *data, size_t len)
 static struct outcome read_tokens(const char *text, size_t len, size_t block)
 {
 	struct outcome o = {.hash = 14695981039346656037u};
+	static const char *const KEYS[] = {"ph", "name", "ts", "cat", NULL};
 	struct memory_stream m;
 	struct jpull_value v = {0};
 	struct sb_error err = {0};
@@ -47,7 +48,7 @@ static struct outcome read_tokens(const char *text, size_t len, size_t block)
 	o.flaws = *jpull_flaws(j);
 	/* going on after an error must end, too */
 	while (o.rc == SB_EFORMAT && strcmp(err.word, "bad_json") == 0 &&
-	       jpull_recover(j, 2, &err) == SB_OK) {
+	       jpull_recover(j, 2, KEYS, &err) == SB_OK) {
 		while ((o.rc = jpull_next(j, &v, &err)) == SB_OK && v.token != JPULL_END)
 			mix(&o, v.text, v.len);
 		mix(&o, &o.rc, sizeof(o.rc));

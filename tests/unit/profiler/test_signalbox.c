@@ -266,15 +266,44 @@ static void test_cut_anywhere(void **state)
 	}
 }
 
+/* A quote in a name costs that element only, in each of the lists. */
 static void test_broken(void **state)
 {
-	static const char TEXT[] = ONE(KERNEL ",\"duration_ns\":1},{" KERNEL ",\"name\":\"a\"b\"");
+	static const char LAST[] = ONE(KERNEL ",\"duration_ns\":1},{" KERNEL ",\"name\":\"a\"b\"");
+	static const char LISTS[] =
+	    "{\"signalbox_profile\":1,\"lanes\":[{\"id\":0,\"process\":\"a\"b\"},{\"id\":1,\"device\":4}],"
+	    "\"steps\":[{\"number\":\"1\"2\"}, {\"number\":7,\"start_ns\":0,\"duration_ns\":9}],"
+	    "\"events\":[{\"lane\":1,\"kind\":\"kernel\",\"start_ns\":5,\"duration_ns\":1},"
+	    "{\"name\":\"C:\\\",\"lane\":1,\"kind\":\"kernel\",\"start_ns\":6,\"duration_ns\":1},\n"
+	    "{\"duration_ns\":2,\"lane\":1,\"kind\":\"kernel\",\"start_ns\":7}],\"rank\":3}";
+	PROFILE_AUTO p = {0};
+	PROFILE_AUTO q = {0};
+
+	(void)state;
+	read_ok(LAST, &p);
+	assert_int_equal(p.captures[0].trace.count, 1);
+	expect_warning(&p, "broken_event", 1, (int64_t)(strstr(LAST, "b\"}]") - LAST));
+	read_ok(LISTS, &q);
+	expect_warning(&q, "broken_event", 3, (int64_t)(strstr(LISTS, "b\"},{") - LISTS));
+	assert_int_equal(q.captures[0].trace.count, 2);
+	assert_int_equal(q.captures[0].trace.start_ns[1], 7);
+	assert_int_equal(q.captures[0].trace.lanes[0].device, 4);
+	assert_int_equal(q.captures[0].step_count, 1);
+	assert_int_equal(q.captures[0].steps[0].number, 7);
+	assert_int_equal(q.captures[0].rank, 3);
+}
+
+/* Without anything usable behind it, a broken element ends the file. */
+static void test_broken_end(void **state)
+{
+	static const char TEXT[] =
+	    "{\"signalbox_profile\":1,\"lanes\":[{\"id\":0}],\"events\":[{" KERNEL "},{\"name\":\"a\"b";
 	PROFILE_AUTO p = {0};
 
 	(void)state;
 	read_ok(TEXT, &p);
 	assert_int_equal(p.captures[0].trace.count, 1);
-	expect_warning(&p, "bad_json", 1, (int64_t)(strstr(TEXT, "b\"}]") - TEXT));
+	expect_warning(&p, "bad_json", 1, (int64_t)sizeof(TEXT) - 2);
 }
 
 /* Found by content among other files; several files are several ranks. */
@@ -308,7 +337,7 @@ int main(void)
 	    cmocka_unit_test(test_order),        cmocka_unit_test(test_numbers),
 	    cmocka_unit_test(test_tolerated),    cmocka_unit_test(test_refused),
 	    cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_broken),
-	    cmocka_unit_test(test_ranks),
+	    cmocka_unit_test(test_broken_end),   cmocka_unit_test(test_ranks),
 	};
 
 	return cmocka_run_group_tests_name("signalbox profile", tests, NULL, NULL);
