@@ -128,6 +128,8 @@ int communication_compute(const struct profile *p, double r_wait_threshold, stru
 		rc = sort_rows(&parts.report);
 	if (rc == SB_OK)
 		rc = communication_domains(&parts, r_wait_threshold);
+	if (rc == SB_OK)
+		rc = communication_parallelism(&parts, p);
 	if (rc != SB_OK)
 		return sb_fail(err, rc, "communication", "The communication could not be summed: %s.",
 		               sb_strerror(rc));

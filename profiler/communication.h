@@ -17,7 +17,9 @@ struct communication_row {
 /* A set of ranks that synchronise. */
 struct domain {
 	uint32_t group;
-	int64_t *ranks; /* those seen in the profile, ascending; owned */
+	uint32_t parallelism; /* what the group is for: "tp", "dp", …, in the framework's word; 0 = not known,
+	                         or the captures contradict each other */
+	int64_t *ranks;       /* those seen in the profile, ascending; owned */
 	size_t rank_count;
 	double r_wait;     /* 1 - mean(T)/max(T) over the ranks' summed transmission times (Hermes 5.4); NaN =
 	                      unknown */

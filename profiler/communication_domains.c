@@ -156,3 +156,57 @@ int communication_domains(struct communication_parts *parts, double r_wait_thres
 	free(items);
 	return rc;
 }
+
+/* A domain on its way to its use. */
+struct purpose {
+	struct domain *domain; /* NULL: no domain has this text as its group */
+	bool mixed;            /* it was told to be for two things */
+};
+
+static int add_purpose(struct communication_parts *parts, const struct capture *c, struct purpose *by_text)
+{
+	struct communication_report *r = &parts->report;
+	int rc = SB_OK;
+
+	for (size_t i = 0; rc == SB_OK && i < c->group_use_count; i++) {
+		size_t len;
+		const char *group = trace_text(&c->trace, c->group_uses[i].group, &len);
+		uint32_t at = sb_strings_find(r->strings, group, len), use;
+		struct purpose *p = &by_text[at];
+
+		if (at == 0 || !p->domain)
+			continue;
+		rc = communication_text(parts, c, c->group_uses[i].use, &use);
+		if (rc != SB_OK)
+			break;
+		p->mixed = p->mixed || (p->domain->parallelism != 0 && p->domain->parallelism != use);
+		p->domain->parallelism = use;
+	}
+	return rc;
+}
+
+int communication_parallelism(struct communication_parts *parts, const struct profile *p)
+{
+	struct communication_report *r = &parts->report;
+	size_t texts = sb_strings_count(r->strings), uses = 0;
+	struct purpose *by_text = NULL;
+	int rc = SB_OK;
+
+	for (size_t i = 0; i < p->count; i++)
+		uses += p->captures[i].group_use_count;
+	if (uses == 0 || r->domain_count == 0)
+		return SB_OK;
+	/* uses are texts too: those that come now have larger numbers, and are no groups */
+	by_text = calloc(texts + uses + 1, sizeof(*by_text));
+	if (!by_text)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < r->domain_count; i++)
+		by_text[r->domains[i].group].domain = &r->domains[i];
+	for (size_t i = 0; rc == SB_OK && i < p->count; i++)
+		rc = add_purpose(parts, &p->captures[i], by_text);
+	for (size_t i = 0; i < texts; i++)
+		if (by_text[i].mixed)
+			by_text[i].domain->parallelism = 0;
+	free(by_text);
+	return rc;
+}

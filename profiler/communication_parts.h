@@ -17,6 +17,8 @@ int communication_text(struct communication_parts *parts, const struct capture *
 int communication_trace_rows(struct communication_parts *parts, const struct capture *c);
 /* The domains of the finished rows. */
 int communication_domains(struct communication_parts *parts, double r_wait_threshold);
+/* Tells the domains what they are for. SB_ENOMEM, SB_ELIMIT. */
+int communication_parallelism(struct communication_parts *parts, const struct profile *p);
 /* Sorts SB_NULL behind everything. */
 int64_t null_last(int64_t v);
 #endif

@@ -141,6 +141,7 @@ void capture_free(struct capture *c)
 	for (size_t i = 0; i < c->queue_count; i++)
 		free(c->queues[i].samples);
 	free(c->queues);
+	free(c->group_uses);
 	trace_free(&c->trace);
 	*c = (struct capture){.rank = SB_NULL, .world_size = SB_NULL, .stage = SB_NULL};
 }

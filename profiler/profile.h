@@ -146,6 +146,12 @@ struct queue {
 	size_t sample_count;
 };
 
+/* What a communication group is for, where a file tells it. One group may have several rows. */
+struct group_use {
+	uint32_t group; /* as the operators name it */
+	uint32_t use;   /* "tp", "pp", "dp_cp", "default_group" …: the framework's word */
+};
+
 /* What wrote a capture. Of two captures of one directory that both hold events, the format that stands first
  * here is used. */
 enum capture_format {
@@ -203,6 +209,8 @@ struct capture {
 	size_t iteration_count;
 	struct queue *queues;
 	size_t queue_count;
+	struct group_use *group_uses;
+	size_t group_use_count;
 	uint32_t forward_start, backward_end; /* operators that bound the iterations' parts; 0 = not known */
 	bool mindspore;                       /* a file of MindSpore's own says that it wrote the capture */
 };

@@ -183,6 +183,7 @@ json_t *document_communication(const struct communication_report *c)
 		for (size_t k = 0; k < d->rank_count; k++)
 			json_array_append_new(ranks, json_int_or_null(d->ranks[k]));
 		json_object_set_new(o, "group", json_string_id(c->strings, d->group));
+		json_object_set_new(o, "parallelism", json_string_id(c->strings, d->parallelism));
 		json_object_set_new(o, "ranks", ranks);
 		json_object_set_new(o, "r_wait", json_real_or_null(d->r_wait));
 		json_object_set_new(o, "slow_rank", json_int_or_null(d->slow_rank));

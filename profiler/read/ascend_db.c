@@ -140,20 +140,14 @@ static int read_chip(struct ascend_db *r)
 	return rc;
 }
 
-/* META_DATA holds Megatron's arguments as JSON. What is wrong with them does not matter to the rest. */
-static void read_arguments(struct ascend_db *r, const char *text, size_t len)
+/* Megatron's arguments. */
+static void read_arguments(struct ascend_db *r, struct jpull *j)
 {
-	struct memory_stream in;
 	struct jpull_value key;
 	struct sb_error ignored = {.offset = -1};
-	JPULL_AUTO j = NULL;
 	bool more = false;
-	int rc;
+	int rc = object_enter(j, &more, &ignored);
 
-	memory_stream_init(&in, database_path(r->db), text, len, 0);
-	if (jpull_new(&in.base, &j) != SB_OK)
-		return;
-	rc = object_enter(j, &more, &ignored);
 	while (object_member(j, &rc, &more, &key, &ignored)) {
 		bool world = key_is(&key, "world_size");
 		const char *value;
@@ -166,6 +160,7 @@ static void read_arguments(struct ascend_db *r, const char *text, size_t len)
 	}
 }
 
+/* META_DATA holds texts of JSON. What is wrong with them does not matter to the rest. */
 static int read_metadata(struct ascend_db *r)
 {
 	DATABASE_ROWS_AUTO rows = NULL;
@@ -176,12 +171,23 @@ static int read_metadata(struct ascend_db *r)
 	    !database_has_column(r->db, "META_DATA", "value"))
 		return SB_OK;
 	rc = database_query(r->db, &rows, r->err,
-	                    "SELECT value FROM META_DATA WHERE name = 'distributed_args'");
+	                    "SELECT name, value FROM META_DATA WHERE name IN ('distributed_args', "
+	                    "'parallel_group_info')");
 	while (rc == SB_OK && (rc = database_next(rows, &more, r->err)) == SB_OK && more) {
+		bool groups = strcmp(database_text(rows, 0, NULL), "parallel_group_info") == 0;
+		struct sb_error ignored = {.offset = -1};
+		struct memory_stream in;
+		JPULL_AUTO j = NULL;
 		size_t len;
-		const char *text = database_text(rows, 0, &len);
+		const char *text = database_text(rows, 1, &len);
 
-		read_arguments(r, text, len);
+		memory_stream_init(&in, database_path(r->db), text, len, 0);
+		if (jpull_new(&in.base, &j) != SB_OK)
+			return db_fail(r, SB_ENOMEM);
+		if (!groups)
+			read_arguments(r, j);
+		else if (ascend_groups(j, r->cap, &ignored) == SB_ENOMEM)
+			return db_fail(r, SB_ENOMEM);
 	}
 	return rc;
 }

@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "profiler/read/ascend.h"
+#include "profiler/read/group_use.h"
 
 /* profiler_info_{rank}.json and profiler_metadata.json (research page ascend-formats 1.11): which rank this
  * is. -1 stands for "not distributed", so it is no rank. */
@@ -123,20 +124,23 @@ static int read_info(struct read_context *ctx, struct stream *in, struct sb_erro
 	return ascend_json_end(ctx, in, rc, true, &got, err);
 }
 
-/* One group: {"group_name": "pp", "group_rank": 1, "global_ranks": [0, 4]}. */
-static int read_group(struct jpull *j, int64_t *stage, struct sb_error *err)
+/* One group of HCCL's name: {"group_name": "pp", "group_rank": 1, "global_ranks": [0, 4]}. */
+static int read_group(struct jpull *j, const char *id, size_t id_len, struct capture *cap,
+                      struct sb_error *err)
 {
 	struct jpull_value key;
 	const char *text;
+	char use[64] = "";
 	size_t len;
 	int64_t place = SB_NULL;
-	bool more = false, pipeline = false;
+	bool more = false;
 	int rc = object_enter(j, &more, err);
 
 	while (object_member(j, &rc, &more, &key, err)) {
 		if (key_is(&key, "group_name")) {
 			rc = value_scalar(j, &text, &len, err);
-			pipeline = rc == SB_OK && len == 2 && memcmp(text, "pp", 2) == 0;
+			if (rc == SB_OK)
+				snprintf(use, sizeof(use), "%.*s", (int)(len < sizeof(use) ? len : 0), text);
 		} else if (key_is(&key, "group_rank")) {
 			rc = read_number(j, &place, err);
 		} else {
@@ -144,19 +148,27 @@ static int read_group(struct jpull *j, int64_t *stage, struct sb_error *err)
 		}
 	}
 	/* the place in the pipeline's group is the stage */
-	if (pipeline && place != SB_NULL)
-		*stage = place;
+	if (strcmp(use, "pp") == 0 && place != SB_NULL)
+		cap->stage = place;
+	if (rc == SB_OK && group_use_add_id(cap, id, id_len, use, strlen(use)) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	return rc;
 }
 
-static int read_groups(struct jpull *j, int64_t *stage, struct sb_error *err)
+int ascend_groups(struct jpull *j, struct capture *cap, struct sb_error *err)
 {
 	struct jpull_value key;
+	char id[256];
 	bool more = false;
 	int rc = object_enter(j, &more, err);
 
-	while (object_member(j, &rc, &more, &key, err))
-		rc = read_group(j, stage, err);
+	while (object_member(j, &rc, &more, &key, err)) {
+		size_t len = key.len < sizeof(id) ? key.len : 0;
+
+		/* the key is gone with the next token */
+		memcpy(id, key.text, len);
+		rc = read_group(j, id, len, cap, err);
+	}
 	return rc;
 }
 
@@ -179,7 +191,7 @@ static int read_metadata(struct read_context *ctx, struct stream *in, struct sb_
 		bool is = false;
 
 		if (key_is(&key, "parallel_group_info")) {
-			rc = read_groups(j, &cap->stage, &got);
+			rc = ascend_groups(j, cap, &got);
 			continue;
 		}
 		if (!key_is(&key, "distributed_args")) {

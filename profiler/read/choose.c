@@ -4,6 +4,7 @@
 
 #include "base/num.h"
 #include "profiler/read/collect.h"
+#include "profiler/read/group_use.h"
 #include "profiler/read/mindinsight.h"
 
 /* Sums by operator type are only there to be compared with events: alone they answer nothing. */
@@ -161,7 +162,7 @@ static void drop_empty(struct gathering *g)
 	close_gaps(g);
 }
 
-static void lend_facts(struct capture *winner, const struct capture *loser)
+static int lend_facts(struct capture *winner, const struct capture *loser)
 {
 	if (loser->rank != SB_NULL &&
 	    (winner->rank == SB_NULL || (winner->rank_from == RANK_NAME && loser->rank_from != RANK_NAME))) {
@@ -174,6 +175,7 @@ static void lend_facts(struct capture *winner, const struct capture *loser)
 		winner->stage = loser->stage;
 	if (winner->chip[0] == '\0')
 		memcpy(winner->chip, loser->chip, sizeof(winner->chip));
+	return group_use_lend(winner, loser);
 }
 
 /* Of the formats of one key, list[from] to list[end - 1] in their order: the first with events, else the
@@ -191,7 +193,7 @@ static size_t best_format(const struct gathering *g, size_t from, size_t end)
 	return from;
 }
 
-static void drop_formats(struct gathering *g)
+static int drop_formats(struct gathering *g)
 {
 	if (g->count > 0)
 		qsort(g->list, g->count, sizeof(struct capture *), by_source);
@@ -210,7 +212,8 @@ static void drop_formats(struct gathering *g)
 			snprintf(reason, sizeof(reason), "%s: the same capture as %s is used instead",
 			         capture_format_name(g->list[i]->format),
 			         capture_format_name(g->list[best]->format));
-			lend_facts(g->list[best], g->list[i]);
+			if (lend_facts(g->list[best], g->list[i]) != SB_OK)
+				return SB_ENOMEM;
 			/* files that only tell whose capture it is have done so */
 			if (without_data(g->list[i]))
 				forget(g, i);
@@ -219,6 +222,7 @@ static void drop_formats(struct gathering *g)
 		}
 	}
 	close_gaps(g);
+	return SB_OK;
 }
 
 /* Captures of one rank, which follow each other, where only a name says that they are: names repeat from host
@@ -270,7 +274,7 @@ static void settle_names(struct gathering *g)
 }
 
 /* Of the captures of one rank only the newest stays. */
-static void drop_older(struct gathering *g)
+static int drop_older(struct gathering *g)
 {
 	for (size_t from = 0, end; from < g->count; from = end) {
 		size_t best = from;
@@ -285,7 +289,8 @@ static void drop_older(struct gathering *g)
 				continue;
 			/* the analysis was made from the captures that it lies beside */
 			if (of_cluster(g->list[i]) && !of_cluster(g->list[best])) {
-				lend_facts(g->list[best], g->list[i]);
+				if (lend_facts(g->list[best], g->list[i]) != SB_OK)
+					return SB_ENOMEM;
 				drop(g, i, "a cluster analysis: the rank's own capture is used");
 				continue;
 			}
@@ -296,6 +301,7 @@ static void drop_older(struct gathering *g)
 		}
 	}
 	close_gaps(g);
+	return SB_OK;
 }
 
 static int move_captures(struct gathering *g, struct sb_error *err)
@@ -320,11 +326,13 @@ int choose_captures(struct gathering *g, struct sb_error *err)
 
 	if (mindinsight_share(g->list, &g->count) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	drop_formats(g);
+	if (drop_formats(g) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	drop_empty(g);
 	sort_ranks(g);
 	settle_names(g);
-	drop_older(g);
+	if (drop_older(g) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (w->count > 0)
 		qsort(w->items, w->count, sizeof(*w->items), by_place);
 	return move_captures(g, err);

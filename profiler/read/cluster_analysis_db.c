@@ -5,6 +5,7 @@
 #include "profiler/read/analysis_rows.h"
 #include "profiler/read/ascend_db.h"
 #include "profiler/read/cluster_analysis.h"
+#include "profiler/read/group_use.h"
 
 /* cluster_analysis.db (research page ascend-formats 4): the tables of all ranks' analysis.db. Each rank gets
  * a capture. Older versions called the tables ClusterCommAnalyzerTime and …Bandwidth. */
@@ -186,6 +187,26 @@ static int read_steps(struct cluster *c)
 	return rc;
 }
 
+/* Each of its ranks is told what a group is for: any of them may be left out of the profile. */
+static int group_use(struct cluster *c, const struct database_rows *rows, const char *called)
+{
+	size_t len, use_len, at = 0;
+	const char *ranks = database_text(rows, 1, &len), *use = database_text(rows, 4, &use_len);
+	int64_t rank;
+
+	while (use_len > 0 && (rank = cluster_next_rank(ranks, len, &at)) != SB_NULL) {
+		struct member *m;
+		int rc = member_of(c, rank, &m);
+
+		if (rc != SB_OK)
+			return rc;
+		rc = group_use_add(m->cap, called, strlen(called), use, use_len);
+		if (rc != SB_OK)
+			return no_memory(c, rc);
+	}
+	return SB_OK;
+}
+
 /* A group is called by its ranks, as the text files call it; sends and receives are "p2p" there. */
 static int group_row(struct cluster *c, const struct database_rows *rows)
 {
@@ -216,7 +237,7 @@ static int group_row(struct cluster *c, const struct database_rows *rows)
 		if (rc != SB_OK)
 			return no_memory(c, rc);
 	}
-	return SB_OK;
+	return pair ? SB_OK : group_use(c, rows, called);
 }
 
 static int read_groups(struct cluster *c)
@@ -230,10 +251,11 @@ static int read_groups(struct cluster *c)
 
 		if (!database_has_column(c->db, tables[i], "rank_set"))
 			continue;
-		rc = database_query(c->db, &rows, c->err, "SELECT %s, rank_set, %s, %s FROM %w",
+		rc = database_query(c->db, &rows, c->err, "SELECT %s, rank_set, %s, %s, %s FROM %w",
 		                    analysis_column(c->db, tables[i], "type", NULL),
 		                    analysis_column(c->db, tables[i], "group_name", NULL),
-		                    analysis_column(c->db, tables[i], "group_id", NULL), tables[i]);
+		                    analysis_column(c->db, tables[i], "group_id", NULL),
+		                    analysis_column(c->db, tables[i], "pg_name", NULL), tables[i]);
 		while (rc == SB_OK && (rc = database_next(rows, &more, c->err)) == SB_OK && more)
 			rc = group_row(c, rows);
 	}

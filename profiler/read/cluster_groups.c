@@ -1,12 +1,17 @@
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/num.h"
 #include "profiler/read/ascend.h"
 #include "profiler/read/cluster_analysis.h"
+#include "profiler/read/group_use.h"
 
-/* communication_group.json (research page ascend-formats 4), for which ranks make up a pipeline: the place of
- * a rank in its group "pp" is its stage. The old form has no names; its "p2p" lists the stages. */
+/* communication_group.json (research page ascend-formats 4), for what groups are for, and which ranks make up
+ * a pipeline: the place of a rank in its group "pp" is its stage. The old form has no names; its "p2p" lists
+ * the stages. */
 
 struct reading {
 	struct read_context *ctx;
@@ -88,11 +93,57 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* What is told of one group. */
+struct told {
+	char use[64], names[2][256]; /* pg_name; group_name, group_id */
+};
+
+static void take_text(const struct jpull_value *v, char *out, size_t size)
+{
+	bool fits = v->token == JPULL_STRING && v->len < size;
+
+	snprintf(out, size, "%.*s", fits ? (int)v->len : 0, fits ? v->text : "");
+}
+
+/* "(0, 4)": what cluster_communication.json calls the group of r->ranks. */
+static int ranks_name(const struct reading *r, char *out, size_t size)
+{
+	SB_BUF_AUTO text;
+	int rc;
+
+	sb_buf_init(&text, SIZE_MAX / 2);
+	rc = sb_buf_adds(&text, "(");
+	for (size_t i = 0; rc == SB_OK && i < r->count; i++)
+		rc = sb_buf_addf(&text, "%s%" PRId64, i > 0 ? ", " : "", r->ranks[i]);
+	if (rc == SB_OK)
+		rc = sb_buf_adds(&text, ")");
+	if (rc == SB_OK)
+		cluster_group_name(text.data, text.len, out, size);
+	return rc;
+}
+
+/* Each of its ranks is told: any of them may be left out of the profile. */
+static int set_use(struct reading *r, const struct told *t)
+{
+	char called[CLUSTER_GROUP_MAX];
+	const char *names[] = {called, t->names[0], t->names[1]};
+	struct capture *cap;
+	int rc = ranks_name(r, called, sizeof(called));
+
+	for (size_t i = 0; rc == SB_OK && i < r->count; i++) {
+		rc = cluster_capture(r->ctx, r->in->path, r->ranks[i], &cap, r->err);
+		for (size_t k = 0; rc == SB_OK && k < 3; k++)
+			rc = group_use_add(cap, names[k], strlen(names[k]), t->use, strlen(t->use));
+	}
+	return rc == SB_OK ? rc : sb_fail(r->err, SB_ENOMEM, "no_memory", "out of memory");
+}
+
 /* One of comm_group_parallel_info. */
 static int read_group(struct reading *r, const struct jpull_value *v, int64_t at)
 {
 	struct jpull_value key, value;
-	bool more = true, pipeline = false;
+	struct told told = {0};
+	bool more = true;
 	int rc = SB_OK;
 
 	(void)at;
@@ -100,21 +151,25 @@ static int read_group(struct reading *r, const struct jpull_value *v, int64_t at
 	if (v->token != JPULL_OBJECT)
 		return jpull_skip(r->j, v, r->err);
 	while (object_member(r->j, &rc, &more, &key, r->err)) {
-		bool set = key_is(&key, "rank_set"), name = key_is(&key, "pg_name");
+		bool set = key_is(&key, "rank_set"), use = key_is(&key, "pg_name");
+		bool name = key_is(&key, "group_name"), id = key_is(&key, "group_id");
 
 		rc = jpull_next(r->j, &value, r->err);
 		if (rc != SB_OK)
 			break;
-		if (name)
-			pipeline = value.len == 2 && memcmp(value.text, "pp", 2) == 0;
+		if (use)
+			take_text(&value, told.use, sizeof(told.use));
+		else if (name || id)
+			take_text(&value, told.names[id], sizeof(told.names[id]));
 		rc = set ? read_ranks(r, &value) : jpull_skip(r->j, &value, r->err);
 	}
+	if (rc != SB_OK || r->count == 0 || told.use[0] == '\0')
+		return rc;
 	/* ranks come in the order of their texts: "11" before "3" */
-	if (pipeline && r->count > 0)
-		qsort(r->ranks, r->count, sizeof(*r->ranks), by_value);
-	for (size_t i = 0; rc == SB_OK && pipeline && i < r->count; i++)
+	qsort(r->ranks, r->count, sizeof(*r->ranks), by_value);
+	for (size_t i = 0; rc == SB_OK && strcmp(told.use, "pp") == 0 && i < r->count; i++)
 		rc = set_stage(r, r->ranks[i], (int64_t)i);
-	return rc;
+	return rc == SB_OK ? set_use(r, &told) : rc;
 }
 
 /* The next value, a list, of which each element is given to one(). */

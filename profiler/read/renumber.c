@@ -73,6 +73,10 @@ void capture_each_text(struct capture *c, text_visitor visit, void *self)
 		visit(self, &c->queues[i].name);
 		visit(self, &c->queues[i].file);
 	}
+	for (size_t i = 0; i < c->group_use_count; i++) {
+		visit(self, &c->group_uses[i].group);
+		visit(self, &c->group_uses[i].use);
+	}
 	visit(self, &c->forward_start);
 	visit(self, &c->backward_end);
 }

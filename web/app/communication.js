@@ -43,7 +43,7 @@ function Packets({ row }) {
 
 function Domains({ domains }) {
   return html`<ul class="domains" aria-label="Groups of ranks">${domains.map((d) => html`<li>
-    <span>Ranks ${ranges(d.ranks)}${d.group && html` <code class="quiet">${d.group}</code>`}</span>
+    <span>${d.parallelism && html`<strong>${d.parallelism}</strong> `}Ranks ${ranges(d.ranks)}${d.group && html` <code class="quiet">${d.group}</code>`}</span>
     <span><abbr title="waiting share: 1 - mean / max of the ranks' transmission times">R_wait</abbr> <${Quantity} value=${d.r_wait} unit="share" /></span>
     <span>${isNumber(d.slow_rank) ? html`<strong class="warn">slow rank: ${d.slow_rank}</strong>`
       : isNumber(d.r_wait) ? 'no rank stands out' : html`<span class="quiet">not judged</span>`}</span></li>`)}</ul>`;

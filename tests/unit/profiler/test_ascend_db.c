@@ -39,11 +39,16 @@ static void everything_is_read(void **state)
 	    "CREATE TABLE RANK_DEVICE_MAP (rankId,deviceId); INSERT INTO RANK_DEVICE_MAP VALUES (4,2),(5,3);"
 	    "CREATE TABLE NPU_INFO (id,name); INSERT INTO NPU_INFO VALUES (2,'old'),(3,'Ascend910B');"
 	    "CREATE TABLE META_DATA (name,value);"
-	    "INSERT INTO META_DATA VALUES ('distributed_args','{\"tp\": 2, \"world_size\": 8}');",
+	    "INSERT INTO META_DATA VALUES ('distributed_args','{\"tp\": 2, \"world_size\": 8}'),"
+	    "('parallel_group_info','{\"ip%1\": {\"group_name\": \"pp\", \"group_rank\": 1}}');",
 	    &p);
 	c = &p.captures[0];
 	assert_int_equal(p.warnings.count, 0);
 	assert_true(c->format == FORMAT_ASCEND_DB && c->rank == 5 && c->world_size == 8);
+	assert_true(c->rank_from == RANK_MAP && c->stage == 1);
+	assert_true(c->group_use_count == 2);
+	assert_string_equal(text_of(c, c->group_uses[0].group), "ip%1");
+	assert_string_equal(text_of(c, c->group_uses[0].use), "pp");
 	assert_string_equal(c->chip, "Ascend910B");
 	assert_true(c->kernel_count == 3 && c->kernels[0].start_ns == 1000 && c->kernels[0].dur_ns == 600);
 	assert_string_equal(text_of(c, c->kernels[0].name), "MatMul_1");
