@@ -8,29 +8,40 @@
 #include "base/grow.h"
 
 static const struct format_facts FORMATS[FORMAT_COUNT] = {
-    [FORMAT_KINETO] = {.name = "kineto", .rules = RULES_GPU},
-    [FORMAT_ASCEND_TEXT] = {.name = "ascend-pytorch-text", .rules = RULES_ASCEND},
-    [FORMAT_ASCEND_DB] = {.name = "ascend-pytorch-db", .rules = RULES_ASCEND},
-    [FORMAT_MINDSPORE_TEXT] = {.name = "mindspore-text", .rules = RULES_ASCEND},
-    [FORMAT_MINDSPORE_DB] = {.name = "mindspore-db", .rules = RULES_ASCEND},
-    [FORMAT_MSPROF_TEXT] = {.name = "msprof-text", .rules = RULES_ASCEND, .in_parts = true},
-    [FORMAT_MSPROF_DB] = {.name = "msprof-db", .rules = RULES_ASCEND},
+    [FORMAT_KINETO] = {.name = "kineto", .writer = "PyTorch and JAX (Kineto traces)", .rules = RULES_GPU},
+    [FORMAT_ASCEND_TEXT] = {.name = "ascend-pytorch-text",
+                            .writer = "PyTorch on Ascend",
+                            .rules = RULES_ASCEND},
+    [FORMAT_ASCEND_DB] = {.name = "ascend-pytorch-db", .writer = "PyTorch on Ascend", .rules = RULES_ASCEND},
+    [FORMAT_MINDSPORE_TEXT] = {.name = "mindspore-text", .writer = "MindSpore", .rules = RULES_ASCEND},
+    [FORMAT_MINDSPORE_DB] = {.name = "mindspore-db", .writer = "MindSpore", .rules = RULES_ASCEND},
+    [FORMAT_MSPROF_TEXT] = {.name = "msprof-text",
+                            .writer = "msprof",
+                            .rules = RULES_ASCEND,
+                            .in_parts = true},
+    [FORMAT_MSPROF_DB] = {.name = "msprof-db", .writer = "msprof", .rules = RULES_ASCEND},
     [FORMAT_MINDINSIGHT] = {.name = "mindinsight",
+                            .writer = "MindInsight",
                             .rules = RULES_ASCEND,
                             .in_parts = true,
                             .sparse_timeline = true,
                             .node_names = true,
                             .exact_steps = true},
     [FORMAT_CLUSTER_ANALYSIS] = {.name = "ascend-cluster-analysis",
+                                 .writer = "msprof-analyze",
                                  .rules = RULES_ASCEND,
                                  .whole_cluster = true},
-    [FORMAT_NSYS] = {.name = "nsys-sqlite", .rules = RULES_GPU},
-    [FORMAT_SIGNALBOX] = {.name = "signalbox-v1", .rules = RULES_GPU},
+    [FORMAT_NSYS] = {.name = "nsys-sqlite",
+                     .writer = "Nsight Systems (exported to SQLite)",
+                     .rules = RULES_GPU},
+    [FORMAT_SIGNALBOX] = {.name = "signalbox-v1",
+                          .writer = "any framework (signalbox-v1)",
+                          .rules = RULES_GPU},
 };
 
 const struct format_facts *capture_format_facts(enum capture_format f)
 {
-	static const struct format_facts none = {.name = "unknown", .rules = RULES_GPU};
+	static const struct format_facts none = {.name = "unknown", .writer = "unknown", .rules = RULES_GPU};
 
 	return (unsigned)f < FORMAT_COUNT ? &FORMATS[f] : &none;
 }

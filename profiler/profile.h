@@ -234,7 +234,8 @@ struct profile {
 /* What the captures of a format are like: one row each in profile.c, so that nothing else asks for the format
  * itself. */
 struct format_facts {
-	const char *name; /* public: "kineto", "ascend-pytorch-text", … */
+	const char *name;   /* public: "kineto", "ascend-pytorch-text", … */
+	const char *writer; /* in the words of its users: "PyTorch on Ascend", …; two formats may have one */
 	enum capture_rules rules;
 	bool in_parts; /* several files hold parts of one table or timeline: they are joined */
 	/* The timeline shows but a part: no copies, and often only some operators. Step tables and sums know

@@ -67,7 +67,7 @@ async function plan(url) {
 
 const { url, pid } = await start();
 try {
-  title("a made-up job: 4 Ascend ranks, 3 steps, gradients sent in small packets");
+  title("a made-up job: 4 Ascend ranks, 3 steps, communication that hides under no computing");
   run(resolve(build, "generate"), "ascend", "--ranks", "4", "--steps", "3", "--fault", "poor_overlap", job);
   title("breakdown and advice (signalbox analyze)");
   run(program, "analyze", job);

@@ -11,25 +11,28 @@ static const struct {
 	const char *reason;
 	const char *columns[COLUMNS_MAX];
 } TABLES[] = {
-    {"memory_record.csv: known, not used yet", {"Component", "Timestamp(us)", "Total Allocated(MB)"}},
-    {"npu_module_mem.csv: known, not used yet", {"Component", "Timestamp(us)"}},
-    {"operator_memory.csv: known, not used yet", {"Name", "Size(KB)", "Allocation Time(us)"}},
-    {"operator_details.csv: known, not used yet", {"Name", "Call Stack", "Host Self Duration(us)"}},
-    {"operator_details.csv: known, not used yet", {"Name", "Host Self Duration(us)"}},
-    {"l2_cache.csv: known, not used yet", {"Hit Rate", "Victim Rate"}},
-    {"data_preprocess.csv: known, not used yet", {"Timestamp(us)", "Node", "Compute_time(us)"}},
-    {"static_op_mem.csv: known, not used yet", {"Op Name", "Graph ID", "Size(KB)"}},
+    {"memory over time: no check uses it yet", {"Component", "Timestamp(us)", "Total Allocated(MB)"}},
+    {"memory by module: no check uses it yet", {"Component", "Timestamp(us)"}},
+    {"memory by operator: no check uses it yet", {"Name", "Size(KB)", "Allocation Time(us)"}},
+    {"host operators, with call stacks or without: no check uses them yet",
+     {"Name", "Call Stack", "Host Self Duration(us)"}},
+    {"host operators, with call stacks or without: no check uses them yet",
+     {"Name", "Host Self Duration(us)"}},
+    {"hit rates of the L2 cache: no check uses them yet", {"Hit Rate", "Victim Rate"}},
+    {"data preprocessing by node: no check uses it yet", {"Timestamp(us)", "Node", "Compute_time(us)"}},
+    {"memory of static operators: no check uses it yet", {"Op Name", "Graph ID", "Size(KB)"}},
     {"task_time of an old msprof: it holds sums only, send op_summary or msprof_*.json",
      {"Time(%)", "Count"}},
-    {"queue of the data preprocessing (dp): known, not used yet", {"Action", "Source", "Cached Buffer Size"}},
+    {"queue of the data preprocessing (dp): no check uses it yet",
+     {"Action", "Source", "Cached Buffer Size"}},
     {"fusion_op: how operators were fused, it holds no times", {"Fusion Name", "Fusion op Nums"}},
     {"dataset.csv: sums of the data pipeline, no check uses them", {"Operation", "Stage", "Occurrences"}},
-    {"a link or memory counter table: known, not used yet", {"Device_id", "Mode"}},
-    {"a network counter table (nic, roce): known, not used yet", {"Rx Bandwidth efficiency(%)"}},
-    {"a memory counter table (npu_mem): known, not used yet", {"Event", "HBM(KB)"}},
-    {"a CPU counter table: known, not used yet", {"Cpu Type"}},
-    {"a CPU counter table: known, not used yet", {"PID", "CPU(%)"}},
-    {"a link or memory counter table: known, not used yet", {"Device_id", "Metric"}},
+    {"counters of links or memory: no check uses them yet", {"Device_id", "Mode"}},
+    {"counters of the network (nic, roce): no check uses them yet", {"Rx Bandwidth efficiency(%)"}},
+    {"memory over time (npu_mem): no check uses it yet", {"Event", "HBM(KB)"}},
+    {"use of the CPU: no check uses it yet", {"Cpu Type"}},
+    {"use of the CPU: no check uses it yet", {"PID", "CPU(%)"}},
+    {"counters of links or memory: no check uses them yet", {"Device_id", "Metric"}},
 };
 
 static const char *unused_table(const struct sniff *s)
@@ -52,8 +55,8 @@ static const char *unused_object(const struct sniff *s)
 	/* "(0, 1)" names a set of ranks; the files of one rank begin with the step */
 	if (cluster_matrix(s) && !communication)
 		return sniff_key(s, "(") || sniff_key(s, "p2p\"")
-		           ? "cluster_communication_matrix.json: links between ranks, known, not used yet"
-		           : "communication_matrix.json: known, not used yet";
+		           ? "traffic between pairs of ranks in a cluster: no check uses it yet"
+		           : "traffic between pairs of ranks: no check uses it yet";
 	return NULL;
 }
 
@@ -62,7 +65,8 @@ const char *ascend_unused(const struct sniff *s)
 	char first = sniff_first(s);
 
 	if (ascend_raw_path(s->path))
-		return "raw data of the profiler, not its output: not read";
+		return "raw data of the profiler, only its export is read (torch_npu: analyse(), msprof: "
+		       "--export=on)";
 	if (first == '{')
 		return unused_object(s);
 	/* a timeline without categories: nothing in it could be told apart */

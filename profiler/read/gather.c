@@ -155,12 +155,17 @@ static void tell(const struct partials *p, struct profile *out)
 		const struct partial *n = p->items[i];
 		const struct sb_error *e = n->failed;
 
+		size_t len = e ? strlen(e->text) : 0;
+
 		warnings_join(&out->warnings, &n->own.profile.warnings);
 		if (n->left_out)
 			profile_left_out(out, n->path, n->left_out);
+		/* some of these texts are sentences, some are parts of one */
+		if (len > 0 && e->text[len - 1] == '.')
+			len--;
 		if (e)
 			warnings_add(&out->warnings, e->word, e->file[0] != '\0' ? e->file : n->path, e->line,
-			             e->offset, "This file is not used: %s.", e->text);
+			             e->offset, "This file is not used: %.*s.", (int)len, e->text);
 	}
 }
 

@@ -240,6 +240,36 @@ static int walk_all(struct reading *r, const struct read_input *inputs, size_t c
 	return rc;
 }
 
+/* Is it the root of the upload, of all ids (".") or of one (". (id 3)")? */
+static bool is_root(const char *name)
+{
+	return name[0] == '.' && (name[1] == '\0' || name[1] == ' ');
+}
+
+/* A file that was sent alone stands in no directory: what was found in it bears its name. */
+static int name_lone_file(struct reading *r)
+{
+	struct profile *p = &r->found.profile;
+	const char *path = r->partials.count == 1 ? r->partials.items[0]->path : NULL;
+
+	for (size_t i = 0; path && i < p->warnings.count; i++) {
+		struct warning *w = &p->warnings.items[i];
+
+		if (is_root(w->file))
+			snprintf(w->file, sizeof(w->file), "%s", path);
+	}
+	for (size_t i = 0; path && i < p->count; i++) {
+		char *name = is_root(p->captures[i].source) ? strdup(path) : p->captures[i].source;
+
+		if (!name)
+			return SB_ENOMEM;
+		if (name != p->captures[i].source)
+			free(p->captures[i].source);
+		p->captures[i].source = name;
+	}
+	return SB_OK;
+}
+
 static int read_all(struct reading *r, const struct read_input *inputs, size_t count, struct sb_error *err)
 {
 	int rc = walk_all(r, inputs, count, err);
@@ -250,6 +280,8 @@ static int read_all(struct reading *r, const struct read_input *inputs, size_t c
 		rc = gather(&r->partials, r->shared.hooks, &r->found, err);
 	if (rc == SB_OK)
 		rc = choose_captures(&r->found, err);
+	if (rc == SB_OK && name_lone_file(r) != SB_OK)
+		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (rc == SB_OK && r->found.profile.count == 0)
 		rc = nothing_used(&r->partials, &r->found, err);
 	return rc;

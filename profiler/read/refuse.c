@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "profiler/read/collect.h"
-#include "profiler/read/database.h"
 
 /* Why nothing of an upload could be used, as well as it can be told. */
 
@@ -28,34 +27,29 @@ static int no_events(const struct partials *partials, const struct gathering *g,
 		const struct left_out *l = &p->left_out[i];
 
 		if (strcmp(l->file, g->empty) != 0)
-			return sb_fail_at(err, SB_EFORMAT, "no_events", name, 0, -1,
-			                  "the profile holds no events; left out, for example, %.120s: %s",
-			                  l->file, l->reason);
+			return sb_fail_at(
+			    err, SB_EFORMAT, "no_events", name, 0, -1,
+			    "The capture holds no events. Left out, for example, is %.120s: %s.", l->file,
+			    l->reason);
 	}
-	return sb_fail_at(err, SB_EFORMAT, "no_events", name, 0, -1, "the profile holds no events%s",
+	return sb_fail_at(err, SB_EFORMAT, "no_events", name, 0, -1, "The capture holds no events%s.",
 	                  g->sums_only ? ": op_statistic.csv has sums only, send trace_view.json or "
 	                                 "kernel_details.csv with it"
-	                               : "");
+	                               : ": what was sent only describes it. Send the whole directory that "
+	                                 "the profiler wrote");
 }
 
-/* The formats of the table of readers, and the databases. */
+/* Whose files are read, each writer once. */
 static void what_is_read(char *out, size_t size)
 {
-	bool told[FORMAT_COUNT] = {false};
 	size_t n = 0;
 
-	for (size_t i = 0; FORMAT_READERS[i] && n < size; i++) {
-		enum capture_format f = FORMAT_READERS[i]->format;
+	for (int f = 0; f < FORMAT_COUNT && n < size; f++) {
+		const char *writer = capture_format_facts(f)->writer;
 
-		if ((unsigned)f < FORMAT_COUNT && !told[f])
-			n += (size_t)snprintf(out + n, size - n, "%s%s", n > 0 ? ", " : "",
-			                      capture_format_name(f));
-		if ((unsigned)f < FORMAT_COUNT)
-			told[f] = true;
+		if (f == 0 || strcmp(writer, capture_format_facts(f - 1)->writer) != 0)
+			n += (size_t)snprintf(out + n, size - n, "%s%s", f > 0 ? ", " : "", writer);
 	}
-	for (size_t i = 0; DATABASE_FORMATS[i] && n < size; i++)
-		n +=
-		    (size_t)snprintf(out + n, size - n, "%s%s", n > 0 ? ", " : "", DATABASE_FORMATS[i]->name);
 }
 
 static const struct partial *first_unknown(const struct partials *p)
@@ -95,11 +89,12 @@ int nothing_used(const struct partials *p, const struct gathering *g, struct sb_
 		return no_events(p, g, err);
 	what_is_read(formats, sizeof(formats));
 	if (unknown)
-		return sb_fail_at(err, SB_EFORMAT, "unknown_format", unknown->path, 0, -1,
-		                  "%.130s Read are %s: files, directories, gzip, zip and tar.",
-		                  unknown->left_out, formats);
+		return sb_fail_at(
+		    err, SB_EFORMAT, "unknown_format", unknown->path, 0, -1,
+		    "%.150s Signalbox reads what these write: %s; as files, directories, gzip, zip or tar.",
+		    unknown->left_out, formats);
 	if (g->profile.left_out_count > 0)
 		return sb_fail_at(err, SB_EFORMAT, "no_profile", g->profile.left_out[0].file, 0, -1,
-		                  "none of the files can be used: %s", g->profile.left_out[0].reason);
-	return sb_fail(err, SB_EFORMAT, "empty", "the upload holds no file");
+		                  "None of the files can be used: %s.", g->profile.left_out[0].reason);
+	return sb_fail(err, SB_EFORMAT, "empty", "The upload holds no file.");
 }

@@ -47,7 +47,9 @@ static const char *binary_hint(const struct sniff *s)
 	if (!memchr(s->head, '\0', s->len))
 		return NULL;
 	if (path_is(s->path, "", ".nsys-rep") || path_is(s->path, "", ".qdrep"))
-		return "This is an Nsight Systems report, which only nsys can read.";
+		return "This is an Nsight Systems report, which only nsys can read: send what \"nsys export "
+		       "--type sqlite\" "
+		       "makes of it.";
 	/* packets of a Perfetto trace are field 1: tag 0x0a */
 	if (s->head[0] == '\n')
 		return "This looks like a binary (protobuf) trace, as Perfetto writes: send a JSON trace.";

@@ -115,7 +115,7 @@ static void old_layouts_lack_columns(void **state)
 	assert_true(p.captures[0].kernels[0].pipe_ratio == 0.75f);
 	assert_string_equal(text_of(&p.captures[0], p.captures[0].kernels[0].pipe), "mac");
 	assert_int_equal(p.captures[0].step_count, 0);
-	assert_string_equal(p.captures[0].source, ".");
+	assert_string_equal(p.captures[0].source, "kernel_details.csv");
 }
 
 static void bad_rows_are_left_out_and_counted(void **state)

@@ -73,7 +73,7 @@ static void captures_are_collected_by_directory(void **state)
 	assert_int_equal(p.captures[1].trace.count, 1);
 	assert_int_equal(p.left_out_count, 2);
 	assert_string_equal(p.left_out[0].file, "a/README.txt");
-	assert_non_null(strstr(p.left_out[1].reason, "known, not used yet"));
+	assert_non_null(strstr(p.left_out[1].reason, "no check uses it yet"));
 	assert_int_equal(p.warnings.count, 0);
 }
 
@@ -157,6 +157,7 @@ static void broken_files_do_not_spoil_the_others(void **state)
 	    {"d/kernel_details.csv", "50,trans_0,N/A,N/A,1736405443881410.320\t,50.621,0,0\n", 0},
 	    {"d/step_trace_time.csv", STEPS "1,2,0,1,3\n", 0},
 	    {"d/empty.csv", "", 0},
+	    {"f/trace.json", "{\"traceEvents\": []}", 0},
 	    {"e/trace.tar.gz", "\x1f\x8b\x08\0\0\0\0\0\0\3\xff\xff\xff\xff", 14},
 	};
 	PROFILE_AUTO p = {0};
@@ -170,6 +171,8 @@ static void broken_files_do_not_spoil_the_others(void **state)
 	assert_true(w && w->line == 1);
 	assert_string_equal(w->file, "d/kernel_details.csv");
 	assert_string_equal(warning_of(&p, "empty")->file, "d/empty.csv");
+	assert_non_null(strstr(warning_of(&p, "no_events")->detail, "time."));
+	assert_null(strstr(warning_of(&p, "no_events")->detail, ".."));
 	assert_string_equal(warning_of(&p, "bad_gzip")->file, "e/trace.tar.gz");
 }
 
@@ -184,8 +187,13 @@ static void what_is_no_profile_is_refused_with_a_reason(void **state)
 	    {{"a.json", "<html>502</html>", 0}, "unknown_format", "HTML"},
 	    {{"a.json", "{\"traceEvents\": []}", 0}, "no_events", "span"},
 	    {{"trace_view.json", "[]", 0}, "no_events", "no events"},
-	    {{"a.csv", "Component,Timestamp(us),Total Allocated(MB)\n", 0}, "no_profile", "not used yet"},
-	    {{"profiler_info_0.json", "{\"rank_id\": 0}", 0}, "no_events", "no events"},
+	    {{"a.csv", "Component,Timestamp(us),Total Allocated(MB)\n", 0}, "no_profile", "no check uses it"},
+	    {{"profiler_info_0.json", "{\"rank_id\": 0}", 0}, "no_events", "Send the whole directory"},
+	    {{"x.nsys-rep", "a\0b", 3}, "unknown_format", "nsys export --type sqlite"},
+	    {{"a.pdf", "%PDF-1.4", 0},
+	     "unknown_format",
+	     "PyTorch on Ascend, MindSpore, msprof, MindInsight,"},
+	    {{"r_ascend_pt/FRAMEWORK/torch.op_range", "abc", 0}, "no_profile", "--export=on"},
 	    {{"op_statistic.csv",
 	      "Device_id,OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max "
 	      "Time(us),Ratio(%)\n"
@@ -214,6 +222,24 @@ static void what_is_no_profile_is_refused_with_a_reason(void **state)
 	assert_string_equal(err.word, "empty");
 }
 
+static void a_lone_file_bears_its_own_name(void **state)
+{
+	const struct text_file file = {"device_queue_profiling_1.txt",
+	                               "0 1 1 4 10\n0 2 1 4 10\n0 0 1 0 10\n1 64 1 0 10\n1 70 1 1 11\n", 0};
+	const struct text_file two[] = {file, {"README", "text", 0}};
+	PROFILE_AUTO alone = {0};
+	PROFILE_AUTO beside = {0};
+	struct sb_error err;
+
+	(void)state;
+	assert_int_equal(read_texts(&file, 1, &alone, &err), SB_OK);
+	assert_int_equal(alone.count, 1);
+	assert_string_equal(alone.captures[0].source, file.path);
+	assert_string_equal(warning_of(&alone, "rank_from_name")->file, file.path);
+	assert_int_equal(read_texts(two, 2, &beside, &err), SB_OK);
+	assert_string_equal(warning_of(&beside, "rank_from_name")->file, ".");
+}
+
 static void what_was_left_out_is_named_beside_an_empty_capture(void **state)
 {
 	const struct text_file files[] = {{"profiler_info_0.json", "{\"rank_id\": 0}", 0},
@@ -224,7 +250,7 @@ static void what_was_left_out_is_named_beside_an_empty_capture(void **state)
 	(void)state;
 	assert_int_equal(read_texts(files, 2, &p, &err), SB_EFORMAT);
 	assert_string_equal(err.word, "no_events");
-	assert_non_null(strstr(err.text, "details.csv: operator_details.csv"));
+	assert_non_null(strstr(err.text, "details.csv: host operators"));
 }
 
 static void a_database_is_named_before_an_empty_capture(void **state)
@@ -341,6 +367,7 @@ int main(void)
 	    cmocka_unit_test(the_newest_capture_of_a_rank_wins),
 	    cmocka_unit_test(broken_files_do_not_spoil_the_others),
 	    cmocka_unit_test(what_is_no_profile_is_refused_with_a_reason),
+	    cmocka_unit_test(a_lone_file_bears_its_own_name),
 	    cmocka_unit_test(what_was_left_out_is_named_beside_an_empty_capture),
 	    cmocka_unit_test(a_database_is_named_before_an_empty_capture),
 	    cmocka_unit_test(unsafe_archives_are_refused_whole),

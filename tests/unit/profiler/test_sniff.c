@@ -133,16 +133,16 @@ static void known_files_find_their_reader(void **state)
 static void known_files_that_are_not_used(void **state)
 {
 	static const struct look looks[] = {
-	    {"x", "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB)\n", 0, "memory_record.csv"},
-	    {"x", "Device_id,Component,Timestamp(us),Total Reserved(MB),Device\n", 0, "npu_module_mem.csv"},
-	    {"x", "Name,Size(KB),Allocation Time(us)\n", 0, "operator_memory.csv"},
-	    {"x", "Name,Input Shapes,Call Stack,Host Self Duration(us)\n", 0, "operator_details.csv"},
-	    {"x", "Device_id,Stream Id,Task Id,Hit Rate,Victim Rate,Op Name\n", 0, "l2_cache.csv"},
+	    {"x", "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB)\n", 0, "memory over time"},
+	    {"x", "Device_id,Component,Timestamp(us),Total Reserved(MB),Device\n", 0, "memory by module"},
+	    {"x", "Name,Size(KB),Allocation Time(us)\n", 0, "memory by operator"},
+	    {"x", "Name,Input Shapes,Call Stack,Host Self Duration(us)\n", 0, "host operators"},
+	    {"x", "Device_id,Stream Id,Task Id,Hit Rate,Victim Rate,Op Name\n", 0, "L2 cache"},
 	    {"x", "Device_id,Timestamp(us),Action,Source,Cached Buffer Size\n", 0, "dp"},
 	    {"x", "{\"step\": {\"collective\": {\"a-top1@1\": {\"0-1\": {\"Transport Type\": \"HCCS\"", 0,
-	     "communication_matrix.json"},
+	     "pairs of ranks: "},
 	    {"x", "{\"(0, 1)\": {\"step50\": {\"a\": {\"0-1\": {\"Transport Type\": \"HCCS\"", 0,
-	     "cluster_communication_matrix.json"},
+	     "ranks in a cluster"},
 	    {"r_ascend_pt/PROF_1/host/data/x", "{}", 0, "raw data"},
 	    {"r_ascend_pt/FRAMEWORK/torch.op_range", "x", 0, "raw data"},
 	    {"a/r_ascend_ms/logs/x.log", "x", 0, "raw data"},
