@@ -35,11 +35,16 @@ function wrappers(parameter) {
   return (path) => [...global, ...local.get(path)];
 }
 
+const formats = [...readFileSync("profiler/profile.c", "utf8").matchAll(/\[FORMAT_\w+\] = \{\s*\.name = "([^"]+)"/g)].map(([, name]) => name);
+
 test("each format has its row, and each row its format", () => {
-  const text = readFileSync("profiler/profile.c", "utf8");
-  const names = [...text.matchAll(/\[FORMAT_\w+\] = \{"([^"]+)"/g)].map(([, name]) => name);
-  assert.ok(names.length >= 11);
-  assert.deepEqual(column("Formats"), names.sort());
+  assert.ok(formats.length >= 11);
+  assert.deepEqual(column("Formats"), [...formats].sort());
+});
+
+test("the page names each format", async () => {
+  const { FORMATS } = await import("../../web/app/labels.js");
+  assert.deepEqual(Object.keys(FORMATS).sort(), [...formats, "mixed"].sort());
 });
 
 test("each warning has its row, and each row its warning", () => {

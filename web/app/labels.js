@@ -45,7 +45,10 @@ export const ORIGINS = {
 };
 
 export const FORMATS = {
-  kineto: 'PyTorch (Kineto)', 'ascend-pytorch-text': 'Ascend PyTorch', mixed: 'mixed formats',
+  kineto: 'PyTorch (Kineto)', 'ascend-pytorch-text': 'Ascend PyTorch', 'ascend-pytorch-db': 'Ascend PyTorch (database)',
+  'mindspore-text': 'MindSpore', 'mindspore-db': 'MindSpore (database)', 'msprof-text': 'msprof',
+  'msprof-db': 'msprof (database)', mindinsight: 'MindInsight', 'ascend-cluster-analysis': 'msprof-analyze, whole cluster',
+  'nsys-sqlite': 'Nsight Systems', 'signalbox-v1': 'Signalbox profile', mixed: 'mixed formats',
 };
 
 export const STATES = { queued: 'Queued', reading: 'Analysing', ready: 'Ready', failed: 'Failed' };

@@ -53,8 +53,8 @@ function Picker({ text, id, folder }) {
 export function DropZone() {
   return html`<section class="drop" aria-label="Upload a profile">
     <p><strong>Drop a profile anywhere on this page</strong></p>
-    <p class="quiet">A trace, an archive, or the folder of a whole capture: PyTorch (Kineto) or Ascend, plain, gzip, zip or tar.
-      Several files become one profile.</p>
+    <p class="quiet">A trace, an archive, or the folder of a whole capture: PyTorch on GPUs or Ascend, MindSpore,
+      msprof or Nsight Systems (SQLite); plain, gzip, zip or tar. Several files become one profile.</p>
     <p class="pickers"><${Picker} id="pick-files" text="Choose files" /> <${Picker} id="pick-folder" text="Choose a folder" folder /></p>
   </section>`;
 }
