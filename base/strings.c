@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 
 struct sb_strings {
 	char *bytes;     /* every text, each followed by a NUL */
@@ -11,25 +12,10 @@ struct sb_strings {
 	uint64_t *hash;  /* hash[id], so that growing the table need not read the texts */
 	uint32_t *table; /* open addressing, id + 1, 0 = free */
 	size_t len, cap, count, id_cap, table_size;
+	uint64_t seed;
 };
 
 #define MAX_BYTES ((size_t)INT32_MAX)
-
-static uint64_t hash_bytes(const char *text, size_t len)
-{
-	uint64_t h = 0x9E3779B97F4A7C15u ^ len, w;
-
-	for (; len >= 8; text += 8, len -= 8) {
-		memcpy(&w, text, 8);
-		h = (h ^ w) * 0xFF51AFD7ED558CCDu;
-		h ^= h >> 32;
-	}
-	w = 0;
-	if (len > 0)
-		memcpy(&w, text, len);
-	h = (h ^ w) * 0xC4CEB9FE1A85EC53u;
-	return h ^ (h >> 29);
-}
 
 int sb_strings_new(struct sb_strings **out)
 {
@@ -38,6 +24,7 @@ int sb_strings_new(struct sb_strings **out)
 
 	if (!s)
 		return SB_ENOMEM;
+	s->seed = sb_hash_seed();
 	if (sb_strings_add(s, "", 0, &id) != SB_OK) {
 		sb_strings_free(&s);
 		return SB_ENOMEM;
@@ -127,7 +114,7 @@ static size_t find_slot(const struct sb_strings *s, const char *text, size_t len
 
 int sb_strings_add(struct sb_strings *s, const char *text, size_t len, uint32_t *out_id)
 {
-	uint64_t h = hash_bytes(text, len);
+	uint64_t h = sb_hash_bytes(text, len, s->seed);
 	size_t slot;
 
 	if (s->count * 2 >= s->table_size && grow_table(s) != SB_OK)
@@ -157,7 +144,7 @@ int sb_strings_add(struct sb_strings *s, const char *text, size_t len, uint32_t 
 
 uint32_t sb_strings_find(const struct sb_strings *s, const char *text, size_t len)
 {
-	size_t slot = find_slot(s, text, len, hash_bytes(text, len));
+	size_t slot = find_slot(s, text, len, sb_hash_bytes(text, len, s->seed));
 
 	return s->table[slot] ? s->table[slot] - 1 : 0;
 }

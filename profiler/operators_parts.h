@@ -10,6 +10,7 @@ struct collector {
 	size_t capacity;
 	uint32_t *slots; /* row + 1; 0 = free */
 	size_t slot_count;
+	uint64_t seed; /* of the hash, drawn with the first row */
 };
 void collector_free(struct collector *c);
 /* Adds calls; key holds what their row is found by, and their sums. SB_ENOMEM, SB_ELIMIT. */

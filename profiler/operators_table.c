@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "profiler/operators_parts.h"
 
 void collector_free(struct collector *c)
@@ -8,16 +9,14 @@ void collector_free(struct collector *c)
 	free(c->slots);
 }
 
-static uint64_t hash_row(const struct operator_row *r)
+static uint64_t hash_row(const struct collector *c, const struct operator_row *r)
 {
 	const uint64_t parts[] = {(uint64_t)r->rank, (uint64_t)r->step, (uint64_t)r->name << 32 | r->type,
 	                          (uint64_t)r->unit << 8 | r->klass};
-	uint64_t h = 0;
+	uint64_t h = c->seed >> 32;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		h = (h ^ parts[i]) * UINT64_C(0x9e3779b97f4a7c15);
-		h ^= h >> 29;
-	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		h = sb_hash_word(h, parts[i], c->seed);
 	return h;
 }
 
@@ -29,7 +28,7 @@ static bool same_row(const struct operator_row *a, const struct operator_row *b)
 
 static uint32_t *slot_of(const struct collector *c, const struct operator_row *key)
 {
-	size_t mask = c->slot_count - 1, i = hash_row(key) & mask;
+	size_t mask = c->slot_count - 1, i = hash_row(c, key) & mask;
 
 	while (c->slots[i] && !same_row(&c->table.rows[c->slots[i] - 1], key))
 		i = (i + 1) & mask;
@@ -44,6 +43,8 @@ static int grow(struct collector *c)
 
 	if (capacity > UINT32_MAX / 4)
 		return SB_ELIMIT;
+	if (!c->seed)
+		c->seed = sb_hash_seed();
 	rows = realloc(c->table.rows, capacity * sizeof(*rows));
 	if (!rows)
 		return SB_ENOMEM;

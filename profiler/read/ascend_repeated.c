@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "profiler/read/ascend.h"
 
 /* A stream does the same work twice at one time for no reason but that it was written twice: an export that
@@ -10,6 +11,7 @@
 struct seen {
 	uint32_t *slots; /* row + 1, 0 = free */
 	size_t mask;
+	uint64_t seed;
 };
 
 static void seen_free(struct seen *s)
@@ -25,13 +27,19 @@ static int seen_init(struct seen *s, size_t rows)
 		size *= 2;
 	s->slots = calloc(size, sizeof(*s->slots));
 	s->mask = size - 1;
+	s->seed = sb_hash_seed();
 	return s->slots ? SB_OK : SB_ENOMEM;
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
+/* Where to look first. All that makes two rows equal counts: else the many kernels that stand in one
+ * microsecond of a damaged file would all be compared with each other. */
+static size_t place(const struct seen *s, const uint64_t *parts, size_t count)
 {
-	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 29;
+	uint64_t h = s->seed >> 32;
+
+	for (size_t i = 0; i < count; i++)
+		h = sb_hash_word(h, parts[i], s->seed);
+	return (size_t)h & s->mask;
 }
 
 static bool is_work(const struct trace *t, size_t i)
@@ -61,12 +69,10 @@ static bool same_event(const struct trace *t, size_t a, size_t b)
 static bool event_seen(struct seen *s, const struct trace *t, size_t i)
 {
 	const struct lane *lane = &t->lanes[t->lane[i]];
-	uint64_t h = mix(mix(mix(0, (uint64_t)t->start_ns[i]), (uint64_t)t->dur_ns[i]), t->name[i]);
-	size_t at;
-
-	/* all that is compared, but the device: damaged times make many rows start at one */
-	h = mix(mix(h, (uint64_t)t->link[i]), (uint64_t)lane->process << 32 | lane->thread);
-	at = h & s->mask;
+	const uint64_t parts[] = {(uint64_t)t->start_ns[i], (uint64_t)t->dur_ns[i], (uint64_t)t->link[i],
+	                          (uint64_t)t->name[i] << 32 | (uint32_t)lane->device,
+	                          (uint64_t)lane->process << 32 | lane->thread};
+	size_t at = place(s, parts, sizeof(parts) / sizeof(parts[0]));
 
 	for (; s->slots[at]; at = (at + 1) & s->mask)
 		if (same_event(t, s->slots[at] - 1, i))
@@ -113,13 +119,18 @@ static bool same_kernel(const struct kernel *a, const struct kernel *b)
 	       a->input_shapes == b->input_shapes && a->block_dim == b->block_dim && a->origin == b->origin;
 }
 
-static uint64_t hash_kernel(const struct kernel *k)
+/* The place of a kernel, or of its like. */
+static size_t kernel_place(const struct seen *s, const struct kernel *k)
 {
-	uint64_t h = mix(mix(0, (uint64_t)k->start_ns), (uint64_t)k->dur_ns);
+	const uint64_t parts[] = {(uint64_t)k->start_ns,
+	                          (uint64_t)k->dur_ns,
+	                          (uint64_t)k->wait_ns,
+	                          (uint64_t)k->step,
+	                          (uint64_t)k->name << 32 | k->type,
+	                          (uint64_t)k->core << 32 | k->input_shapes,
+	                          (uint64_t)(uint32_t)k->block_dim << 32 | (uint32_t)k->origin};
 
-	h = mix(mix(h, (uint64_t)k->wait_ns), (uint64_t)k->step);
-	h = mix(h, (uint64_t)k->name << 32 | k->type);
-	return mix(h, (uint64_t)k->core << 32 | k->input_shapes);
+	return place(s, parts, sizeof(parts) / sizeof(parts[0]));
 }
 
 /* As the exporters write them: nothing can be there twice then. */
@@ -143,7 +154,7 @@ static int drop_kernels(struct capture *c, uint64_t *out_dropped)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < c->kernel_count; i++) {
 		const struct kernel *k = &c->kernels[i];
-		size_t at = hash_kernel(k) & s.mask;
+		size_t at = kernel_place(&s, k);
 
 		while (k->dur_ns > 0 && s.slots[at] && !same_kernel(&c->kernels[s.slots[at] - 1], k))
 			at = (at + 1) & s.mask;

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 
-static size_t place(struct id_key k, size_t size)
+static size_t place(const struct id_map *m, struct id_key k)
 {
-	uint64_t h = ((uint64_t)k.a << 32 | k.b) * 0x9E3779B97F4A7C15u;
+	uint64_t h = sb_hash_word(m->seed >> 32 ^ k.c, (uint64_t)k.a << 32 | k.b, m->seed);
 
-	h = (h ^ (h >> 29) ^ k.c) * 0xFF51AFD7ED558CCDu;
-	return (size_t)(h >> 32) & (size - 1);
+	return (size_t)sb_hash_word(h, k.c, m->seed) & (m->size - 1);
 }
 
 static bool same(struct id_key x, struct id_key y)
@@ -19,7 +19,7 @@ static bool same(struct id_key x, struct id_key y)
 
 static struct id_slot *find(const struct id_map *m, struct id_key key)
 {
-	size_t i = place(key, m->size);
+	size_t i = place(m, key);
 
 	while (m->slots[i].used && !same(m->slots[i].key, key))
 		i = (i + 1) & (m->size - 1);
@@ -38,7 +38,9 @@ bool id_map_get(const struct id_map *m, struct id_key key, uint32_t *out_value)
 
 static int grow(struct id_map *m)
 {
-	struct id_map n = {.size = m->size ? m->size * 2 : 64, .count = m->count};
+	struct id_map n = {.size = m->size ? m->size * 2 : 64,
+	                   .count = m->count,
+	                   .seed = m->seed ? m->seed : sb_hash_seed()};
 
 	n.slots = calloc(n.size, sizeof(*n.slots));
 	if (!n.slots)

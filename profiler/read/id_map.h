@@ -16,6 +16,7 @@ struct id_map {
 		bool used;
 	} * slots;
 	size_t size, count;
+	uint64_t seed; /* of the hash, drawn with the first key */
 };
 
 /* The value of a key: false when it is not there. */

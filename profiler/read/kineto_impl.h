@@ -78,6 +78,7 @@ struct kineto_seen {
 		uint32_t hash;
 	} * slots;
 	size_t size, count;
+	uint64_t seed; /* of the hash */
 };
 
 struct kineto {

@@ -1,20 +1,16 @@
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "profiler/activity.h"
 #include "profiler/read/kineto_impl.h"
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint32_t hash(const struct kineto_seen *seen, const struct event *s)
 {
-	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 29;
-}
+	uint64_t h = sb_hash_word(seen->seed >> 32, (uint64_t)s->start_ns, seen->seed);
 
-static uint32_t hash(const struct event *s)
-{
-	uint64_t h = mix(0, (uint64_t)s->start_ns);
-
-	h = mix(h, (uint64_t)s->dur_ns << 32 ^ (uint64_t)s->link);
-	return (uint32_t)(mix(h, (uint64_t)s->name << 32 | s->lane) >> 32);
+	h = sb_hash_word(h, (uint64_t)s->dur_ns, seen->seed);
+	h = sb_hash_word(h, (uint64_t)s->link, seen->seed);
+	return (uint32_t)sb_hash_word(h, (uint64_t)s->name << 32 | s->lane, seen->seed);
 }
 
 static struct event event_at(const struct trace *t, size_t i)
@@ -77,7 +73,7 @@ static int insert(struct kineto_seen *s, const struct event *span, size_t index)
 		if (rc != SB_OK)
 			return rc;
 	}
-	place(s, (struct kineto_slot){(uint32_t)index + 1, hash(span)});
+	place(s, (struct kineto_slot){(uint32_t)index + 1, hash(s, span)});
 	s->count++;
 	return SB_OK;
 }
@@ -85,7 +81,7 @@ static int insert(struct kineto_seen *s, const struct event *span, size_t index)
 static bool find(const struct kineto *k, const struct event *span)
 {
 	const struct kineto_seen *s = &k->seen;
-	uint32_t h = hash(span);
+	uint32_t h = hash(s, span);
 
 	for (size_t at = h & (s->size - 1); s->size > 0 && s->slots[at].event;
 	     at = (at + 1) & (s->size - 1)) {
@@ -104,6 +100,7 @@ static int insert_all(struct kineto *k)
 	int rc = SB_OK;
 
 	k->seen.needed = true;
+	k->seen.seed = sb_hash_seed();
 	for (size_t i = 0; i < k->trace.count && rc == SB_OK; i++) {
 		struct event e = event_at(&k->trace, i);
 
