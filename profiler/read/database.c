@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* The first hundred bytes say enough to tell a cut file from a damaged one. */
-static int check_header(const struct database *db, struct sb_error *err)
+static int check_header(struct database *db, struct sb_error *err)
 {
 	unsigned char h[100];
 	ssize_t n = pread(db->bytes.fd, h, sizeof(h), db->bytes.offset);
@@ -25,6 +25,7 @@ static int check_header(const struct database *db, struct sb_error *err)
 	    h[19] > 2)
 		return sb_fail_at(err, SB_EFORMAT, "bad_database", db->path, 0, 16,
 		                  "the header is none of a SQLite database: it is damaged or encrypted");
+	db->page_bytes = page;
 	whole = ((int64_t)h[28] << 24 | h[29] << 16 | h[30] << 8 | h[31]) * page;
 	/* the count holds only when it was written last */
 	if (memcmp(h + 24, h + 92, 4) == 0 && whole > db->bytes.length)
@@ -126,6 +127,7 @@ static int learn_tables(struct database *db, struct sb_error *err)
 	    db->sql, "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND rootpage > 1", -1, &s,
 	    NULL);
 
+	db->parsing = false;
 	for (int n = 0; rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW; n++) {
 		const char *name = (const char *)sqlite3_column_text(s, 0);
 		const char *text = (const char *)sqlite3_column_text(s, 1);
@@ -158,7 +160,8 @@ int database_open(struct read_context *ctx, struct stream *in, struct database *
 	db->hooks = ctx->hooks;
 	db->spool = -1;
 	db->schema_left = DATABASE_SCHEMA_BYTES;
-	db->opening = true;
+	db->looked_left = DATABASE_SCHEMA_LOOKED;
+	db->opening = db->parsing = true;
 	if (sb_strings_new(&db->names) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	rc = database_locate(db, err);

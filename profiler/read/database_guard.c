@@ -2,6 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/num.h"
 #include "profiler/read/database_impl.h"
 
 #define OPERATIONS_A_CALL 200
@@ -53,13 +54,14 @@ static int authorize(void *self, int action, const char *what, const char *detai
 	return database_knows(db, what, detail) ? SQLITE_OK : SQLITE_DENY;
 }
 
-static int64_t pages(sqlite3 *sql)
+/* Bytes of pages looked at since it was asked last. */
+static int64_t looked(const struct database *db)
 {
 	int hits = 0, misses = 0, peak;
 
-	sqlite3_db_status(sql, SQLITE_DBSTATUS_CACHE_HIT, &hits, &peak, 1);
-	sqlite3_db_status(sql, SQLITE_DBSTATUS_CACHE_MISS, &misses, &peak, 1);
-	return (int64_t)hits + misses;
+	sqlite3_db_status(db->sql, SQLITE_DBSTATUS_CACHE_HIT, &hits, &peak, 1);
+	sqlite3_db_status(db->sql, SQLITE_DBSTATUS_CACHE_MISS, &misses, &peak, 1);
+	return ((int64_t)hits + misses) * db->page_bytes;
 }
 
 static int work(void *self)
@@ -67,9 +69,16 @@ static int work(void *self)
 	struct database *db = self;
 	const struct read_hooks *h = db->hooks;
 	struct sb_error why = {0};
+	int64_t bytes = looked(db);
 
-	db->work = db->work + OPERATIONS_A_CALL + pages(db->sql);
-	if (db->work > db->work_limit)
+	db->work = sb_add_sat(db->work, OPERATIONS_A_CALL + bytes / DATABASE_BYTES_PER_WORK);
+	if (db->parsing)
+		db->looked_left -= bytes;
+	if (db->looked_left < 0)
+		sb_fail_at(&why, SB_EFORMAT, "bad_database", db->path, 0, -1,
+		           "parsing the schema of the database takes more than %lld bytes",
+		           (long long)DATABASE_SCHEMA_LOOKED);
+	else if (db->work > db->work_limit)
 		sb_fail_at(&why, SB_ELIMIT, "too_much_work", db->path, 0, -1,
 		           "reading the tables of the database takes too much work for its size");
 	else if (++db->calls % CALLS_A_QUESTION == 0 && h && h->canceled && h->canceled(h->self))

@@ -16,14 +16,22 @@
 #define DATABASE_SQL_BYTES (1 << 20)
 /* Pages that are kept, and what a sort or a join holds in memory before it goes to a temporary file. */
 #define DATABASE_CACHE_KIB 4096
-/* Work is counted in operations of SQLite's machine and pages looked at, over all queries of one database. A
- * scan of every column of every table costs less than one operation a byte, so this leaves room for a few
- * joins, and ends a query whose work grows beyond the size of the file. */
+/* Work is counted in operations of SQLite's machine and in each 32 bytes of pages looked at, over all queries
+ * of one database. A scan of every column of every table costs less than one operation a byte, so this leaves
+ * room for a few joins, and ends a query whose work grows beyond the size of the file. Pages count by their
+ * size because rows of a made-up file may all end in one long chain of pages. */
 #define DATABASE_WORK_FREE INT64_C(100000000)
 #define DATABASE_WORK_PER_BYTE 8
+#define DATABASE_BYTES_PER_WORK 32
+/* What parsing the schema may look at, pages that are kept in memory included: each text in it is copied. */
+#define DATABASE_SCHEMA_LOOKED (4 * DATABASE_SCHEMA_BYTES)
 /* The smallest row takes more than four bytes: a query that yields more reads pages over and over. */
 #define DATABASE_ROWS_FREE 1000
 #define DATABASE_BYTES_PER_ROW 4
+/* Texts that one query hands out: each stands in the file once. UTF-16 grows by half, and a reader may ask
+ * for a cell twice. */
+#define DATABASE_TEXT_FREE (INT64_C(1) << 20)
+#define DATABASE_TEXT_PER_BYTE 4
 /* Temporary files of sorts and joins, all together: as large as four copies of the database. */
 #define DATABASE_TEMP_FREE (INT64_C(64) << 20)
 #define DATABASE_TEMP_PER_BYTE 4
@@ -38,12 +46,16 @@ struct database {
 	struct extent bytes;
 	int spool; /* the temporary file that holds the bytes, or -1 */
 	bool main_open;
-	bool opening;             /* our own first look: what the guard lets pass then */
+	bool opening; /* our own first look: what the guard lets pass then */
+	int64_t page_bytes;
 	int64_t schema_left;      /* bytes that may still be read while opening */
+	int64_t looked_left;      /* bytes that may still be looked at while the schema is parsed */
+	bool parsing;             /* the schema is not known yet */
 	int64_t told;             /* bytes told to the stream */
 	int64_t work, work_limit; /* see above */
 	unsigned calls;
 	int64_t temp, temp_limit;
+	int64_t text_left;        /* bytes of texts that the query begun last may still hand out */
 	struct sb_strings *names; /* plain tables and their stored columns */
 	struct sb_error fault;    /* why we stopped SQLite, SB_OK while we did not */
 };

@@ -126,6 +126,7 @@ int database_query(struct database *db, struct database_rows **out, struct sb_er
 	text = sqlite3_vmprintf(format, args);
 	va_end(args);
 	r->db = db;
+	db->text_left = DATABASE_TEXT_FREE + db->bytes.length * DATABASE_TEXT_PER_BYTE;
 	r->limit = DATABASE_ROWS_FREE + db->bytes.length / DATABASE_BYTES_PER_ROW;
 	rc = text ? prepare(db, r, text, err) : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	sqlite3_free(text);
@@ -147,8 +148,12 @@ void database_rows_free(struct database_rows **r)
 
 int database_next(struct database_rows *r, bool *out_more, struct sb_error *err)
 {
-	int rc = sqlite3_step(r->statement);
+	int rc;
 
+	if (r->db->text_left < 0)
+		return sb_fail_at(err, SB_ELIMIT, "too_much_work", r->db->path, 0, -1,
+		                  "a table of the database has longer texts than its bytes can hold");
+	rc = sqlite3_step(r->statement);
 	if (rc == SQLITE_DONE) {
 		*out_more = false;
 		return SB_OK;
@@ -204,10 +209,13 @@ double database_double(const struct database_rows *r, int i)
 const char *database_text(const struct database_rows *r, int i, size_t *out_len)
 {
 	const char *text = NULL;
+	size_t len;
 
 	if (sqlite3_column_type(r->statement, i) != SQLITE_BLOB)
 		text = (const char *)sqlite3_column_text(r->statement, i);
+	len = text ? (size_t)sqlite3_column_bytes(r->statement, i) : 0;
+	r->db->text_left -= (int64_t)len;
 	if (out_len)
-		*out_len = text ? (size_t)sqlite3_column_bytes(r->statement, i) : 0;
+		*out_len = len;
 	return text ? text : "";
 }
