@@ -168,6 +168,8 @@ struct opened {
 	char id[STORE_ID_MAX]; /* of the profile */
 	dev_t device;
 	ino_t inode;
+	off_t bytes; /* as it was when it was opened */
+	struct timespec changed;
 	unsigned users; /* the list of opened files is one of them */
 	struct timeline timeline;
 };

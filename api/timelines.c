@@ -62,9 +62,13 @@ void timelines_free(struct timelines **p)
 	*p = NULL;
 }
 
+/* A file that was cut or written over since would end the process by SIGBUS, or show what no checksum was
+ * held against: such a one is opened anew, which says what is wrong with it. */
 static bool is_same(const struct opened *o, const char *id, const struct stat *st)
 {
-	return strcmp(o->id, id) == 0 && o->device == st->st_dev && o->inode == st->st_ino;
+	return strcmp(o->id, id) == 0 && o->device == st->st_dev && o->inode == st->st_ino &&
+	       o->bytes == st->st_size && o->changed.tv_sec == st->st_mtim.tv_sec &&
+	       o->changed.tv_nsec == st->st_mtim.tv_nsec;
 }
 
 /* Moves the file to the front, if it is there. Under the lock. */
@@ -114,6 +118,8 @@ static int open_fresh(struct timelines *all, const char *id, int fd, const struc
 	memcpy(fresh->id, id, strnlen(id, STORE_ID_MAX - 1));
 	fresh->device = st->st_dev;
 	fresh->inode = st->st_ino;
+	fresh->bytes = st->st_size;
+	fresh->changed = st->st_mtim;
 	fresh->users = 1;
 	pthread_mutex_lock(&all->lock);
 	*out = enter(all, fresh, st);
