@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profiler/findings/findings.h"
@@ -176,35 +177,66 @@ void check_alignment(struct check_context *ctx, bool *out_judged)
 	}
 }
 
-static bool accounts_for(const struct finding *f, const struct rank_view *v)
+/* Ranks whose exposed communication other checks account for. */
+struct explained {
+	int64_t *ranks; /* rising */
+	size_t count;
+	bool all;
+};
+
+static void explained_free(struct explained *x)
 {
-	if (f->severity == SEVERITY_INFO)
-		return false;
-	/* whoever waits for a slow rank is explained by that rank's finding */
-	if (strcmp(f->code, "communication.slow_rank") == 0)
-		return true;
-	return f->rank == v->rank &&
-	       (strncmp(f->code, "communication.", 14) == 0 || strncmp(f->code, "parallel.", 9) == 0);
+	free(x->ranks);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Sorted, because there may be as many findings as there are ranks. */
+static int explained_find(const struct check_context *ctx, struct explained *out)
+{
+	out->ranks = malloc((ctx->count + 1) * sizeof(*out->ranks));
+	if (!out->ranks)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < ctx->count; i++) {
+		const struct finding *f = &ctx->items[i];
+
+		if (f->severity == SEVERITY_INFO)
+			continue;
+		/* whoever waits for a slow rank is explained by that rank's finding */
+		if (strcmp(f->code, "communication.slow_rank") == 0)
+			out->all = true;
+		else if (strncmp(f->code, "communication.", 14) == 0 || strncmp(f->code, "parallel.", 9) == 0)
+			out->ranks[out->count++] = f->rank;
+	}
+	qsort(out->ranks, out->count, sizeof(*out->ranks), by_value);
+	return SB_OK;
 }
 
 /* Exposed communication that no other check accounts for: a person has to look (Hermes 5.4). */
 void check_unexplained(struct check_context *ctx, bool *out_judged)
 {
-	size_t known = ctx->count;
+	__attribute__((cleanup(explained_free))) struct explained x = {0};
 
+	if (explained_find(ctx, &x) != SB_OK) {
+		ctx->failed = SB_ENOMEM;
+		return;
+	}
 	for (size_t i = 0; i < ctx->view_count; i++) {
 		const struct rank_view *v = &ctx->views[i];
 		struct finding *f;
 		double share;
-		bool explained = false;
 
 		if (v->exposed_ns == SB_NULL)
 			continue;
 		*out_judged = true;
 		share = (double)v->exposed_ns / (double)v->total_ns;
-		for (size_t k = 0; k < known && !explained; k++)
-			explained = accounts_for(&ctx->items[k], v);
-		if (explained || !(share > limit(ctx, "unexplained_share")))
+		if (x.all || !(share > limit(ctx, "unexplained_share")) ||
+		    bsearch(&v->rank, x.ranks, x.count, sizeof(*x.ranks), by_value))
 			continue;
 		f = finding_new(ctx, "unexplained", v, true);
 		finding_cost(ctx, f, v, v->exposed_ns);

@@ -1,3 +1,5 @@
+#include <time.h>
+
 #include "tests/unit/profiler/judged.h"
 
 /* What no sane job writes, and what a source does not say: no invented cost comes of it. A step is 1000 us.
@@ -148,6 +150,31 @@ static void a_number_used_twice_by_one_rank_is_no_comparison(void **state)
 	is_near(evidence_of(f, "collectives_compared"), 3);
 }
 
+/* One finding a rank: to look through all of them for each rank would take minutes. */
+static void a_hundred_thousand_ranks_are_judged(void **state)
+{
+	enum { RANKS = 100000 };
+	JUDGED_AUTO j = {0};
+	clock_t begin = clock();
+
+	(void)state;
+	for (int i = 0; i < RANKS; i++)
+		add_step_trace(make_capture(&j.p, FORMAT_ASCEND_TEXT, i),
+		               (struct step_trace){.step = 1,
+		                                   .computing = 500000,
+		                                   .exposed = 300000,
+		                                   .overlapped = 0,
+		                                   .communication = 300000,
+		                                   .free = 200000,
+		                                   .stage = 1000000,
+		                                   .bubble = 0,
+		                                   .preparing = SB_NULL});
+	judge(&j);
+	assert_int_equal(j.b.count, RANKS);
+	assert_true(j.a.count > 0);
+	assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +184,7 @@ int main(void)
 	    cmocka_unit_test(conversions_that_take_no_time_are_no_share),
 	    cmocka_unit_test(a_gain_is_at_most_the_cost),
 	    cmocka_unit_test(a_number_used_twice_by_one_rank_is_no_comparison),
+	    cmocka_unit_test(a_hundred_thousand_ranks_are_judged),
 	};
 
 	return cmocka_run_group_tests_name("findings of hostile profiles", tests, NULL, NULL);
