@@ -2,10 +2,8 @@
  * computed from it. Baselines on the same file in the same call: a scan with memchr, wc -c of a pipe, Jansson
  * and Python's parser (of JSON up to 200 MB: they need ten times its size). One line a figure: name, ours,
  * baseline, ratio, unit. */
-#include <jansson.h>
-
 #include "api/profiles/documents.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/parsers.h"
 
 #define SMALL_MB 200
 
@@ -42,24 +40,6 @@ static void run_wc(const struct file *f, struct result *r)
 {
 	/* of a file wc would only ask the size */
 	const char *argv[] = {"sh", "-c", "cat \"$0\" | wc -c", f->path, NULL};
-
-	run_program(argv, r);
-}
-
-static void run_jansson(const struct file *f, struct result *r)
-{
-	double start = now();
-	json_t *doc = json_load_file(f->path, 0, NULL);
-
-	r->seconds = now() - start;
-	r->ok = doc != NULL;
-	json_decref(doc);
-}
-
-static void run_python(const struct file *f, struct result *r)
-{
-	const char *argv[] = {"python3", "-c", "import json,sys; json.load(open(sys.argv[1], 'rb'))", f->path,
-	                      NULL};
 
 	run_program(argv, r);
 }

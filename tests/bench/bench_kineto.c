@@ -1,10 +1,8 @@
 /* bench_kineto FILE [--ours]: reads a plain Kineto trace on one core and prints one line a figure: name,
  * ours, baseline, ratio, unit. Baselines run on the same file in the same call, each in a process of its own.
  */
-#include <jansson.h>
-
 #include "profiler/read/reader.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/parsers.h"
 #include "tests/one_capture.h"
 
 static void run_ours(const struct file *f, struct result *r)
@@ -29,26 +27,6 @@ static void run_ours(const struct file *f, struct result *r)
 	for (size_t i = 0; i < p.warnings.count; i++)
 		fprintf(stderr, "warning %s: %s\n", p.warnings.items[i].code, p.warnings.items[i].detail);
 	profile_free(&p);
-}
-
-static void run_jansson(const struct file *f, struct result *r)
-{
-	double start = now();
-	json_error_t err;
-	json_t *doc = json_load_file(f->path, 0, &err);
-
-	r->seconds = now() - start;
-	r->anon_mib = anon_mib();
-	r->ok = doc != NULL;
-	json_decref(doc);
-}
-
-static void run_python(const struct file *f, struct result *r)
-{
-	const char *argv[] = {"python3", "-c", "import json,sys; json.load(open(sys.argv[1], 'rb'))", f->path,
-	                      NULL};
-
-	run_program(argv, r);
 }
 
 int main(int argc, char **argv)

@@ -28,6 +28,12 @@ static inline void take_member(struct archive *a, struct archive_entry *e, struc
 	assert_true(n == 0);
 }
 
+static inline void free_path(struct read_input *in)
+{
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the path is borrowed as const, but made here */
+	free((void *)(uintptr_t)in->path);
+}
+
 /* Reads the members below one folder of the archive; at least `least` must be there. */
 static inline void read_members(const char *name, const char *folder, size_t least, struct profile *out)
 {
@@ -54,8 +60,7 @@ static inline void read_members(const char *name, const char *folder, size_t lea
 		fail_msg("%s: %s", err.word, err.text);
 	for (size_t i = 0; i < count; i++) {
 		close(in[i].fd);
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): the path is borrowed as const, but made here */
-		free((void *)(uintptr_t)in[i].path);
+		free_path(&in[i]);
 	}
 	free(path);
 }

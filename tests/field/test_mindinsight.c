@@ -1,21 +1,14 @@
 /* Reads the real MindInsight files of $SIGNALBOX_SHARED and compares them with section 8 of
  * samples/ascend/expected.md. */
-#include "tests/shared.h"
+#include "tests/field/bundle.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-#include <fcntl.h>
 #include <math.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #include "profiler/analysis.h"
 #include "profiler/input_pipeline.h"
-#include "profiler/read.h"
 
 #define ERA "samples/ascend/mindinsight_era/"
 #define RUNS "samples/ascend/bundles/mindinsight_runs.tar.gz"
-#define MEMBERS_MAX 64
 
 static void read_inputs(struct read_input *in, size_t count, struct profile *out)
 {
@@ -38,23 +31,8 @@ static void read_file(const char *name, struct profile *out)
 	free(path);
 }
 
-static void take_member(struct archive *a, struct archive_entry *e, struct read_input *in)
-{
-	char buf[65536];
-	la_ssize_t n;
-
-	in->fd = memfd_create("member", MFD_CLOEXEC);
-	in->path = strdup(archive_entry_pathname(e));
-	assert_true(in->fd >= 0 && in->path);
-	while ((n = archive_read_data(a, buf, sizeof(buf))) > 0) {
-		assert_true(write(in->fd, buf, (size_t)n) == n);
-		in->length += n;
-	}
-	assert_true(n == 0);
-}
-
 /* The members of one folder of the bundle whose names hold `part`, each as an input of its own. */
-static void read_members(const char *folder, const char *part, struct profile *out)
+static void read_run(const char *folder, const char *part, struct profile *out)
 {
 	char *path = shared_path(RUNS);
 	struct archive *a = archive_read_new();
@@ -77,7 +55,7 @@ static void read_members(const char *folder, const char *part, struct profile *o
 	assert_true(count > 0);
 	read_inputs(in, count, out);
 	for (size_t i = 0; i < count; i++)
-		free((void *)(uintptr_t)in[i].path); /* NOLINT(performance-no-int-to-ptr) */
+		free_path(&in[i]);
 	free(path);
 }
 
@@ -198,7 +176,7 @@ static void run_2_has_queues(void **state)
 	const struct iteration *it;
 
 	(void)state;
-	read_members("run_2/", "", &p);
+	read_run("run_2/", "", &p);
 	assert_int_equal(p.count, 1);
 	c = &p.captures[0];
 	assert_int_equal(c->iteration_count, 1);
@@ -254,7 +232,7 @@ static void run_1_has_sums_by_type(void **state)
 	struct operator_line l = {0};
 
 	(void)state;
-	read_members("run_1/", "aicore_intermediate", &p);
+	read_run("run_1/", "aicore_intermediate", &p);
 	assert_int_equal(operator_of(&p, "MatMul", &l), 1);
 	assert_true(l.row.total_ns == 2807820 && l.row.count == 25);
 	expect_near((double)l.row.total_ns / 25, 112312.8);
@@ -270,7 +248,7 @@ static void run_1_is_put_on_one_clock(void **state)
 	size_t known = 0;
 
 	(void)state;
-	read_members("run_1/", "", &p);
+	read_run("run_1/", "", &p);
 	assert_int_equal(p.count, 1);
 	/* 6359 events, of which the 3542 reduces are the step trace's */
 	assert_int_equal(p.captures[0].trace.count, 6359);
@@ -297,7 +275,7 @@ static void the_resource_profiler_waits_for_data(void **state)
 	int64_t interval = 0;
 
 	(void)state;
-	read_members("resource/profiler/", "step_trace_raw_0", &p);
+	read_run("resource/profiler/", "step_trace_raw_0", &p);
 	c = &p.captures[0];
 	assert_int_equal(c->iteration_count, 20);
 	near_ms(median_total(c), 130.419880, 5e-7);
@@ -313,7 +291,7 @@ static void ids_of_the_resource_profiler_are_captures(void **state)
 	INPUT_PIPELINE_AUTO sums = {0};
 
 	(void)state;
-	read_members("resource/profiler/", "", &p);
+	read_run("resource/profiler/", "", &p);
 	assert_int_equal(p.count, 3);
 	assert_true(p.captures[0].rank == 0 && p.captures[1].rank == 1 && p.captures[2].rank == 10);
 	assert_int_equal(p.captures[2].iteration_count, 40);

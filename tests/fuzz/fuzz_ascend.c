@@ -5,6 +5,7 @@
 #include "profiler/read/cluster_analysis.h"
 #include "profiler/read/collect.h"
 #include "profiler/read/msprof.h"
+#include "tests/fuzz/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,23 +19,11 @@ static const struct format_reader *const READERS[] = {
 };
 #define READER_COUNT (sizeof(READERS) / sizeof(READERS[0]))
 
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
-
 static void check_capture(const struct capture *c)
 {
-	const struct trace *t = &c->trace;
-	size_t texts = sb_strings_count(t->strings);
+	size_t texts = sb_strings_count(c->trace.strings);
 
-	for (size_t i = 0; i < t->count; i++)
-		must(t->dur_ns[i] >= 0 && t->lane[i] < t->lane_count && t->name[i] < texts &&
-		     t->kind[i] < EVENT_KIND_COUNT && t->link[i] >= -1);
-	for (size_t i = 0; i < t->detail_count; i++)
-		must(t->details[i].event < t->count && t->details[i].type < texts &&
-		     t->details[i].group < texts);
+	check_trace(&c->trace);
 	for (size_t i = 0; i < c->kernel_count; i++)
 		must(c->kernels[i].dur_ns >= 0 && c->kernels[i].name < texts && c->kernels[i].pipe < texts);
 	for (size_t i = 0; i < c->communication_count; i++) {

@@ -7,6 +7,7 @@
 #include "profiler/operators.h"
 #include "profiler/read/collect.h"
 #include "profiler/read/mindinsight.h"
+#include "tests/fuzz/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,23 +36,11 @@ static const struct {
 };
 #define READER_COUNT (sizeof(READERS) / sizeof(READERS[0]))
 
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
-
 static void check_capture(const struct capture *c)
 {
-	const struct trace *t = &c->trace;
-	size_t texts = sb_strings_count(t->strings);
+	size_t texts = sb_strings_count(c->trace.strings);
 
-	for (size_t i = 0; i < t->count; i++)
-		must(t->dur_ns[i] >= 0 && t->lane[i] < t->lane_count && t->name[i] < texts &&
-		     t->kind[i] < EVENT_KIND_COUNT);
-	for (size_t i = 0; i < t->detail_count; i++)
-		must(t->details[i].event < t->count && t->details[i].type < texts &&
-		     (i == 0 || t->details[i].event > t->details[i - 1].event));
+	check_trace(&c->trace);
 	for (size_t i = 0; i < c->iteration_count; i++)
 		must(c->iterations[i].total_ns >= 0 &&
 		     (i == 0 || c->iterations[i].step >= c->iterations[i - 1].step));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "api/profiles/documents.h"
+#include "tests/fuzz/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,12 +19,6 @@ struct upload {
 	char paths[FILES_MAX][64];
 	size_t count;
 };
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 /* A 0xFF byte ends a file; its first line is its path. */
 static void split(const uint8_t *data, size_t size, struct upload *u)

@@ -7,17 +7,12 @@
 #include "profiler/blockfile.h"
 #include "profiler/operators.h"
 #include "profiler/timeline.h"
+#include "tests/fuzz/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Side files whose checksums hold and whose content lies. A good file is made, its content patched by the
  * input, and written anew. Patches: place (2 bytes), how, value. */
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 static int new_fd(void)
 {
