@@ -15,7 +15,7 @@ struct out *ascend_open(const struct ascend_rank *r, const char *name, bool top)
 	return out_open(path, false);
 }
 
-void ascend_write_info(const struct ascend_options *o, const struct ascend_rank *r)
+static void write_info(const struct ascend_options *o, const struct ascend_rank *r)
 {
 	char name[48];
 	struct out *out;
@@ -164,7 +164,7 @@ int ascend_main(const struct ascend_options *o)
 	out_mkdir(o->path);
 	for (int64_t i = 0; i < o->ranks; i++) {
 		make_directory(o, &ranks[i]);
-		ascend_write_info(o, &ranks[i]);
+		write_info(o, &ranks[i]);
 		if (o->db) {
 			ascend_write_databases(o, &ranks[i]);
 			continue;

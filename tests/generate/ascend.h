@@ -111,11 +111,12 @@ void ascend_play(const struct ascend_options *o, struct ascend_rank *ranks);
 void ascend_write_trace(const struct ascend_options *o, struct ascend_rank *r);
 void ascend_write_tables(const struct ascend_options *o, const struct ascend_rank *r);
 void ascend_write_communication(const struct ascend_options *o, const struct ascend_rank *r);
-void ascend_write_info(const struct ascend_options *o, const struct ascend_rank *r);
 /* The timeline as msprof exports it, without the framework: old has times as numbers and the lane names of
  * 2022; shift is taken off all times. Returns the number of events. */
 int64_t ascend_write_msprof(const struct ascend_options *o, const struct ascend_rank *r, struct out *out,
                             bool old, int64_t shift);
+/* The columns of a step table from Computing to the communication without receiving, each behind a comma. */
+void ascend_step_cells(struct out *out, const struct truth_row *t);
 /* What communication.json has of one operator. */
 void ascend_write_body(struct out *out, const struct ascend_link *l);
 /* The expected values of all ranks, into the file of options->truth. */

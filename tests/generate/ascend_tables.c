@@ -24,16 +24,10 @@ static const char *line_end(const struct ascend_options *o)
 	return o->level == 2 ? "\n" : "\r\n";
 }
 
-static void us_cell(struct out *out, int64_t ns)
-{
-	out_text(out, ",");
-	out_us(out, ns);
-}
-
 /* Time and ratio of one pipe; ratio in thousandths. */
 static void pipe_cells(struct out *out, int64_t ns, int ratio)
 {
-	us_cell(out, ns * ratio / 1000);
+	out_us_cell(out, ns * ratio / 1000);
 	out_fmt(out, ",0.%03d", ratio);
 }
 
@@ -68,12 +62,12 @@ static void pipes(const struct ascend_options *o, struct out *out, const struct 
 	}
 	cube_ns = cube[0] ? k->dur * 97 / 100 : 0;
 	vector_ns = vector[0] ? k->dur * 97 / 100 : 0;
-	us_cell(out, cube_ns);
+	out_us_cell(out, cube_ns);
 	out_fmt(out, ",%" PRId64, (cube_ns * 18 / 10 * w->blocks));
 	for (int i = 0; i < 5; i++)
 		pipe_cells(out, cube_ns, cube[i]);
 	out_text(out, ",0.004");
-	us_cell(out, vector_ns);
+	out_us_cell(out, vector_ns);
 	out_fmt(out, ",%" PRId64, (vector_ns * 18 / 10 * w->blocks));
 	for (int i = 0; i < 4; i++)
 		pipe_cells(out, vector_ns, vector[i]);
@@ -107,8 +101,8 @@ static void kernel_row(const struct ascend_options *o, struct out *out, const st
 		out_text(out, ",N/A,N/A,");
 	out_us(out, k->start);
 	out_text(out, "\t");
-	us_cell(out, k->dur);
-	us_cell(out, wait > 0 ? wait : 0);
+	out_us_cell(out, k->dur);
+	out_us_cell(out, wait > 0 ? wait : 0);
 	out_fmt(out, ",%d", w->blocks);
 	if (o->level > 0) {
 		out_text(out, ",0,NO");
@@ -130,7 +124,7 @@ static void link_row(const struct ascend_options *o, struct out *out, const stru
 		out_fmt(out, ",%s,N/A,COMMUNICATION,", l->text);
 	out_us(out, l->start);
 	out_text(out, "\t");
-	us_cell(out, l->dur);
+	out_us_cell(out, l->dur);
 	out_text(out, ",0.0,0");
 	for (int i = 0; o->level > 0 && i < 34; i++)
 		out_text(out, ",N/A");
@@ -153,6 +147,20 @@ static void kernel_details(const struct ascend_options *o, const struct ascend_r
 		link_row(o, out, &r->links[l++]);
 }
 
+void ascend_step_cells(struct out *out, const struct truth_row *t)
+{
+	int64_t rest = t->communication_exposed_ns - t->bubble_ns;
+
+	out_us_cell(out, t->compute_ns);
+	out_us_cell(out, t->communication_exposed_ns);
+	out_us_cell(out, t->overlap_ns);
+	out_us_cell(out, t->communication_ns);
+	out_us_cell(out, t->free_ns);
+	out_us_cell(out, t->span_ns);
+	out_us_cell(out, t->bubble_ns);
+	out_us_cell(out, rest > 0 ? rest : 0);
+}
+
 static void step_trace_time(const struct ascend_options *o, const struct ascend_rank *r)
 {
 	OUT_AUTO out = ascend_open(r, "step_trace_time.csv", false);
@@ -162,18 +170,10 @@ static void step_trace_time(const struct ascend_options *o, const struct ascend_
 	         "Communication(Not Overlapped and Exclude Receive),Preparing\n");
 	for (int64_t i = 0; i < o->steps; i++) {
 		const struct truth_row *t = &r->steps[i].lane;
-		int64_t rest = t->communication_exposed_ns - t->bubble_ns;
 
 		out_int(out, ASCEND_FIRST_STEP + i);
-		us_cell(out, t->compute_ns);
-		us_cell(out, t->communication_exposed_ns);
-		us_cell(out, t->overlap_ns);
-		us_cell(out, t->communication_ns);
-		us_cell(out, t->free_ns);
-		us_cell(out, t->span_ns);
-		us_cell(out, t->bubble_ns);
-		us_cell(out, rest > 0 ? rest : 0);
-		us_cell(out, t->preparing_ns);
+		ascend_step_cells(out, t);
+		out_us_cell(out, t->preparing_ns);
 		out_text(out, "\n");
 	}
 }
@@ -211,10 +211,10 @@ static void op_statistic(const struct ascend_rank *r)
 		if (!rows[i].count)
 			continue;
 		out_fmt(out, "%s,%s,%" PRId64, ascend_works[i].type, ascend_works[i].core, rows[i].count);
-		us_cell(out, rows[i].total);
-		us_cell(out, rows[i].low);
-		us_cell(out, rows[i].total / rows[i].count);
-		us_cell(out, rows[i].high);
+		out_us_cell(out, rows[i].total);
+		out_us_cell(out, rows[i].low);
+		out_us_cell(out, rows[i].total / rows[i].count);
+		out_us_cell(out, rows[i].high);
 		out_fmt(out, ",%.3f\n", 100.0 * (double)rows[i].total / (double)all);
 	}
 }
@@ -224,11 +224,11 @@ static void api_row(struct out *out, const char *level, const char *name, const 
 	if (!t->count)
 		return;
 	out_fmt(out, "%s,%s", level, name);
-	us_cell(out, t->total);
+	out_us_cell(out, t->total);
 	out_fmt(out, ",%" PRId64, t->count);
-	us_cell(out, t->total / t->count);
-	us_cell(out, t->low);
-	us_cell(out, t->high);
+	out_us_cell(out, t->total / t->count);
+	out_us_cell(out, t->low);
+	out_us_cell(out, t->high);
 	out_text(out, ",0.0\n");
 }
 

@@ -14,27 +14,6 @@ static struct out *open_file(const struct ascend_options *o, const char *name)
 	return out_open(path, false);
 }
 
-static void us_cell(struct out *out, int64_t ns)
-{
-	out_text(out, ",");
-	out_us(out, ns);
-}
-
-static void columns(struct out *out, const struct truth_row *t)
-{
-	int64_t rest = t->communication_exposed_ns - t->bubble_ns;
-
-	us_cell(out, t->compute_ns);
-	us_cell(out, t->communication_exposed_ns);
-	us_cell(out, t->overlap_ns);
-	us_cell(out, t->communication_ns);
-	us_cell(out, t->free_ns);
-	us_cell(out, t->span_ns);
-	us_cell(out, t->bubble_ns);
-	us_cell(out, rest > 0 ? rest : 0);
-	out_text(out, "\n");
-}
-
 /* The largest of each column: what a stage row holds. */
 static void widen(struct truth_row *to, const struct truth_row *t)
 {
@@ -70,7 +49,8 @@ static void steps(const struct ascend_options *o, const struct ascend_rank *rank
 	for (int64_t step = 0; step < o->steps; step++) {
 		for (int64_t i = 0; i < o->ranks; i++) {
 			out_fmt(out, "%" PRId64 ",rank,%" PRId64, ASCEND_FIRST_STEP + step, i);
-			columns(out, &ranks[i].steps[step].lane);
+			ascend_step_cells(out, &ranks[i].steps[step].lane);
+			out_text(out, "\n");
 		}
 		for (int64_t i = 0; i < o->ranks; i = ascend_group_end(o, &ranks[i])) {
 			struct truth_row most = {0};
@@ -80,7 +60,8 @@ static void steps(const struct ascend_options *o, const struct ascend_rank *rank
 			out_fmt(out, "%" PRId64 ",stage,\"", ASCEND_FIRST_STEP + step);
 			group_text(out, o, &ranks[i]);
 			out_text(out, "\"");
-			columns(out, &most);
+			ascend_step_cells(out, &most);
+			out_text(out, "\n");
 		}
 	}
 }

@@ -80,8 +80,8 @@ extern const int64_t kineto_base_ns, kineto_start_ns;
 void kineto_play(const struct kineto_options *o, struct kineto_rank *ranks);
 /* Writes one rank's trace of exactly options->events events; returns its size before compression. */
 int64_t kineto_write(const struct kineto_options *o, const struct kineto_rank *r, const char *path);
-/* Takes one option, whose value is in optarg. */
-void kineto_option(struct kineto_options *o, int letter);
-/* The whole subcommand. */
+/* Plays and writes what the options ask for. */
 int kineto_main(const struct kineto_options *o);
+/* The whole subcommand: fills in the options of the command line, of those letters that are its own. */
+int kineto_run(int argc, char **argv, const char *own, struct kineto_options *o);
 #endif

@@ -15,7 +15,7 @@ static const char *const kineto_faults[] = {
     NULL,
 };
 
-void kineto_option(struct kineto_options *o, int letter)
+static void take_option(struct kineto_options *o, int letter)
 {
 	switch (letter) {
 	case 'e': o->events = option_number(optarg, 1, INT64_C(1) << 40); break;
@@ -30,9 +30,18 @@ void kineto_option(struct kineto_options *o, int letter)
 	}
 }
 
+int kineto_run(int argc, char **argv, const char *own, struct kineto_options *o)
+{
+	for (int c = option_next(argc, argv, own); c != -1; c = option_next(argc, argv, own))
+		take_option(o, c);
+	if (optind + 1 != argc || !o->events)
+		option_misuse("--events and one OUT are needed");
+	o->path = argv[optind];
+	return kineto_main(o);
+}
+
 static int run(int argc, char **argv)
 {
-	static const char own[] = "esrdfntoz";
 	struct kineto_options o = {.steps = 3,
 	                           .ranks = 1,
 	                           .seed = 1,
@@ -40,12 +49,7 @@ static int run(int argc, char **argv)
 	                           .suffix = "pt.trace.json",
 	                           .write = kineto_write};
 
-	for (int c = option_next(argc, argv, own); c != -1; c = option_next(argc, argv, own))
-		kineto_option(&o, c);
-	if (optind + 1 != argc || !o.events)
-		option_misuse("--events and one OUT are needed");
-	o.path = argv[optind];
-	return kineto_main(&o);
+	return kineto_run(argc, argv, "esrdfntoz", &o);
 }
 
 const struct dialect KINETO_DIALECT = {

@@ -55,15 +55,9 @@ static struct out *open_export(const struct writer *w, const char *name, const c
 	return open_file(w, end[1] == 'j' ? "device_0/timeline" : "device_0/summary", file);
 }
 
-static void us_cell(struct out *out, int64_t ns)
-{
-	out_text(out, ",");
-	out_us(out, ns);
-}
-
 static void start_cell(const struct writer *w, struct out *out, int64_t ns)
 {
-	us_cell(out, ns - w->shift);
+	out_us_cell(out, ns - w->shift);
 	out_text(out, "\t");
 }
 
@@ -82,9 +76,9 @@ static void kernel_row(const struct writer *w, struct out *out, int64_t index)
 	out_cell(out, name);
 	out_fmt(out, w->old ? ",%s,%s" : ",%s,dynamic,%s", work->type, work->core);
 	start_cell(w, out, k->start);
-	us_cell(out, k->dur);
+	out_us_cell(out, k->dur);
 	/* the wait has six digits, as mixed exporters write it */
-	us_cell(out, wait > 0 ? wait : 0);
+	out_us_cell(out, wait > 0 ? wait : 0);
 	out_fmt(out, "000,%d", work->blocks);
 	out_text(out, w->old ? "," : ",0,NO,");
 	out_fmt(out, "\"\"\"%s\"\"\",DT_BF16;DT_BF16,%s,\"\"\"8192,4096\"\"\",DT_BF16,%s%s\n", work->shapes,
@@ -98,7 +92,7 @@ static void link_row(const struct writer *w, struct out *out, const struct ascen
 		out_fmt(out, "%" PRId64 ",", ASCEND_FIRST_STEP + l->step);
 	out_fmt(out, w->old ? "%s,hcom_%s_,HCCL" : "%s,hcom_%s_,N/A,COMMUNICATION", l->text, l->kind);
 	start_cell(w, out, l->start);
-	us_cell(out, l->dur);
+	out_us_cell(out, l->dur);
 	out_text(out, ",0,N/A");
 	for (int i = 0; i < (w->old ? 6 : 9); i++)
 		out_text(out, ",N/A");
@@ -151,19 +145,19 @@ static void step_row(const struct writer *w, struct out *out, int64_t step, int6
 	start_cell(w, out, first);
 	start_cell(w, out, last);
 	start_cell(w, out, s->end);
-	us_cell(out, s->end - s->start);
-	us_cell(out, last - first);
-	us_cell(out, s->end - last);
+	out_us_cell(out, s->end - s->start);
+	out_us_cell(out, last - first);
+	out_us_cell(out, s->end - last);
 	if (step == 0)
 		out_text(out, ",N/A");
 	else
-		us_cell(out, first - w->r->steps[step - 1].end);
+		out_us_cell(out, first - w->r->steps[step - 1].end);
 	out_text(out, ",1");
 	for (int64_t i = 0; i < w->r->link_count; i++) {
 		if (w->r->links[i].step != step)
 			continue;
 		start_cell(w, out, w->r->links[i].start);
-		us_cell(out, w->r->links[i].dur);
+		out_us_cell(out, w->r->links[i].dur);
 		n++;
 	}
 	for (; n < columns; n++)
@@ -199,9 +193,9 @@ static void api_statistic(const struct writer *w)
 	out_text(
 	    out,
 	    "Device_id,Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance\nhost,node,launch");
-	us_cell(out, total);
+	out_us_cell(out, total);
 	out_fmt(out, ",%" PRId64, w->r->kernel_count);
-	us_cell(out, total / w->r->kernel_count);
+	out_us_cell(out, total / w->r->kernel_count);
 	out_text(out, ",0,0,0\n");
 }
 

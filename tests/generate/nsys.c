@@ -1,6 +1,5 @@
 #include "tests/generate/kineto_rows.h"
 #include "tests/generate/options.h"
-#include <getopt.h>
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -263,16 +262,10 @@ static int64_t write_export(const struct kineto_options *o, const struct kineto_
 
 static int run(int argc, char **argv)
 {
-	static const char own[] = "esrdfnt";
 	struct kineto_options o = {
 	    .steps = 3, .ranks = 1, .seed = 1, .format = "nsys", .suffix = "sqlite", .write = write_export};
 
-	for (int c = option_next(argc, argv, own); c != -1; c = option_next(argc, argv, own))
-		kineto_option(&o, c);
-	if (optind + 1 != argc || !o.events)
-		option_misuse("--events and one OUT are needed");
-	o.path = argv[optind];
-	return kineto_main(&o);
+	return kineto_run(argc, argv, "esrdfnt", &o);
 }
 
 const struct dialect NSYS_DIALECT = {

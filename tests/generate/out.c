@@ -167,6 +167,12 @@ void out_us(struct out *o, int64_t ns)
 	put(o, tail, sizeof(tail));
 }
 
+void out_us_cell(struct out *o, int64_t ns)
+{
+	out_text(o, ",");
+	out_us(o, ns);
+}
+
 void out_json(struct out *o, const char *text)
 {
 	put(o, "\"", 1);

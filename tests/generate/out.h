@@ -17,6 +17,8 @@ void out_text(struct out *o, const char *text);
 void out_int(struct out *o, int64_t value);
 /* Nanoseconds as decimal microseconds with exactly three digits: 1234567 is written 1234.567. */
 void out_us(struct out *o, int64_t ns);
+/* The same as the next cell of a CSV row: a comma comes first. */
+void out_us_cell(struct out *o, int64_t ns);
 /* Text as a JSON string with its quotes; bytes from 0x80 on pass as they are. */
 void out_json(struct out *o, const char *text);
 /* Text as a CSV cell, quoted when it has to be. */

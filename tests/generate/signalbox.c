@@ -1,6 +1,5 @@
 #include "tests/generate/kineto_rows.h"
 #include "tests/generate/options.h"
-#include <getopt.h>
 #include <inttypes.h>
 #include <stddef.h>
 
@@ -148,7 +147,6 @@ static int64_t write_profile(const struct kineto_options *o, const struct kineto
 
 static int run(int argc, char **argv)
 {
-	static const char own[] = "esrdfntz";
 	struct kineto_options o = {.steps = 3,
 	                           .ranks = 1,
 	                           .seed = 1,
@@ -156,12 +154,7 @@ static int run(int argc, char **argv)
 	                           .suffix = "signalbox.json",
 	                           .write = write_profile};
 
-	for (int c = option_next(argc, argv, own); c != -1; c = option_next(argc, argv, own))
-		kineto_option(&o, c);
-	if (optind + 1 != argc || !o.events)
-		option_misuse("--events and one OUT are needed");
-	o.path = argv[optind];
-	return kineto_main(&o);
+	return kineto_run(argc, argv, "esrdfntz", &o);
 }
 
 const struct dialect SIGNALBOX_DIALECT = {
