@@ -7,6 +7,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "profiler/sidefile.h"
+
 #define ALIGNMENT 64u
 
 static uint32_t checksum(const void *data, size_t len)
@@ -17,28 +19,6 @@ static uint32_t checksum(const void *data, size_t len)
 static uint64_t aligned(uint64_t at)
 {
 	return (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-static int write_at(int fd, const void *data, size_t len, uint64_t at, struct sb_error *err)
-{
-	const char *p = data;
-
-	while (len > 0) {
-		ssize_t n = pwrite(fd, p, len, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			int code = errno == ENOSPC || errno == EDQUOT ? SB_ENOSPC : SB_EIO;
-
-			return sb_fail(err, code, "write_failed", "A side file could not be written: %s.",
-			               strerrordesc_np(errno));
-		}
-		p += n;
-		at += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return SB_OK;
 }
 
 void blockfile_begin(struct blockfile_writer *w, int fd, const char magic[static 8], uint32_t version)
@@ -62,7 +42,7 @@ int blockfile_add(struct blockfile_writer *w, const char id[static 4], size_t el
 	    __builtin_mul_overflow(element, count, &bytes))
 		return sb_fail(err, SB_ELIMIT, "side_file", "A side file has too many or too large blocks.");
 	if (bytes > 0) {
-		rc = write_at(w->fd, data, bytes, h->size, err);
+		rc = sidefile_write(w->fd, data, bytes, h->size, err);
 		if (rc != SB_OK)
 			return rc;
 	}
@@ -83,12 +63,7 @@ int blockfile_end(struct blockfile_writer *w, struct sb_error *err)
 		               "A side file could not be written: %s.", strerrordesc_np(errno));
 	w->header.crc = 0;
 	w->header.crc = checksum(&w->header, sizeof(w->header));
-	return write_at(w->fd, &w->header, sizeof(w->header), 0, err);
-}
-
-static int bad(struct sb_error *err, const char *what)
-{
-	return sb_fail(err, SB_EFORMAT, "bad_side_file", "The side file is not usable: %s.", what);
+	return sidefile_write(w->fd, &w->header, sizeof(w->header), 0, err);
 }
 
 static int verify_block(const struct blockfile *b, const struct blockfile_entry *e, struct sb_error *err)
@@ -98,9 +73,9 @@ static int verify_block(const struct blockfile *b, const struct blockfile_entry 
 	if (e->element == 0 || e->offset % ALIGNMENT != 0 || e->offset > b->size ||
 	    __builtin_mul_overflow((size_t)e->element, (size_t)e->count, &bytes) ||
 	    bytes > b->size - e->offset)
-		return bad(err, "a block lies outside of it");
+		return sidefile_bad(err, "a block lies outside of it");
 	if (bytes > 0 && checksum((const char *)b->map + e->offset, bytes) != e->crc)
-		return bad(err, "a checksum does not match");
+		return sidefile_bad(err, "a checksum does not match");
 	return SB_OK;
 }
 
@@ -115,13 +90,13 @@ static int verify(const struct blockfile *b, const char magic[static 8], uint32_
 	crc = h.crc;
 	h.crc = 0;
 	if (memcmp(h.magic, magic, sizeof(h.magic)) != 0)
-		return bad(err, "it is of another kind");
+		return sidefile_bad(err, "it is of another kind");
 	if (checksum(&h, sizeof(h)) != crc)
-		return bad(err, "the header's checksum does not match");
+		return sidefile_bad(err, "the header's checksum does not match");
 	if (h.version != version)
-		return bad(err, "it was written by another version");
+		return sidefile_bad(err, "it was written by another version");
 	if (h.size != b->size || h.blocks > BLOCKFILE_BLOCKS_MAX)
-		return bad(err, "its size is wrong");
+		return sidefile_bad(err, "its size is wrong");
 	for (uint32_t i = 0; i < h.blocks; i++) {
 		rc = verify_block(b, &h.entries[i], err);
 		if (rc != SB_OK)
@@ -141,7 +116,7 @@ int blockfile_map(int fd, const char magic[static 8], uint32_t version, struct b
 		return sb_fail(err, SB_EIO, "read_failed", "A side file could not be read: %s.",
 		               strerrordesc_np(errno));
 	if (st.st_size < (off_t)sizeof(struct blockfile_header))
-		return bad(err, "it is too short");
+		return sidefile_bad(err, "it is too short");
 	b.size = (size_t)st.st_size;
 	b.map = mmap(NULL, b.size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (b.map == MAP_FAILED)
@@ -167,12 +142,12 @@ int blockfile_get(const struct blockfile *b, const char id[static 4], size_t ele
 		if (memcmp(e->id, id, sizeof(e->id)) != 0)
 			continue;
 		if (e->element != element)
-			return bad(err, "a block has elements of another size");
+			return sidefile_bad(err, "a block has elements of another size");
 		*out_data = (char *)b->map + e->offset;
 		*out_count = (size_t)e->count;
 		return SB_OK;
 	}
-	return bad(err, "a block is missing");
+	return sidefile_bad(err, "a block is missing");
 }
 
 void blockfile_unmap(struct blockfile *b)

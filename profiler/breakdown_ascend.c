@@ -20,7 +20,6 @@ static void pieces_free(struct pieces *p)
 {
 	free(p->items);
 }
-#define PIECES_AUTO __attribute__((cleanup(pieces_free))) struct pieces
 
 struct numbered {
 	int64_t number;

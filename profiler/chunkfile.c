@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profiler/sidefile.h"
+
 #define BUFFER_BYTES ((size_t)64 * CHUNK_BYTES)
 
 static uint64_t mix(uint64_t h, uint64_t word)
@@ -16,8 +18,8 @@ static uint64_t mix(uint64_t h, uint64_t word)
 	return (h << 29 | h >> 35) * UINT64_C(0xD6E8FEB86659FD93);
 }
 
-/* Every step can be undone, so that a change of one word always changes the sum of its row; four rows keep the
- * multiplier busy. Ten times as quick as a CRC, which took longer than all else of a first look. */
+/* Every step can be undone, so that a change of one word always changes the sum of its row; four rows keep
+ * the multiplier busy. Ten times as quick as a CRC, which took longer than all else of a first look. */
 static uint32_t checksum(const void *data, size_t len)
 {
 	const char *p = data;
@@ -35,26 +37,6 @@ static uint32_t checksum(const void *data, size_t len)
 	for (size_t i = 1; i < 4; i++)
 		h[0] = mix(h[0], h[i]);
 	return (uint32_t)(h[0] >> 32);
-}
-
-static int write_at(int fd, const char *p, size_t len, uint64_t at, struct sb_error *err)
-{
-	while (len > 0) {
-		ssize_t n = pwrite(fd, p, len, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			int code = errno == ENOSPC || errno == EDQUOT ? SB_ENOSPC : SB_EIO;
-
-			return sb_fail(err, code, "write_failed", "A side file could not be written: %s.",
-			               strerrordesc_np(errno));
-		}
-		p += n;
-		at += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return SB_OK;
 }
 
 int chunkfile_begin(struct chunkfile_writer *w, int fd, const char magic[static 8], uint32_t version,
@@ -104,7 +86,7 @@ static int flush(struct chunkfile_writer *w, struct sb_error *err)
 
 	if (add_sums(w) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "side_file", "No memory to write a side file.");
-	rc = write_at(w->fd, w->buffer, w->used, CHUNK_BYTES + w->header.body - w->used, err);
+	rc = sidefile_write(w->fd, w->buffer, w->used, CHUNK_BYTES + w->header.body - w->used, err);
 	w->used = 0;
 	return rc;
 }
@@ -154,8 +136,8 @@ int chunkfile_end(struct chunkfile_writer *w, uint64_t root, uint64_t root_count
 	if (rc != SB_OK)
 		return rc;
 	end = CHUNK_BYTES + h->body + w->sum_count * sizeof(*w->sums);
-	rc = write_at(w->fd, (const char *)w->sums, w->sum_count * sizeof(*w->sums), CHUNK_BYTES + h->body,
-	              err);
+	rc = sidefile_write(w->fd, (const char *)w->sums, w->sum_count * sizeof(*w->sums),
+	                    CHUNK_BYTES + h->body, err);
 	if (rc == SB_OK && ftruncate(w->fd, (off_t)end) != 0)
 		rc = sb_fail(err, errno == ENOSPC ? SB_ENOSPC : SB_EIO, "write_failed",
 		             "A side file could not be written: %s.", strerrordesc_np(errno));
@@ -168,12 +150,7 @@ int chunkfile_end(struct chunkfile_writer *w, uint64_t root, uint64_t root_count
 	memcpy(first, h, sizeof(*h));
 	h->sum = checksum(first, sizeof(first));
 	memcpy(first, h, sizeof(*h));
-	return write_at(w->fd, first, sizeof(first), 0, err);
-}
-
-static int bad(struct sb_error *err, const char *what)
-{
-	return sb_fail(err, SB_EFORMAT, "bad_side_file", "The side file is not usable: %s.", what);
+	return sidefile_write(w->fd, first, sizeof(first), 0, err);
 }
 
 static int verify(struct chunkfile *f, const char magic[static 8], uint32_t version, struct sb_error *err)
@@ -189,17 +166,17 @@ static int verify(struct chunkfile *f, const char magic[static 8], uint32_t vers
 	h.sum = 0;
 	memcpy(first, &h, sizeof(h));
 	if (memcmp(h.magic, magic, sizeof(h.magic)) != 0)
-		return bad(err, "it is of another kind");
+		return sidefile_bad(err, "it is of another kind");
 	if (checksum(first, sizeof(first)) != sum)
-		return bad(err, "the header's checksum does not match");
+		return sidefile_bad(err, "the header's checksum does not match");
 	if (h.version != version || h.chunk_bytes != CHUNK_BYTES)
-		return bad(err, "it was written by another version");
+		return sidefile_bad(err, "it was written by another version");
 	chunks = h.body / CHUNK_BYTES + (h.body % CHUNK_BYTES != 0);
 	if (h.body > room || h.body % 8 != 0 || chunks * sizeof(*f->sums) != room - h.body)
-		return bad(err, "its size is wrong");
+		return sidefile_bad(err, "its size is wrong");
 	f->sums = (const uint32_t *)(const void *)(f->map + CHUNK_BYTES + h.body);
 	if (chunks > 0 && checksum(f->sums, (size_t)chunks * sizeof(*f->sums)) != h.sums_sum)
-		return bad(err, "the table of checksums is damaged");
+		return sidefile_bad(err, "the table of checksums is damaged");
 	f->body = h.body;
 	f->root = h.root;
 	f->root_count = h.root_count;
@@ -221,7 +198,7 @@ int chunkfile_map(int fd, const char magic[static 8], uint32_t version, struct c
 		return sb_fail(err, SB_EIO, "read_failed", "A side file could not be read: %s.",
 		               strerrordesc_np(errno));
 	if (st.st_size < CHUNK_BYTES)
-		return bad(err, "it is too short");
+		return sidefile_bad(err, "it is too short");
 	f.size = (size_t)st.st_size;
 	map = mmap(NULL, f.size, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)

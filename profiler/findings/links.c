@@ -17,7 +17,8 @@ bool link_counts(const struct communication_op *op, const struct link *l)
 	return true;
 }
 
-double link_standard(const char *chip, const char *link)
+/* The rate that a link of this chip should reach, bytes per second; NaN when chip or link is not known. */
+static double link_standard(const char *chip, const char *link)
 {
 	/* msprof's table, GB/s of one device and direction; chips by the beginning of their name, longest
 	 * first */

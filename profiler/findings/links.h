@@ -4,8 +4,6 @@
 
 /* False for the SDMA entry of an operator whose HCCS, PCIE or SIO entry says the same in parts. */
 bool link_counts(const struct communication_op *op, const struct link *l);
-/* The rate that a link of this chip should reach, bytes per second; NaN when chip or link is not known. */
-double link_standard(const char *chip, const char *link);
 /* True when the chip is known and the side's links reach the share of their standard that the thresholds
  * ask for: then packets are not too small. */
 bool link_is_well_used(const struct check_context *ctx, const struct rank_view *v, bool rdma);

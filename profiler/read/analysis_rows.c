@@ -6,8 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const LINK_NAMES[LINKS_MAX] = {"RDMA", "HCCS", "PCIE", "SDMA", "SIO"};
-
 bool analysis_step_number(const char *text, size_t len, int64_t *out_step)
 {
 	sb_trim(&text, &len);
@@ -138,15 +136,6 @@ void link_table_times(struct read_context *ctx, const char *path, const struct d
 	}
 }
 
-static const char *link_name(const char *text)
-{
-	for (size_t i = 0; i < LINKS_MAX; i++) {
-		if (strcmp(text, LINK_NAMES[i]) == 0)
-			return LINK_NAMES[i];
-	}
-	return NULL;
-}
-
 /* Megabytes of 10^6 bytes, which were whole bytes once. */
 static int64_t bytes_of(double megabytes)
 {
@@ -188,7 +177,8 @@ static int add_packet(struct read_context *ctx, const char *path, const struct d
 int link_table_row(struct read_context *ctx, const char *path, const struct database_rows *rows, int from,
                    struct communication_op *op)
 {
-	const char *name = link_name(database_text(rows, from, NULL));
+	size_t len;
+	const char *text = database_text(rows, from, &len), *name = communication_link_name(text, len);
 	int64_t bytes = bytes_of(database_double(rows, from + 1));
 	double us = database_double(rows, from + 2) * 1000, ratio = database_double(rows, from + 3);
 	struct link *l;

@@ -22,6 +22,8 @@ enum { SNIFF_NO = 0, SNIFF_PATH = 30, SNIFF_CONTENT = 80, SNIFF_SURE = 95 };
 
 /* The last part of a path. */
 const char *path_base(const char *path);
+/* The number from 0 on that these digits are, with `end` right behind them; SB_NULL when that is not so. */
+int64_t path_number(const char *digits, char end);
 /* Does the last part of the path begin with `stem` and end with `suffix`, ".gz" aside? */
 bool path_is(const char *path, const char *stem, const char *suffix);
 /* The length of the path through its last *_ascend_pt or *_ascend_ms directory; 0 when there is none. */

@@ -74,17 +74,9 @@ void db_capture_key(const char *path, enum capture_format format, char *out, siz
 static int64_t rank_of_name(const char *path)
 {
 	static const char mark[] = "_profiler_";
-	const char *base = path_base(path), *at = strstr(base, mark);
-	size_t digits;
-	int64_t v;
+	const char *at = strstr(path_base(path), mark);
 
-	if (!at)
-		return SB_NULL;
-	at += sizeof(mark) - 1;
-	digits = strspn(at, "0123456789");
-	if (at[digits] != '.' || sb_parse_int(at, digits, &v) != SB_OK || v > RANK_MAX)
-		return SB_NULL;
-	return v;
+	return at ? path_number(at + sizeof(mark) - 1, '.') : SB_NULL;
 }
 
 static int read_rank(struct ascend_db *r)
@@ -220,7 +212,7 @@ static int read_steps(struct ascend_db *r)
 	return rc;
 }
 
-int db_read_identity(struct ascend_db *r)
+static int read_identity(struct ascend_db *r)
 {
 	int rc = read_rank(r);
 
@@ -258,7 +250,7 @@ static int read_device(struct read_context *ctx, struct database *db, int64_t de
 		                  "the capture has a database with events already");
 	rc = db_names_load(&r);
 	if (rc == SB_OK)
-		rc = db_read_identity(&r);
+		rc = read_identity(&r);
 	if (rc == SB_OK)
 		rc = db_read_tasks(&r);
 	if (rc == SB_OK)

@@ -96,7 +96,6 @@ size_t task_index_sort(struct task_index *x);
 /* Tables mostly go by task, so the neighbour of the last found is looked at first. */
 bool task_index_find(struct task_index *x, int64_t task, uint32_t *out_at);
 void task_index_free(struct task_index *x);
-#define TASK_INDEX_AUTO __attribute__((cleanup(task_index_free))) struct task_index
 
 /* TASK with COMPUTE_TASK_INFO and COMMUNICATION_TASK_INFO: kernels and the hardware lanes. */
 int db_read_tasks(struct ascend_db *r);
@@ -112,6 +111,4 @@ int db_group(struct ascend_db *r, int64_t name, uint32_t *out_group);
 void db_order_kernels(struct ascend_db *r);
 /* CANN_API, PYTORCH_API, GC_RECORD, MSTX_EVENTS: host lanes, sums by API, steps where STEP_TIME has none. */
 int db_read_host(struct ascend_db *r);
-/* RANK_DEVICE_MAP, NPU_INFO, META_DATA, STEP_TIME. */
-int db_read_identity(struct ascend_db *r);
 #endif

@@ -75,16 +75,11 @@ static int read_members(struct jpull *j, struct wanted *wanted, size_t count, st
 /* The number in profiler_info_{rank}.json. */
 static int64_t rank_of_name(const char *path)
 {
-	const char *base = path_base(path), *stem = "profiler_info_";
-	size_t n = strlen(stem), digits;
-	int64_t v;
+	static const char stem[] = "profiler_info_";
+	const char *base = path_base(path);
+	size_t n = sizeof(stem) - 1;
 
-	if (strncmp(base, stem, n) != 0)
-		return SB_NULL;
-	digits = strspn(base + n, "0123456789");
-	if (base[n + digits] != '.' || sb_parse_int(base + n, digits, &v) != SB_OK || v > NUMBER_MAX)
-		return SB_NULL;
-	return v;
+	return strncmp(base, stem, n) == 0 ? path_number(base + n, '.') : SB_NULL;
 }
 
 static void set_rank(struct read_context *ctx, const struct stream *in, struct capture *cap, int64_t inside)

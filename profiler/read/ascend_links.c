@@ -157,10 +157,10 @@ static int read_link(struct communication_reading *r, struct link *l)
 	return rc;
 }
 
-static const char *link_name(const struct jpull_value *key)
+const char *communication_link_name(const char *text, size_t len)
 {
 	for (size_t i = 0; i < LINKS_MAX; i++) {
-		if (key_is(key, LINK_NAMES[i]))
+		if (len == strlen(LINK_NAMES[i]) && memcmp(text, LINK_NAMES[i], len) == 0)
 			return LINK_NAMES[i];
 	}
 	return NULL;
@@ -184,7 +184,7 @@ int communication_links(struct communication_reading *r, struct communication_op
 	while (object_member(r->j, &rc, &more, &key, r->err)) {
 		const char *name;
 
-		name = link_name(&key);
+		name = communication_link_name(key.text, key.len);
 		if (!name || has_link(op, name) || op->link_count == LINKS_MAX) {
 			bad_value(r, "A link of an unknown or repeated kind");
 			rc = value_skip(r->j, r->err);

@@ -15,6 +15,8 @@ struct communication_reading {
 int communication_us(struct communication_reading *r, double *out);
 /* The next value, "Communication Bandwidth Info": the links with their packets. */
 int communication_links(struct communication_reading *r, struct communication_op *op);
+/* The static text that stands for a link's name in struct link; NULL when it is none of the five. */
+const char *communication_link_name(const char *text, size_t len);
 /* The next value, times and links of one operator on one rank, into op. */
 int communication_body(struct communication_reading *r, struct communication_op *op);
 /* An operator of which nothing is known but the step. */

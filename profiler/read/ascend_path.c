@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "profiler/read/ascend.h"
 #include "profiler/read/msprof.h"
 
@@ -30,6 +31,14 @@ static size_t base_len(const char *base)
 	size_t n = strlen(base);
 
 	return n > 3 && strcmp(base + n - 3, ".gz") == 0 ? n - 3 : n;
+}
+
+int64_t path_number(const char *digits, char end)
+{
+	size_t n = strspn(digits, "0123456789");
+	int64_t v;
+
+	return digits[n] == end && sb_parse_int(digits, n, &v) == SB_OK && v <= INT32_MAX ? v : SB_NULL;
 }
 
 bool path_is(const char *path, const char *stem, const char *suffix)

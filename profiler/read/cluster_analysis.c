@@ -9,13 +9,6 @@
 
 #define NAMED_RANKS 8 /* a longer list is cut after these */
 
-void cluster_key(const char *path, int64_t rank, char *out, size_t size)
-{
-	const char *base = path_base(path);
-
-	snprintf(out, size, "%.*srank %" PRId64, (int)(base - path), path, rank);
-}
-
 int cluster_capture(struct read_context *ctx, const char *path, int64_t rank, struct capture **out,
                     struct sb_error *err)
 {
@@ -23,7 +16,7 @@ int cluster_capture(struct read_context *ctx, const char *path, int64_t rank, st
 	char key[2048];
 	int rc;
 
-	cluster_key(path, rank, key, sizeof(key));
+	snprintf(key, sizeof(key), "%.*srank %" PRId64, (int)(path_base(path) - path), path, rank);
 	rc = ctx->capture(ctx, key, FORMAT_CLUSTER_ANALYSIS, &cap);
 	if (rc != SB_OK)
 		return sb_fail_at(err, rc, "no_memory", path, 0, -1, "out of memory");

@@ -12,10 +12,8 @@ extern const struct format_reader CLUSTER_GROUPS_READER;        /* communication
 /* Is it a matrix of links rather than a list of operators? */
 bool cluster_matrix(const struct sniff *s);
 
-/* The key of one rank's capture, NUL-terminated in out: the directory of the file and the rank, so that all
- * files of one analysis, text or database, fill the same captures. Cut at size - 1 bytes. */
-void cluster_key(const char *path, int64_t rank, char *out, size_t size);
-/* The capture of a rank, with that rank set. SB_ENOMEM, told in err. */
+/* The capture of a rank, with that rank set. It goes by the directory of the file and the rank, so that all
+ * files of one analysis, text or database, fill the same captures. SB_ENOMEM, told in err. */
 int cluster_capture(struct read_context *ctx, const char *path, int64_t rank, struct capture **out,
                     struct sb_error *err);
 

@@ -28,8 +28,6 @@ bool database_has(struct database *db, const char *table);
 bool database_has_column(struct database *db, const char *table, const char *column);
 /* The first of several columns that the table has, or NULL; the list ends with NULL. For renamed columns. */
 const char *database_column_any(struct database *db, const char *table, const char *const *columns);
-/* How many rows the table has; 0 when there is no such table or it cannot be read. Walks over all rows. */
-int64_t database_count(struct database *db, const char *table);
 
 struct database_rows;
 /* Starts a query: one SELECT, written by us, over stored columns of plain tables; no WITH; of functions only

@@ -87,18 +87,6 @@ const char *database_column_any(struct database *db, const char *table, const ch
 	return NULL;
 }
 
-int64_t database_count(struct database *db, const char *table)
-{
-	DATABASE_ROWS_AUTO r = NULL;
-	bool more = false;
-
-	if (!database_has(db, table) ||
-	    database_query(db, &r, NULL, "SELECT count(1) FROM \"%w\"", table) != SB_OK ||
-	    database_next(r, &more, NULL) != SB_OK || !more)
-		return 0;
-	return database_int(r, 0);
-}
-
 static int prepare(struct database *db, struct database_rows *r, const char *text, struct sb_error *err)
 {
 	int rc;

@@ -28,15 +28,9 @@ static bool by_lane(const struct trace *t)
 static int64_t rank_of_directory(const char *source)
 {
 	const char *base = path_base(source);
-	size_t mark = strlen(RANK_MARK), digits;
-	int64_t v;
+	size_t n = strlen(RANK_MARK);
 
-	if (strncmp(base, RANK_MARK, mark) != 0)
-		return SB_NULL;
-	digits = strspn(base + mark, "0123456789");
-	if (base[mark + digits] != '_' || sb_parse_int(base + mark, digits, &v) != SB_OK || v > INT32_MAX)
-		return SB_NULL;
-	return v;
+	return strncmp(base, RANK_MARK, n) == 0 ? path_number(base + n, '_') : SB_NULL;
 }
 
 void mindspore_finish(struct capture *c)

@@ -102,9 +102,12 @@ static int statistic_row(struct read_context *ctx, struct capture *cap, const st
 	}
 	(void)csv_us(c, csv_column(c, "Min Time(us)"), &o.min_ns);
 	(void)csv_us(c, csv_column(c, "Max Time(us)"), &o.max_ns);
-	if (!ascend_time(ctx, c, in, csv_column(c, "Total Time(us)"), "Total Time(us)", &o.total_ns) ||
-	    o.total_ns < 0)
+	if (!ascend_time(ctx, c, in, csv_column(c, "Total Time(us)"), "Total Time(us)", &o.total_ns))
 		return SB_OK;
+	if (o.total_ns < 0) {
+		ascend_bad_value(ctx, c, in, "Total Time(us)", "the row is left out");
+		return SB_OK;
+	}
 	rc = ascend_text(cap, c, csv_column(c, "OP Type"), &o.type);
 	if (rc == SB_OK)
 		rc = sb_strings_add(cap->trace.strings, "COMMUNICATION", 13, &o.core);

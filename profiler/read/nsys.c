@@ -110,7 +110,7 @@ static void close_ranges(struct trace *t, int64_t end)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		if (t->dur_ns[i] < 0)
-			t->dur_ns[i] = end > t->start_ns[i] ? end - t->start_ns[i] : 0;
+			t->dur_ns[i] = end > t->start_ns[i] ? sb_add_sat(end, -t->start_ns[i]) : 0;
 	}
 }
 

@@ -106,4 +106,16 @@ static inline int64_t made_int(struct made_open *o, const char *sql)
 	made_check(database_next(r, &more, &o->err) == SB_OK && more);
 	return database_int(r, 0);
 }
+
+/* How many rows a table has, -1 when they cannot be counted. */
+static inline int64_t made_count(struct database *db, const char *table)
+{
+	DATABASE_ROWS_AUTO r = NULL;
+	bool more = false;
+
+	if (database_query(db, &r, NULL, "SELECT count(1) FROM \"%w\"", table) != SB_OK ||
+	    database_next(r, &more, NULL) != SB_OK || !more)
+		return -1;
+	return database_int(r, 0);
+}
 #endif

@@ -44,7 +44,7 @@ static void wal_mode_is_no_obstacle(void **state)
 	(void)state;
 	m.data[18] = m.data[19] = 2;
 	assert_int_equal(made_open(&o, &m), SB_OK);
-	assert_int_equal(database_count(o.db, "TASK"), 2);
+	assert_int_equal(made_count(o.db, "TASK"), 2);
 }
 
 static void an_empty_database_has_no_tables(void **state)

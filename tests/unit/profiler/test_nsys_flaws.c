@@ -50,6 +50,9 @@ static void steps_come_from_ranges(void **state)
 	    {"(-9000000000000000000, 9, 59, 'step 1', 1, NULL), (5, 9223372036854775806, 59, 'step 1', 1, "
 	     "NULL)",
 	     1, 1, -9000000000000000000, INT64_MAX},
+	    {"(-9000000000000000000, NULL, 59, 'step 1', 1, NULL), (5, 9223372036854775806, 59, 'x', 1, "
+	     "NULL)",
+	     1, 1, -9000000000000000000, INT64_MAX},
 	    /* once an epoch: two steps */
 	    {"(0, 10, 59, 'step 1', 1, NULL), (20, 26, 59, 'step 1', 1, NULL)", 2, 1, 20, 6},
 	    {"(0, 10, 59, 'stepping stone', 1, NULL), (0, 10, 59, 'step 1 of 3', 1, NULL)", 0, 0, 0, 0},
