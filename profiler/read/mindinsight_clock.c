@@ -96,14 +96,8 @@ static void take_out(struct clocks *k, bool (*drop)(const struct clocks *, size_
 			t->details[details] = t->details[d];
 			t->details[details++].event = (uint32_t)kept;
 		}
-		if (out)
-			continue;
-		t->start_ns[kept] = t->start_ns[i];
-		t->dur_ns[kept] = t->dur_ns[i];
-		t->link[kept] = t->link[i];
-		t->name[kept] = t->name[i];
-		t->lane[kept] = t->lane[i];
-		t->kind[kept++] = t->kind[i];
+		if (!out)
+			trace_move_event(t, kept++, i);
 	}
 	t->count = kept;
 	t->detail_count = details;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "profiler/read/ascend_links.h"
 #include "profiler/read/mindinsight.h"
 
 /* hccl_raw_{id}.csv: a row a step, and one of averages (step "-") behind them. Two columns hold JSON:
@@ -12,9 +13,6 @@
  * links are over all streams. A rate is never read: that of link_info is a sum of rates. */
 
 static const char *const MARKS[] = {"step_num", "communication_cost", "wait_cost", "link_info", NULL};
-
-/* The links that the profiler names, as struct link has them. */
-static const char *const LINKS[LINKS_MAX] = {"RDMA", "HCCS", "PCIE", "SDMA", "SIO"};
 
 struct reading {
 	struct read_context *ctx;
@@ -31,43 +29,60 @@ static int sniff(const struct sniff *s)
 	return sniff_columns(s, MARKS) ? SNIFF_SURE : SNIFF_NO;
 }
 
-static struct link *link_of(struct communication_op *op, const struct jpull_value *key)
+/* Microseconds; NaN for what is no time. */
+static double us_of(const char *text, size_t len)
 {
-	for (size_t i = 0; i < LINKS_MAX; i++) {
-		if (!key_is(key, LINKS[i]))
-			continue;
-		for (size_t k = 0; k < op->link_count; k++)
-			if (op->links[k].name == LINKS[i])
-				return &op->links[k];
-		op->links[op->link_count] = (struct link){.name = LINKS[i], .large_packet_ratio = NAN};
-		return &op->links[op->link_count++];
-	}
-	return NULL;
+	double ms;
+
+	if (sb_parse_double(text, len, &ms) != SB_OK || !(ms >= 0) || !isfinite(ms * 1000))
+		return NAN;
+	return ms * 1000;
+}
+
+/* name: as communication_link_name() gives it. */
+static struct link *link_of(struct communication_op *op, const char *name)
+{
+	for (size_t i = 0; i < op->link_count; i++)
+		if (op->links[i].name == name)
+			return &op->links[i];
+	op->links[op->link_count] = (struct link){.name = name, .large_packet_ratio = NAN};
+	return &op->links[op->link_count++];
+}
+
+static void left_out(struct reading *r)
+{
+	ascend_bad_value(r->ctx, r->csv, r->in, "link_info", "a link is left out");
 }
 
 /* [ms, KB, …]: added to the link. */
-static int read_link(struct reading *r, struct link *l)
+static int read_link(struct reading *r, struct communication_op *op, const char *name)
 {
 	double us = NAN;
 	int64_t bytes = SB_NULL;
 	struct jpull_value v;
 	int rc = jpull_next(r->j, &v, r->err);
 
-	if (rc != SB_OK || v.token != JPULL_ARRAY)
-		return rc == SB_OK ? jpull_skip(r->j, &v, r->err) : rc;
+	if (rc == SB_OK && v.token != JPULL_ARRAY) {
+		left_out(r);
+		return jpull_skip(r->j, &v, r->err);
+	}
 	for (int i = 0; rc == SB_OK; i++) {
 		rc = jpull_next(r->j, &v, r->err);
 		if (rc != SB_OK || v.token == JPULL_ARRAY_END)
 			break;
-		if (i == 0 && v.token == JPULL_NUMBER && sb_parse_double(v.text, v.len, &us) == SB_OK)
-			us *= 1000;
+		if (i == 0 && v.token == JPULL_NUMBER)
+			us = us_of(v.text, v.len);
 		else if (i != 1 || v.token != JPULL_NUMBER ||
 		         sb_parse_scaled(v.text, v.len, 3, &bytes) != SB_OK)
 			rc = jpull_skip(r->j, &v, r->err);
 	}
 	if (rc == SB_OK && us >= 0 && bytes >= 0) {
+		struct link *l = link_of(op, name);
+
 		l->transit_us += us;
 		l->bytes = sb_add_sat(l->bytes, bytes);
+	} else if (rc == SB_OK) {
+		left_out(r);
 	}
 	return rc;
 }
@@ -84,9 +99,9 @@ static int read_links(struct reading *r, struct communication_op *op)
 
 		rc = object_enter(r->j, &inner, r->err);
 		while (object_member(r->j, &rc, &inner, &key, r->err)) {
-			struct link *l = link_of(op, &key);
+			const char *name = communication_link_name(key.text, key.len);
 
-			rc = l ? read_link(r, l) : value_skip(r->j, r->err);
+			rc = name ? read_link(r, op, name) : value_skip(r->j, r->err);
 		}
 	}
 	return rc;
@@ -126,17 +141,14 @@ static int read_cost(struct reading *r, const struct jpull_value *key)
 	if (rc != SB_OK || v.token != JPULL_ARRAY)
 		return rc == SB_OK ? jpull_skip(r->j, &v, r->err) : rc;
 	while (rc == SB_OK) {
-		double ms = NAN;
-
 		rc = jpull_next(r->j, &v, r->err);
 		if (rc != SB_OK || v.token == JPULL_ARRAY_END)
 			break;
 		if (v.token == JPULL_OBJECT) {
 			rc = read_links(r, &op);
 		} else if (v.token == JPULL_NUMBER || v.token == JPULL_STRING) {
-			sb_parse_double(v.text, v.len, &ms);
 			op.transit_us = op.wait_us;
-			op.wait_us = ms >= 0 ? ms * 1000 : NAN;
+			op.wait_us = us_of(v.text, v.len);
 		} else {
 			rc = jpull_skip(r->j, &v, r->err);
 		}
@@ -157,9 +169,10 @@ static int read_costs(struct reading *r)
 
 static double cost_at(const struct reading *r, const char *column)
 {
-	double ms;
+	size_t len;
+	const char *text = csv_trimmed(r->csv, csv_column(r->csv, column), &len);
 
-	return csv_double(r->csv, csv_column(r->csv, column), &ms) == SB_OK && ms >= 0 ? ms * 1000 : NAN;
+	return us_of(text, len);
 }
 
 /* A step without a list of operators: its sums stand for all of them, without a name. */

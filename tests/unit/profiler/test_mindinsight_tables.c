@@ -146,6 +146,32 @@ static void communication_costs_become_operators(void **state)
 	assert_int_equal(j.a.count, 0);
 }
 
+/* What is not there is unknown, not 0. */
+static void links_without_numbers_are_left_out(void **state)
+{
+	char text[1024];
+	PROFILE_AUTO p = {0};
+	const struct communication_op *op;
+
+	(void)state;
+	snprintf(
+	    text, sizeof(text),
+	    "%s"
+	    "1,1e306,-0.25,{},\"{\"\"AllReduce-op1\"\": [\"\"1\"\", 1e306, -1, {\"\"1-0\"\": {\"\"HCCS\"\": "
+	    "[\"\"x\"\", 5], \"\"PCIE\"\": 7, \"\"RDMA\"\": [1, null], \"\"SDMA\"\": [1, 2]}}]}\"\r\n"
+	    "2,1e306,-0.25,{},\r\n",
+	    HCCL);
+	read_one("p/hccl_raw_1.csv", text, &p);
+	assert_int_equal(p.captures[0].communication_count, 2);
+	op = p.captures[0].communications;
+	assert_true(isnan(op[0].transit_us) && isnan(op[0].wait_us));
+	assert_true(isnan(op[1].transit_us) && isnan(op[1].wait_us) && op[1].link_count == 0);
+	assert_int_equal(op[0].link_count, 1);
+	assert_string_equal(op[0].links[0].name, "SDMA");
+	assert_true(op[0].links[0].bytes == 2000);
+	assert_true(warning_of(&p, "bad_value") && warning_of(&p, "bad_value")->count == 3);
+}
+
 /* "Computation" is the step without uncovered communication, idle time included: no compute time. The last of
  * several rows is the average. */
 static void tables_of_a_cluster_give_uncovered_communication(void **state)
@@ -320,6 +346,7 @@ int main(void)
 	    cmocka_unit_test(sums_answer_for_operators),
 	    cmocka_unit_test(older_sums_are_read),
 	    cmocka_unit_test(communication_costs_become_operators),
+	    cmocka_unit_test(links_without_numbers_are_left_out),
 	    cmocka_unit_test(tables_of_a_cluster_give_uncovered_communication),
 	    cmocka_unit_test(older_tables_of_a_cluster_are_read),
 	    cmocka_unit_test(timelines_are_put_on_the_clock_of_the_steps),
