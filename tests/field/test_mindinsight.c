@@ -74,7 +74,7 @@ static int by_value(const void *a, const void *b)
 
 static double median_total(const struct capture *c)
 {
-	int64_t totals[512];
+	int64_t totals[512] = {0};
 	size_t n = c->iteration_count, half = n / 2;
 
 	assert_true(n > 0 && n <= 512);

@@ -29,13 +29,13 @@ static const char old_header[] =
 
 static struct out *open_file(const struct writer *w, const char *folder, const char *name)
 {
-	char path[4096];
-	int n = snprintf(path, sizeof(path), "%s/%s", w->r->directory, folder);
+	char directory[2048], path[4096];
+	int n = snprintf(directory, sizeof(directory), "%s/%s", w->r->directory, folder);
+	int all = snprintf(path, sizeof(path), "%s/%s", directory, name);
 
-	if (n < 0 || (size_t)n >= sizeof(path) - strlen(name) - 2)
+	if (n < 0 || (size_t)n >= sizeof(directory) || all < 0 || (size_t)all >= sizeof(path))
 		out_die("a path is too long");
-	out_mkdir(path);
-	snprintf(path + n, sizeof(path) - (size_t)n, "/%s", name);
+	out_mkdir(directory);
 	return out_open(path, false);
 }
 
