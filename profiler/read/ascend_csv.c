@@ -132,6 +132,11 @@ int ascend_csv_row(struct read_context *ctx, struct csv *c, const struct stream 
 				*err = local;
 			return rc;
 		}
+		if (*out_more && csv_count(c) >= csv_header_count(c) && csv_open_end(c))
+			warnings_add(
+			    w, "no_line_end", in->path, csv_line(c), -1,
+			    "The last row has no end of line; if the file was cut off, its last value may be "
+			    "cut, too.");
 		if (!*out_more || csv_count(c) >= csv_header_count(c))
 			return SB_OK;
 		warnings_add(w, "short_row", in->path, csv_line(c), -1,

@@ -227,6 +227,7 @@ static int finish(struct csv *c, bool *out_done, struct sb_error *err)
 	if (empty)
 		return SB_OK;
 	*out_done = true;
+	c->open_end = c->place != PLACE_AFTER_CR;
 	return end_field(c, err);
 }
 
@@ -293,6 +294,11 @@ static const char *field_of(const struct fields *f, size_t i, size_t *out_len)
 const char *csv_field(const struct csv *c, size_t i, size_t *out_len)
 {
 	return field_of(&c->record, i, out_len);
+}
+
+bool csv_open_end(const struct csv *c)
+{
+	return c->open_end;
 }
 
 int64_t csv_line(const struct csv *c)

@@ -35,6 +35,7 @@ struct csv {
 	int64_t offset; /* of block[0] in the file */
 	size_t mark;    /* bytes of the byte order mark seen so far */
 	bool begun, at_end;
+	bool open_end; /* nothing ended the present record but the file */
 };
 
 /* Takes fields without quotes, up to and including the line feed of the present record when it gets there;

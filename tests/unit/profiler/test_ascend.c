@@ -144,6 +144,7 @@ static void bad_rows_are_left_out_and_counted(void **state)
 	assert_true(w && w->line == 5 && w->count == 1);
 	w = warning_of(&p, "negative_duration");
 	assert_true(w && w->line == 6);
+	assert_null(warning_of(&p, "no_line_end"));
 	w = warning_of(&p, "short_row");
 	assert_true(w && w->line == 8);
 }

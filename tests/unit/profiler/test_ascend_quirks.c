@@ -222,6 +222,27 @@ static void rows_of_one_start_are_told_apart_at_once(void **state)
 	assert_null(warning_of(&p, "duplicate_event"));
 }
 
+/* "60.5" may have been "60.512": the row is used, and the doubt is told. */
+static void a_last_row_without_an_end_is_doubted(void **state)
+{
+	static const char *const ends[] = {"", "\n", "\r\n", "\r", ",\n"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		PROFILE_AUTO p = {0};
+		char text[200];
+
+		snprintf(text, sizeof(text),
+		         "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage\n"
+		         "1,10,20,5,25,30,60\n2,10,20,5,25,30,60.5%s",
+		         ends[i]);
+		read_one(OUT "step_trace_time.csv", text, &p);
+		assert_int_equal(p.captures[0].step_trace_count, 2);
+		assert_int_equal(warning_of(&p, "no_line_end") ? warning_of(&p, "no_line_end")->line : 0,
+		                 i == 0 ? 3 : 0);
+	}
+}
+
 static void little_data_is_said(void **state)
 {
 	PROFILE_AUTO p = {0};
@@ -343,6 +364,7 @@ int main(void)
 	    cmocka_unit_test(values_that_are_none),
 	    cmocka_unit_test(rows_written_twice_count_once),
 	    cmocka_unit_test(rows_of_one_start_are_told_apart_at_once),
+	    cmocka_unit_test(a_last_row_without_an_end_is_doubted),
 	    cmocka_unit_test(little_data_is_said),
 	    cmocka_unit_test(old_and_odd_operators),
 	    cmocka_unit_test(ranks_that_are_none),
