@@ -95,11 +95,9 @@ static int write_timeline(struct reading *r, const struct profile_results *res, 
 	int rc = timeline_begin(&w, fd, err);
 
 	for (size_t i = 0; rc == SB_OK && i < res->profile.count; i++) {
-		const struct capture *c = &res->profile.captures[i];
-
 		if (is_canceled(r))
 			return sb_fail(err, SB_ECANCELED, "canceled", "The job was canceled.");
-		rc = timeline_add(&w, &c->trace, c->rank, err);
+		rc = timeline_add_capture(&w, &res->profile.captures[i], err);
 	}
 	return rc == SB_OK ? timeline_end(&w, err) : rc;
 }

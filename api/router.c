@@ -5,7 +5,7 @@
 static const char *const Q_LIST[] = {"limit", "cursor", NULL};
 static const char *const Q_NAME[] = {"name", NULL};
 static const char *const Q_OPERATORS[] = {"by", "rank", "step", "sort", "limit", NULL};
-static const char *const Q_TIMELINE[] = {"rank", "from_us", "to_us", "px", "lane", "limit", NULL};
+static const char *const Q_TIMELINE[] = {"rank", "source", "from_us", "to_us", "px", "lane", "limit", NULL};
 static const char *const Q_ROWS[] = {"rank", "step", NULL};
 static const char *const Q_FORMAT[] = {"format", NULL};
 static const char *const Q_VERBOSE[] = {"verbose", NULL};

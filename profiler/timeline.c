@@ -28,7 +28,7 @@ static bool is_whole(const struct timeline *t, const struct timeline_section *s)
 	       lies_inside(t, s->lanes, s->lane_count, sizeof(struct timeline_lane)) &&
 	       lies_inside(t, s->details, s->detail_count, sizeof(struct event_detail)) &&
 	       lies_inside(t, s->text_starts, s->text_count + 1, sizeof(uint32_t)) &&
-	       lies_inside(t, s->texts, s->text_bytes, 1);
+	       lies_inside(t, s->texts, s->text_bytes, 1) && lies_inside(t, s->source, s->source_bytes, 1);
 }
 
 int timeline_open(int fd, struct timeline *out, struct sb_error *err)
@@ -96,5 +96,13 @@ const char *timeline_text(const struct timeline *t, const struct timeline_sectio
 	p = chunkfile_get(&t->file, s->texts + ends[0], ends[1] - ends[0]);
 	if (p)
 		*out_len = ends[1] - ends[0];
+	return p;
+}
+
+const char *timeline_source(const struct timeline *t, const struct timeline_section *s, size_t *out_len)
+{
+	const char *p = chunkfile_get(&t->file, s->source, s->source_bytes);
+
+	*out_len = p ? (size_t)s->source_bytes : 0;
 	return p;
 }

@@ -22,6 +22,8 @@
 
 #define TIMELINE_MARK_EVENTS 64
 
+struct capture;
+
 /* ---- writing ---- */
 
 struct timeline_writer {
@@ -33,8 +35,13 @@ struct timeline_writer {
 /* Starts a file, written from the start of fd. SB_ENOMEM. End with timeline_drop(). */
 int timeline_begin(struct timeline_writer *w, int fd, struct sb_error *err);
 /* Adds the events of one capture; one without events is left out. Needs 4 bytes an event more, 8 when they
- * are not in order. rank: SB_NULL = unknown. SB_EIO, SB_ENOSPC, SB_ENOMEM; SB_ELIMIT past 4 GiB of names. */
-int timeline_add(struct timeline_writer *w, const struct trace *t, int64_t rank, struct sb_error *err);
+ * are not in order. rank: SB_NULL = unknown; source: its path in the upload. SB_EIO, SB_ENOSPC, SB_ENOMEM;
+ * SB_ELIMIT past 4 GiB of names. */
+int timeline_add(struct timeline_writer *w, const struct trace *t, int64_t rank, const char *source,
+                 struct sb_error *err);
+/* Adds a capture: its events or, where it has none, the rows of its kernel table, one lane a core and one for
+ * all communication. The rows need 33 bytes each more, and room for their names. Errors as above. */
+int timeline_add_capture(struct timeline_writer *w, const struct capture *c, struct sb_error *err);
 /* Completes the file: without this call it is not valid. Does not sync. */
 int timeline_end(struct timeline_writer *w, struct sb_error *err);
 void timeline_drop(struct timeline_writer *w);
@@ -73,6 +80,7 @@ struct timeline_section {
 	uint64_t lanes, lane_count;
 	uint64_t details, detail_count; /* struct event_detail, by event */
 	uint64_t text_starts, text_count, texts, text_bytes;
+	uint64_t source, source_bytes; /* its path in the upload, which no other capture has */
 };
 
 /* An opened file. Reading is thread-safe. */
@@ -93,6 +101,9 @@ const struct timeline_lane *timeline_lanes(const struct timeline *t, const struc
  */
 const char *timeline_text(const struct timeline *t, const struct timeline_section *s, uint32_t id,
                           size_t *out_len);
+
+/* The path of a capture in the upload: borrowed, not ended by NUL; NULL when damaged. */
+const char *timeline_source(const struct timeline *t, const struct timeline_section *s, size_t *out_len);
 
 /* ---- looking ---- */
 

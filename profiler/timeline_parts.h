@@ -6,7 +6,7 @@
 
 /* Change the version whenever what is stored changes its meaning: the file is made again then. */
 #define TIMELINE_MAGIC "SBEVENTS"
-#define TIMELINE_VERSION 1
+#define TIMELINE_VERSION 2
 
 /* ---- order (timeline_order.c) ---- */
 

@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "profiler/timeline_parts.h"
@@ -256,7 +257,8 @@ static int add_all(struct timeline_writer *w, struct adding *a, struct sb_error 
 	return rc;
 }
 
-int timeline_add(struct timeline_writer *w, const struct trace *t, int64_t rank, struct sb_error *err)
+int timeline_add(struct timeline_writer *w, const struct trace *t, int64_t rank, const char *source,
+                 struct sb_error *err)
 {
 	struct adding *a;
 	int rc;
@@ -270,7 +272,12 @@ int timeline_add(struct timeline_writer *w, const struct trace *t, int64_t rank,
 	a->t = t;
 	a->section = (struct timeline_section){
 	    .rank = rank, .count = t->count, .origin_ns = INT64_MAX, .end_ns = INT64_MIN};
-	rc = add_all(w, a, err);
+	a->section.source_bytes = strlen(source);
+	rc = chunkfile_place(&w->file, &a->section.source, err);
+	if (rc == SB_OK)
+		rc = chunkfile_add(&w->file, source, a->section.source_bytes, err);
+	if (rc == SB_OK)
+		rc = add_all(w, a, err);
 	timeline_order_free(&a->order);
 	free(a->texts.ids);
 	free(a->lanes);

@@ -6,6 +6,8 @@
 #include "api/profiles/json_build.h"
 #include "base/num.h"
 
+#define UNRANKED_MAX 200
+
 /* Distinct values, ascending. */
 struct int_list {
 	int64_t *items;
@@ -104,6 +106,20 @@ static json_t *left_out_json(const struct profile *p)
 	return array;
 }
 
+/* What a capture without a rank is named by. */
+static json_t *unranked_json(const struct profile *p)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < p->count && json_array_size(array) < UNRANKED_MAX; i++) {
+		const struct capture *c = &p->captures[i];
+
+		if (c->rank == SB_NULL)
+			json_array_append_new(array, json_text(c->source, strlen(c->source)));
+	}
+	return array;
+}
+
 static const char *format_of(const struct profile *p)
 {
 	for (size_t i = 1; i < p->count; i++) {
@@ -135,6 +151,7 @@ json_t *document_facts(const struct profile *p, const struct analysis *a)
 	}
 	json_object_set_new(o, "format", format ? json_string(format) : json_null());
 	json_object_set_new(o, "ranks", list_json(&ranks));
+	json_object_set_new(o, "unranked", unranked_json(p));
 	json_object_set_new(o, "steps", list_json(&steps));
 	json_object_set_new(o, "devices", list_json(&devices));
 	json_object_set_new(o, "chip", chip[0] ? json_text(chip, strlen(chip)) : json_null());

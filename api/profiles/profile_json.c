@@ -23,9 +23,9 @@ json_t *document_profile(const char *id, const char *name, const char *state, in
 	static const struct {
 		const char *name;
 		bool list; /* never null: a client may loop over it in any state */
-	} members[] = {{"format", false},  {"ranks", true},           {"steps", true},   {"devices", true},
-	               {"chip", false},    {"captures", false},       {"events", false}, {"warnings", true},
-	               {"left_out", true}, {"left_out_total", false}, {"verdict", false}};
+	} members[] = {{"format", false},  {"ranks", true},    {"unranked", true},        {"steps", true},
+	               {"devices", true},  {"chip", false},    {"captures", false},       {"events", false},
+	               {"warnings", true}, {"left_out", true}, {"left_out_total", false}, {"verdict", false}};
 	json_t *o = json_object();
 	char created[32];
 

@@ -26,6 +26,9 @@ static const char *const CATEGORIES[EVENT_KIND_COUNT] = {
     [EVENT_HOST_PYTHON] = "host_python",
     [EVENT_HOST_ANNOTATION] = "host_annotation",
     [EVENT_HOST_QUEUE] = "host_queue",
+    [EVENT_HOST_LOADING] = "host_loading",
+    [EVENT_HOST_WAIT] = "host_wait",
+    [EVENT_HOST_GARBAGE] = "host_garbage",
 };
 
 static const char *const KINDS[TIMELINE_LANE_KINDS] = {
@@ -168,6 +171,20 @@ static int add_lane(const struct timeline *t, const struct timeline_query *q, co
 	return rc;
 }
 
+static int add_source(const struct timeline *t, const struct timeline_section *s, struct sb_buf *b)
+{
+	size_t len;
+	const char *source = s ? timeline_source(t, s, &len) : NULL;
+
+	if (s && !source)
+		return SB_EFORMAT;
+	if (source)
+		json_quote(b, source, len);
+	else
+		sb_buf_adds(b, "null");
+	return SB_OK;
+}
+
 int timeline_write_json(const struct timeline *t, const struct timeline_query *q,
                         const struct timeline_view *v, struct sb_buf *b)
 {
@@ -181,6 +198,8 @@ int timeline_write_json(const struct timeline *t, const struct timeline_query *q
 		sb_buf_addf(b, "%lld", (long long)q->section->rank);
 	else
 		sb_buf_adds(b, "null");
+	sb_buf_adds(b, ",\"source\":");
+	rc = add_source(t, q->section, b);
 	sb_buf_adds(b, ",\"from_us\":");
 	add_us(b, q->from_ns);
 	sb_buf_adds(b, ",\"to_us\":");

@@ -11,11 +11,14 @@
 #define LANES_DEFAULT 100
 #define LANES_MAX 10000
 #define ROWS_MAX 100000
+#define CHOICES_SHOWN 1500 /* bytes of an error's text */
+#define SOURCE_SHOWN 256
 #define ANSWER_MAX ((size_t)512 << 20)
 
 /* Parameters as read; what depends on the capture is still open. */
 struct wish {
 	int64_t rank;           /* -1 = not given, SB_NULL = the one of unknown rank */
+	const char *source;     /* path of the capture, NULL = not given */
 	int64_t from_ns, to_ns; /* SB_NULL = not given */
 	int64_t px, limit;
 	uint32_t lanes[LANES_MAX];
@@ -78,53 +81,94 @@ static bool read_wish(struct call *c, struct wish *w)
 {
 	w->px = PX_DEFAULT;
 	w->limit = LANES_DEFAULT;
+	w->source = query_text(c, "source");
 	return read_rank(c, w) && read_time(c, "from_us", &w->from_ns) && read_time(c, "to_us", &w->to_ns) &&
 	       query_int(c, "px", 1, TIMELINE_PX_MAX, &w->px) && read_lanes(c, w) &&
 	       query_int(c, "limit", 1, LANES_MAX, &w->limit);
 }
 
-/* Says which ranks there are. */
-static void answer_ranks(struct call *c, const struct timeline *t, const char *begin)
+static int add_choice(const struct timeline *t, const struct timeline_section *s, struct sb_buf *b)
 {
-	char detail[400];
-	size_t n = (size_t)snprintf(detail, sizeof(detail), "%s", begin);
+	size_t len;
+	const char *source = timeline_source(t, s, &len);
 
-	for (size_t i = 0; i < t->count && t->sections && n < sizeof(detail) - 40; i++) {
-		const char *comma = i > 0 ? ", " : " ";
-
-		if (t->sections[i].rank == SB_NULL)
-			n += (size_t)snprintf(detail + n, sizeof(detail) - n, "%sunknown", comma);
-		else
-			n += (size_t)snprintf(detail + n, sizeof(detail) - n, "%s%lld", comma,
-			                      (long long)t->sections[i].rank);
-		if (n >= sizeof(detail) - 40 && i + 1 < t->count)
-			snprintf(detail + n, sizeof(detail) - n, ", …");
-	}
-	problem_query(c->res, "rank", detail);
+	if (!source)
+		return SB_EFORMAT;
+	if (s->rank != SB_NULL)
+		sb_buf_addf(b, "%lld", (long long)s->rank);
+	else
+		sb_buf_addf(b, "unknown (source=%.*s)", (int)(len < SOURCE_SHOWN ? len : SOURCE_SHOWN),
+		            source);
+	return SB_OK;
 }
 
-/* The capture that is meant; *out is NULL when there is none at all. False when a 400 was answered. */
-static bool choose(struct call *c, const struct timeline *t, const struct wish *w,
-                   const struct timeline_section **out)
+/* Says which captures there are. */
+static int answer_choices(struct call *c, const struct timeline *t, const char *name, const char *begin)
 {
-	*out = NULL;
-	if (t->count == 0 && w->rank == -1)
-		return true;
-	if (w->rank == -1 && t->count == 1)
-		*out = &t->sections[0];
-	for (size_t i = 0; i < t->count && !*out && w->rank != -1; i++) {
-		if (t->sections[i].rank == w->rank)
-			*out = &t->sections[i];
+	SB_BUF_AUTO b;
+	int rc = SB_OK;
+
+	sb_buf_init(&b, CHOICES_SHOWN + 4L * SOURCE_SHOWN);
+	sb_buf_adds(&b, begin);
+	for (size_t i = 0; i < t->count && rc == SB_OK; i++) {
+		sb_buf_adds(&b, i > 0 ? ", " : " ");
+		if (b.len >= CHOICES_SHOWN) {
+			sb_buf_adds(&b, "\xE2\x80\xA6");
+			break;
+		}
+		rc = add_choice(t, &t->sections[i], &b);
 	}
-	if (*out)
-		return true;
-	if (t->count == 0)
-		problem_query(c->res, "rank", "This profile has no timeline of any rank.");
-	else
-		answer_ranks(c, t,
-		             w->rank == -1 ? "A timeline shows one rank. There are:"
-		                           : "There is no timeline of this rank. There are:");
-	return false;
+	if (rc == SB_OK && b.status == SB_OK)
+		problem_query(c->res, name, b.data);
+	return rc == SB_OK ? b.status : rc;
+}
+
+/* The capture that is wished for; SB_ENOENT, or SB_EFORMAT when its name is damaged. */
+static int find(const struct timeline *t, const struct wish *w, const struct timeline_section **out)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		const struct timeline_section *s = &t->sections[i];
+		size_t len;
+		const char *source = timeline_source(t, s, &len);
+
+		if (!source)
+			return SB_EFORMAT;
+		if ((w->rank != -1 && s->rank != w->rank) ||
+		    (w->source && (len != strlen(w->source) || memcmp(source, w->source, len) != 0)))
+			continue;
+		*out = s;
+		return SB_OK;
+	}
+	return SB_ENOENT;
+}
+
+/* The capture that is meant; *out is NULL when there is none at all. *out_answered: a 400 was. */
+static int choose(struct call *c, const struct timeline *t, const struct wish *w,
+                  const struct timeline_section **out, bool *out_answered)
+{
+	bool named = w->rank != -1 || w->source;
+	const char *name = w->source ? "source" : "rank";
+	int rc;
+
+	*out = NULL;
+	*out_answered = false;
+	if (!named && t->count <= 1) {
+		*out = t->count > 0 ? &t->sections[0] : NULL;
+		return SB_OK;
+	}
+	rc = named ? find(t, w, out) : SB_ENOENT;
+	if (rc != SB_ENOENT)
+		return rc;
+	*out_answered = true;
+	if (t->count == 0) {
+		problem_query(c->res, name, "This profile has no timeline of any rank.");
+		return SB_OK;
+	}
+	if (!named)
+		return answer_choices(c, t, name, "A timeline shows one rank. There are:");
+	return answer_choices(c, t, name,
+	                      w->source ? "There is no timeline of this capture. There are:"
+	                                : "There is no timeline of this rank. There are:");
 }
 
 static bool make_query(struct call *c, const struct wish *w, const struct timeline_section *s,
@@ -150,7 +194,7 @@ static bool make_query(struct call *c, const struct wish *w, const struct timeli
 /* The answer follows from the profile, the parameters and the program. */
 static void name_answer(struct call *c)
 {
-	static const char *const names[] = {"rank", "from_us", "to_us", "px", "lane", "limit"};
+	static const char *const names[] = {"rank", "source", "from_us", "to_us", "px", "lane", "limit"};
 	char digest[65];
 	struct sb_buf b;
 
@@ -176,9 +220,13 @@ static int answer(struct call *c, const struct timeline *t, const struct wish *w
 	struct timeline_query q;
 	struct sb_buf b;
 	size_t len;
-	int rc = SB_OK;
+	bool answered;
+	int rc = choose(c, t, w, &section, &answered);
 
-	if (!choose(c, t, w, &section) || !make_query(c, w, section, &q))
+	if (rc != SB_OK)
+		return sb_fail(err, rc, "bad_side_file",
+		               "The captures of the timeline cannot be told apart.");
+	if (answered || !make_query(c, w, section, &q))
 		return SB_OK;
 	if (section)
 		rc = timeline_look(t, &q, &v, err);

@@ -1,5 +1,6 @@
 // The timeline: against a plain computation over the events that were sent, over the socket, by the schema.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { random, seedOf, tar } from "./inputs.mjs";
 import { Service } from "./service.mjs";
@@ -107,14 +108,75 @@ test("of several ranks one must be named, and the error lists them", async () =>
   assert.equal((await view("?rank=9", "00000000-0000-7000-8000-000000000000")).status, 404);
 });
 
-test("a profile without events has an empty timeline", async () => {
-  const rows = "Device_id,Model ID,Task ID,Stream ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Dim\n" +
-    "0,4294967295,1,2,MatMul1,MatMul,AI_CORE,1000.000,20.000,0,8\n";
+test("captures without a rank are told apart by their paths", async () => {
+  const bare = (name) => Buffer.from(JSON.stringify({ schemaVersion: 1, traceEvents: [{ ph: "X", cat: "cpu_op", name, pid: 1, tid: 1, ts: 10, dur: 5 }] }));
+  const upload = await s.upload("bare", tar([["run/b & c.json", bare("second")], ["run/a.json", bare("first")], ["ranked.json", made(4, 20).body]]));
+  assert.equal(upload.json.state, "ready", JSON.stringify(upload.json));
+  const { id, ranks, unranked } = upload.json;
+  assert.deepEqual(ranks, [4]);
+  assert.equal(unranked.length, 2);
+  assert.match(unranked[0], /run\/a\.json$/);
+  assert.match(unranked[1], /run\/b & c\.json$/);
+  const none = await view("", id);
+  assert.equal(none.status, 400);
+  assert.match(none.json.detail, /There are: 4, unknown \(source=.*a\.json\), unknown \(source=.*b & c\.json\)$/);
+  for (const [i, name] of ["first", "second"].entries()) {
+    const { status, json } = await view(`?source=${encodeURIComponent(unranked[i])}`, id);
+    assert.equal(status, 200);
+    assert.deepEqual([json.rank, json.source, json.lanes[0].events[0][2]], [null, unranked[i], name]);
+  }
+  const ranked = (await view("?rank=4", id)).json.source;
+  assert.match(ranked, /ranked\.json$/);
+  assert.equal((await view(`?source=${encodeURIComponent(ranked)}`, id)).json.rank, 4);
+  assert.equal((await view("?rank=unknown", id)).json.source, unranked[0]);
+  const lost = await view("?source=nothing", id);
+  assert.equal(lost.status, 400);
+  assert.deepEqual(lost.json.errors.map((e) => e.pointer), ["/query/source"]);
+  assert.equal((await view(`?rank=4&source=${encodeURIComponent(unranked[0])}`, id)).status, 400);
+});
+
+test("kernel rows without a trace become lanes", async () => {
+  const rows = "Step Id,Device_id,Model ID,Task ID,Stream ID,Name,Type,OP State,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Dim\n" +
+    "1,0,4294967295,1,2,MatMul1,MatMul,dynamic,AI_CORE,1000.000,20.000,0,8\n" +
+    "1,0,4294967295,2,2,Add1,Add,dynamic,AI_VECTOR_CORE,1021.500,2.250,0,8\n" +
+    "1,0,4294967295,3,9,hcom_allReduce__1,hcom_allReduce_,N/A,HCCL,1010.000,35.000,0,0\n";
   const upload = await s.upload("table", tar([["x_ascend_pt/ASCEND_PROFILER_OUTPUT/kernel_details.csv", Buffer.from(rows)]]));
   assert.equal(upload.json.state, "ready", JSON.stringify(upload.json));
   const { status, json } = await view("", upload.json.id);
   assert.equal(status, 200);
-  assert.deepEqual(json, { origin_ns: null, rank: null, from_us: 0, to_us: 0, px: 1600, lanes: [], left_out: { lanes: 0, events: 0 } });
+  assert.equal(json.origin_ns, "1000000");
+  assert.equal(json.to_us, 45);
+  assert.deepEqual(json.lanes.map(({ id, name, kind, device, count, events }) => [id, name, kind, device, count, events]), [
+    [0, "Communication", "communication", null, 1, [[10, 35, "hcom_allReduce__1", "communication"]]],
+    [1, "Kernels · AI_CORE", "device", null, 1, [[0, 20, "MatMul1", "kernel"]]],
+    [2, "Kernels · AI_VECTOR_CORE", "device", null, 1, [[21.5, 2.25, "Add1", "kernel"]]],
+  ]);
+});
+
+test("every kind of event has a category", async () => {
+  const schema = JSON.parse(readFileSync(new URL("../../profiler/read/signalbox_profile.schema.json", import.meta.url)));
+  const kinds = schema.$defs.event.properties.kind.enum;
+  assert.ok(kinds.includes("data_loading") && kinds.includes("garbage_collection") && kinds.includes("host_wait"), kinds.join());
+  const document = { signalbox_profile: 1, lanes: [{ id: 0, process: "p", thread: "t" }],
+    events: kinds.map((kind, i) => ({ lane: 0, kind, name: kind, start_ns: 1000 * i, duration_ns: 500 })) };
+  const upload = await s.upload("kinds", Buffer.from(JSON.stringify(document)));
+  assert.equal(upload.json.state, "ready", JSON.stringify(upload.json));
+  const { status, json } = await view("", upload.json.id);
+  assert.equal(status, 200);
+  const seen = new Map(json.lanes.flatMap((lane) => lane.events.map(([, , name, category]) => [name, category])));
+  assert.equal(seen.size, kinds.length);
+  assert.equal(new Set(seen.values()).size, kinds.length);
+  assert.deepEqual(["data_loading", "host_wait", "garbage_collection"].map((kind) => seen.get(kind)), ["host_loading", "host_wait", "host_garbage"]);
+  assert.equal((await view("?px=1", upload.json.id)).status, 200);
+});
+
+test("a profile without events has an empty timeline", async () => {
+  const rows = "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble\n1,10.0,2.0,1.0,3.0,5.0,17.0,0.0\n";
+  const upload = await s.upload("sums", tar([["x_ascend_pt/ASCEND_PROFILER_OUTPUT/step_trace_time.csv", Buffer.from(rows)]]));
+  assert.equal(upload.json.state, "ready", JSON.stringify(upload.json));
+  const { status, json } = await view("", upload.json.id);
+  assert.equal(status, 200);
+  assert.deepEqual(json, { origin_ns: null, rank: null, source: null, from_us: 0, to_us: 0, px: 1600, lanes: [], left_out: { lanes: 0, events: 0 } });
 });
 
 test("thousands of threads: lanes are cut, and it is told", async () => {

@@ -105,7 +105,7 @@ static double write_ours(const struct trace *t, int fd)
 	TIMELINE_WRITER_AUTO w;
 	double start = now();
 
-	if (timeline_begin(&w, fd, NULL) != SB_OK || timeline_add(&w, t, 0, NULL) != SB_OK ||
+	if (timeline_begin(&w, fd, NULL) != SB_OK || timeline_add(&w, t, 0, "made", NULL) != SB_OK ||
 	    timeline_end(&w, NULL) != SB_OK)
 		return 0;
 	return now() - start;

@@ -75,6 +75,7 @@ static void look(const struct timeline *t)
 
 		for (uint64_t k = 0; lanes && k < s->lane_count && k < 16; k++)
 			(void)timeline_text(t, s, lanes[k].thread, &len);
+		(void)timeline_source(t, s, &len);
 		for (uint32_t px = 1; px <= 1000; px *= 10) {
 			TIMELINE_VIEW_AUTO v = {0};
 			struct timeline_query q = {.section = s,
@@ -97,7 +98,8 @@ static void write_timeline(int fd)
 
 	good_trace(&t);
 	must(timeline_begin(&w, fd, NULL) == SB_OK);
-	must(timeline_add(&w, &t, 0, NULL) == SB_OK && timeline_add(&w, &t, SB_NULL, NULL) == SB_OK);
+	must(timeline_add(&w, &t, 0, "a", NULL) == SB_OK &&
+	     timeline_add(&w, &t, SB_NULL, "b", NULL) == SB_OK);
 	must(timeline_end(&w, NULL) == SB_OK);
 }
 

@@ -100,12 +100,13 @@ static void a_breakdown_row_shows_null_for_what_is_not_there(void **state)
 static void a_profile_that_is_queued_has_empty_lists(void **state)
 {
 	(void)state;
-	assert_json(document_profile("id-1", "run", "queued", 0, 5, NULL, NULL, NULL),
-	            "{\"id\":\"id-1\",\"name\":\"run\",\"state\":\"queued\",\"created_at\":null,\"bytes\":5,"
-	            "\"sha256\":null,\"format\":null,\"ranks\":[],\"steps\":[],\"devices\":[],\"chip\":null,"
-	            "\"captures\":null,\"events\":null,\"warnings\":[],\"left_out\":[],\"left_out_total\":"
-	            "null,\"verdict\":null,"
-	            "\"error\":null}");
+	assert_json(
+	    document_profile("id-1", "run", "queued", 0, 5, NULL, NULL, NULL),
+	    "{\"id\":\"id-1\",\"name\":\"run\",\"state\":\"queued\",\"created_at\":null,\"bytes\":5,"
+	    "\"sha256\":null,\"format\":null,\"ranks\":[],\"unranked\":[],\"steps\":[],\"devices\":[],"
+	    "\"chip\":null,\"captures\":null,\"events\":null,\"warnings\":[],\"left_out\":[],"
+	    "\"left_out_total\":null,\"verdict\":null,"
+	    "\"error\":null}");
 }
 
 static void a_verdict_in_short_has_the_severity_of_its_finding(void **state)

@@ -107,6 +107,9 @@ static void bad_values_name_their_parameter(void **state)
 	    {"?rank=4", "/query/rank"},
 	    {"?rank=-1", "/query/rank"},
 	    {"?rank=unknown", "/query/rank"},
+	    {"?source=", "/query/source"},
+	    {"?source=trace.jso", "/query/source"},
+	    {"?source=trace.json&rank=4", "/query/source"},
 	    {"?lane=", "/query/lane"},
 	    {"?lane=1,", "/query/lane"},
 	    {"?lane=-1", "/query/lane"},
@@ -128,6 +131,8 @@ static void bad_values_name_their_parameter(void **state)
 	}
 	assert_int_equal(get(&f, id, "?from_us=-5&to_us=1e1&rank=3&lane=0,7&limit=1&px=10000"), 200);
 	assert_true(json_number_value(json_object_get(f.json, "from_us")) == -5);
+	assert_int_equal(get(&f, id, "?source=trace.json"), 200);
+	assert_string_equal(text_at(f.json, "source"), "trace.json");
 	tear_down(&f);
 }
 

@@ -32,9 +32,9 @@ static FILE *written(void)
 	assert_int_equal(trace_append_detail(&a, &d), SB_OK);
 	made_event(&b, made_lane(&b, "p", "t", -1), EVENT_HOST_OP, "only", 1, 1);
 	assert_int_equal(timeline_begin(&w, fileno(f), NULL), SB_OK);
-	assert_int_equal(timeline_add(&w, &a, 5, NULL), SB_OK);
-	assert_int_equal(timeline_add(&w, &none, 6, NULL), SB_OK);
-	assert_int_equal(timeline_add(&w, &b, SB_NULL, NULL), SB_OK);
+	assert_int_equal(timeline_add(&w, &a, 5, "a.json", NULL), SB_OK);
+	assert_int_equal(timeline_add(&w, &none, 6, "none.json", NULL), SB_OK);
+	assert_int_equal(timeline_add(&w, &b, SB_NULL, "b/b.json", NULL), SB_OK);
 	assert_int_equal(timeline_end(&w, NULL), SB_OK);
 	return f;
 }
@@ -119,9 +119,12 @@ static int read_all(int fd)
 	for (size_t i = 0; rc == SB_OK && i < t.count; i++) {
 		TIMELINE_VIEW_AUTO v = {0};
 		struct timeline_query q = made_query(&t, 0, INT64_MAX, 1000);
+		size_t length;
 
 		q.section = &t.sections[i];
-		rc = timeline_look(&t, &q, &v, &err);
+		rc = timeline_source(&t, q.section, &length) ? SB_OK : SB_EFORMAT;
+		if (rc == SB_OK)
+			rc = timeline_look(&t, &q, &v, &err);
 		for (size_t k = 0; rc == SB_OK && k < v.event_count; k++) {
 			size_t len;
 
@@ -186,7 +189,7 @@ static void wild_numbers_are_harmless(void **state)
 		struct sb_error err = {0};
 		char *body;
 
-		assert_int_equal(chunkfile_map(fileno(good), "SBEVENTS", 1, &g, NULL), SB_OK);
+		assert_int_equal(chunkfile_map(fileno(good), "SBEVENTS", 2, &g, NULL), SB_OK);
 		body = malloc(g.body);
 		assert_non_null(body);
 		memcpy(body, chunkfile_get(&g, 0, g.body), g.body);
@@ -196,7 +199,7 @@ static void wild_numbers_are_harmless(void **state)
 
 			body[g.body - 1 - back] = (char)random_next(&r);
 		}
-		assert_int_equal(chunkfile_begin(&w, fileno(wild), "SBEVENTS", 1, NULL), SB_OK);
+		assert_int_equal(chunkfile_begin(&w, fileno(wild), "SBEVENTS", 2, NULL), SB_OK);
 		assert_int_equal(chunkfile_add(&w, body, g.body, NULL), SB_OK);
 		assert_int_equal(chunkfile_end(&w, g.root, g.root_count, &err), SB_OK);
 		chunkfile_drop(&w);
@@ -261,7 +264,7 @@ static int write_to(int fd)
 	made_event(&t, made_lane(&t, "p", "t", -1), EVENT_HOST_OP, "only", 1, 1);
 	rc = timeline_begin(&w, fd, NULL);
 	if (rc == SB_OK)
-		rc = timeline_add(&w, &t, 0, NULL);
+		rc = timeline_add(&w, &t, 0, "made", NULL);
 	return rc == SB_OK ? timeline_end(&w, NULL) : rc;
 }
 

@@ -79,7 +79,7 @@ static inline void made_open(const struct trace *t, int64_t rank, struct timelin
 	TIMELINE_WRITER_AUTO w;
 
 	assert_int_equal(timeline_begin(&w, fileno(f), NULL), SB_OK);
-	assert_int_equal(timeline_add(&w, t, rank, NULL), SB_OK);
+	assert_int_equal(timeline_add(&w, t, rank, "made", NULL), SB_OK);
 	assert_int_equal(timeline_end(&w, NULL), SB_OK);
 	assert_int_equal(timeline_open(fileno(f), out, NULL), SB_OK);
 	fclose(f);
