@@ -8,9 +8,10 @@ import { many, ranges, when } from './format.js';
 import { FORMATS, STATES } from './labels.js';
 import { OperatorsSection } from './operators.js';
 import { Confirm, Loading, Place, ProblemBox, Progress, Quantity, useLoaded } from './parts.js';
+import { TimelineSection } from './timeline.js';
 
-const PARTS = [['findings', 'Findings'], ['breakdown', 'Breakdown'], ['operators', 'Operators'],
-  ['communication', 'Communication'], ['open', 'Not evaluated']];
+const PARTS = [['findings', 'Findings'], ['breakdown', 'Breakdown'], ['timeline', 'Timeline'],
+  ['operators', 'Operators'], ['communication', 'Communication'], ['open', 'Not evaluated']];
 
 const Fact = ({ name, children }) => html`<div><dt>${name}</dt><dd>${children}</dd></div>`;
 
@@ -51,6 +52,7 @@ function Results({ profile }) {
       href=${`#/profiles/${encodeURIComponent(profile.id)}/${id}`}>${text}</a>`)}</nav>
     <${FindingsSection} analysis=${analysis} advice=${advice} />
     <${BreakdownSection} id=${profile.id} />
+    <${TimelineSection} profile=${profile} />
     <${OperatorsSection} profile=${profile} />
     <${CommunicationSection} id=${profile.id} />
     <${NotEvaluated} state=${analysis} />`;
