@@ -56,6 +56,7 @@ struct kernel {
 	uint32_t pipe;      /* string id: column of that ratio, e.g. "aiv_mte2" */
 	bool communication; /* an HCCL / COMMUNICATION row: overlaps the others */
 	uint8_t origin;     /* enum kernel_origin */
+	uint16_t device;    /* the number + 1; 0 = not told */
 };
 
 /* One packet size of one link of one communication operator. */

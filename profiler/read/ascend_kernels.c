@@ -187,7 +187,10 @@ static int read_row(struct read_context *ctx, struct capture *cap, const struct 
 
 	if (!read_times(ctx, c, in, cols, &k))
 		return SB_OK;
-	check_device(ctx, c, in, cols);
+	k.device = msprof_device(c, cols->device);
+	/* what msprof wrote is taken apart once all its files are there */
+	if (cap->format != FORMAT_MSPROF_TEXT || ascend_directory(cap->source) > 0)
+		check_device(ctx, c, in, cols);
 	if (csv_int(c, cols->step, &v) == SB_OK)
 		k.step = v;
 	if (csv_us(c, cols->wait, &v) == SB_OK)

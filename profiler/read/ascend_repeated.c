@@ -116,7 +116,8 @@ static bool same_kernel(const struct kernel *a, const struct kernel *b)
 {
 	return a->start_ns == b->start_ns && a->dur_ns == b->dur_ns && a->wait_ns == b->wait_ns &&
 	       a->name == b->name && a->type == b->type && a->core == b->core && a->step == b->step &&
-	       a->input_shapes == b->input_shapes && a->block_dim == b->block_dim && a->origin == b->origin;
+	       a->input_shapes == b->input_shapes && a->block_dim == b->block_dim && a->origin == b->origin &&
+	       a->device == b->device;
 }
 
 /* The place of a kernel, or of its like. */

@@ -5,6 +5,7 @@
 #include "profiler/read/ascend.h"
 #include "profiler/read/collect.h"
 #include "profiler/read/merge.h"
+#include "profiler/read/msprof.h"
 
 /* One part of a capture. */
 struct part {
@@ -17,6 +18,8 @@ struct part {
 struct group {
 	struct part *parts;
 	size_t count;
+	struct capture **more; /* of further devices that the capture turned out to hold */
+	size_t more_count;
 	struct profile profile; /* its warnings only */
 	const struct read_hooks *hooks;
 	int rc;
@@ -38,8 +41,18 @@ static void groups_free(struct groups *g)
 			free(g->parts[i].capture);
 		}
 	}
-	for (size_t i = 0; i < g->count; i++)
-		profile_free(&g->items[i].profile);
+	for (size_t i = 0; i < g->count; i++) {
+		struct group *x = &g->items[i];
+
+		for (size_t k = 0; k < x->more_count; k++) {
+			if (!x->more[k])
+				continue;
+			capture_free(x->more[k]);
+			free(x->more[k]);
+		}
+		free(x->more);
+		profile_free(&x->profile);
+	}
 	free(g->parts);
 	free(g->items);
 }
@@ -126,6 +139,8 @@ static void join_group(void *arg)
 		free(p->capture);
 		p->capture = NULL;
 	}
+	if (g->rc == SB_OK && first->format == FORMAT_MSPROF_TEXT)
+		g->rc = msprof_split(first, &g->more, &g->more_count);
 	if (g->rc == SB_ELIMIT)
 		g->rc = sb_fail_at(&g->err, SB_EFORMAT, "too_many_events", first->source, 0, -1,
 		                   "the files of this capture hold too many events or texts");
@@ -133,6 +148,8 @@ static void join_group(void *arg)
 		sb_fail(&g->err, g->rc, "no_memory", "out of memory");
 	if (g->rc == SB_OK)
 		g->rc = finish_capture(&ctx, first, &g->err);
+	for (size_t i = 0; g->rc == SB_OK && i < g->more_count; i++)
+		g->rc = finish_capture(&ctx, g->more[i], &g->err);
 }
 
 static void join_all(struct groups *g, const struct read_hooks *hooks)
@@ -172,11 +189,15 @@ static void tell(const struct partials *p, struct profile *out)
 static int join_parts(struct partials *p, const struct read_hooks *hooks, struct groups *g,
                       struct gathering *out, struct sb_error *err)
 {
-	out->list = calloc(g->count + 1, sizeof(struct capture *));
-	if (!out->list)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	size_t total = 0;
+
 	join_all(g, hooks);
 	tell(p, &out->profile);
+	for (size_t i = 0; i < g->count; i++)
+		total += 1 + g->items[i].more_count;
+	out->list = calloc(total + 1, sizeof(struct capture *));
+	if (!out->list)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	for (size_t i = 0; i < g->count; i++) {
 		if (g->items[i].rc != SB_OK) {
 			if (err)
@@ -186,6 +207,10 @@ static int join_parts(struct partials *p, const struct read_hooks *hooks, struct
 		warnings_join(&out->profile.warnings, &g->items[i].profile.warnings);
 		out->list[out->count++] = g->items[i].parts[0].capture;
 		g->items[i].parts[0].capture = NULL;
+		for (size_t k = 0; k < g->items[i].more_count; k++) {
+			out->list[out->count++] = g->items[i].more[k];
+			g->items[i].more[k] = NULL;
+		}
 	}
 	return SB_OK;
 }

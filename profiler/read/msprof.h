@@ -31,6 +31,12 @@ void msprof_key(const char *path, char *out, size_t size);
 /* The capture of the file that `in` reads. */
 int msprof_capture(struct read_context *ctx, const struct stream *in, struct capture **out,
                    struct sb_error *err);
+/* The number + 1 of the device in a column of the present row; 0 when it names none. */
+uint16_t msprof_device(const struct csv *c, int column);
+/* Once the files of a capture are put together: when they hold several devices, c becomes the first one's and
+ * the others' are added to the list *out_more, which is to be freed with all it holds. SB_ENOMEM, SB_ELIMIT.
+ */
+int msprof_split(struct capture *c, struct capture ***out_more, size_t *out_count);
 /* After all files of a capture are read: kernels and steps that a poorer table brought too are dropped. */
 void msprof_finish(struct capture *c);
 #endif

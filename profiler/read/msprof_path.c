@@ -150,3 +150,11 @@ int msprof_capture(struct read_context *ctx, const struct stream *in, struct cap
 	rc = ctx->capture(ctx, key, FORMAT_MSPROF_TEXT, out);
 	return rc == SB_OK ? SB_OK : sb_fail_at(err, rc, "no_memory", in->path, 0, -1, "out of memory");
 }
+
+uint16_t msprof_device(const struct csv *c, int column)
+{
+	int64_t v;
+
+	/* "host" is no device */
+	return csv_int(c, column, &v) == SB_OK && v >= 0 && v < UINT16_MAX ? (uint16_t)(v + 1) : 0;
+}

@@ -18,7 +18,7 @@ static const char *const NEEDED[] = {"Iteration ID", "Iteration Time(us)", NULL}
 static const char *const END[] = {"Iteration End(us)", "Iteration End", NULL};
 
 struct columns {
-	int id, end, time;
+	int id, end, time, device;
 	size_t count;
 	struct {
 		int start, dur;
@@ -48,7 +48,8 @@ static void find_columns(const struct csv *c, struct columns *k)
 
 	*k = (struct columns){.id = csv_column(c, "Iteration ID"),
 	                      .end = csv_column_any(c, END),
-	                      .time = csv_column(c, "Iteration Time(us)")};
+	                      .time = csv_column(c, "Iteration Time(us)"),
+	                      .device = csv_column(c, "Device_id")};
 	for (size_t i = 0; i < csv_header_count(c); i++) {
 		size_t len;
 		const char *text = csv_trimmed(c, (int)i, &len);
@@ -81,6 +82,7 @@ static int add_reduce(struct capture *cap, const struct csv *c, const struct col
 	                   .block_dim = -1,
 	                   .pipe_ratio = NAN,
 	                   .communication = true,
+	                   .device = msprof_device(c, k->device),
 	                   .origin = KERNEL_REDUCE};
 	int64_t ns;
 	char name[32];

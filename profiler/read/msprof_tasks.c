@@ -23,7 +23,7 @@ static int sniff_tasks(const struct sniff *s)
 }
 
 struct task_columns {
-	int name, type, start, dur;
+	int name, type, start, dur, device;
 };
 
 /* Only kernels are taken: the waits, records and transfers are no work of their own. */
@@ -46,6 +46,7 @@ static int task_row(struct read_context *ctx, struct capture *cap, const struct 
 		             "A task with a negative duration is left out.");
 		return SB_OK;
 	}
+	k.device = msprof_device(c, at->device);
 	rc = ascend_text(cap, c, at->name, &k.name);
 	if (rc == SB_OK)
 		rc = ascend_text(cap, c, at->type, &k.core);
@@ -68,7 +69,8 @@ static int read_tasks(struct read_context *ctx, struct stream *in, struct sb_err
 	if (rc != SB_OK)
 		return rc;
 	const struct task_columns at = {csv_column(c, "kernel_name"), csv_column(c, "kernel_type"),
-	                                csv_column(c, "task_start(us)"), csv_column(c, "task_time(us)")};
+	                                csv_column(c, "task_start(us)"), csv_column(c, "task_time(us)"),
+	                                csv_column(c, "Device_id")};
 
 	while (more) {
 		rc = ascend_csv_row(ctx, c, in, &more, err);

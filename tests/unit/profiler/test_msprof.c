@@ -78,12 +78,64 @@ static void old_op_summary_names_the_iteration(void **state)
 	assert_int_equal(k->block_dim, 32);
 }
 
-static void several_devices_are_told(void **state)
+#define TASK_HEADER                                                                                          \
+	"Device_id,kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)\n"
+#define SHORT_HEADER "Device_id,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n"
+#define LABELS(pid, lane, device)                                                                            \
+	"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":" pid ",\"args\":{\"name\":\"" lane                 \
+	"\"}},{\"name\":\"process_labels\",\"ph\":\"M\",\"pid\":" pid ",\"args\":{\"labels\":\"" device      \
+	"\"}},"
+#define SPAN(name, pid, ts, dur)                                                                             \
+	"{\"name\":\"" name "\",\"ph\":\"X\",\"pid\":" pid ",\"tid\":0,\"ts\":\"" ts "\",\"dur\":" dur "}"
+
+/* One process drives two devices: each has rows in both slices, in task_time and on the timeline. */
+static void devices_are_kept_apart(void **state)
 {
 	const struct text_file files[] = {
-	    {OUT "op_summary_20250109084453.csv",
-	     "Device_id,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n"
-	     "0,a,Add,AI_CORE,1,1\n1,a,Add,AI_CORE,1.5,1\n1,b,Add,AI_CORE,9,1\n",
+	    {OUT "op_summary_slice_0_20250109084453.csv",
+	     SHORT_HEADER "0,a,Add,AI_CORE,1,1\n3,a,Add,AI_CORE,1,1\n3,b,Add,AI_CORE,9,1\n", 0},
+	    {OUT "op_summary_slice_1_20250109084453.csv", SHORT_HEADER "3,c,Add,AI_CORE,12,1\n", 0},
+	    {OUT "task_time_20250109084453.csv",
+	     TASK_HEADER "0,a,AI_CORE,2,1,1,1\t,2\t\n3,a,AI_CORE,2,1,1,1\t,2\t\n", 0},
+	    {OUT "msprof_20250109084453.json",
+	     "[" LABELS("1", "Overlap Analysis", "NPU 0") LABELS("2", "Overlap Analysis", "NPU 3")
+	         LABELS("3", "CANN", "CPU") SPAN("Computing", "1", "1.000", "1") "," SPAN(
+	             "Computing", "2", "1.000", "2") "," SPAN("Node@launch", "3", "0.500", "0.25") "]",
+	     0},
+	    {OUT "api_statistic_20250109084453.csv",
+	     "Device_id,Level,API Name,Time(us),Count\nhost,node,launch,12.5,2\n", 0}};
+	PROFILE_AUTO p = {0};
+
+	(void)state;
+	read_all(files, 5, &p);
+	assert_int_equal(p.count, 2);
+	assert_int_equal(p.warnings.count, 0);
+	for (size_t i = 0; i < 2; i++) {
+		const struct capture *c = &p.captures[i];
+		int64_t dur = 0;
+
+		assert_string_equal(c->source, i == 0 ? "PROF_000001_20250109084453123_ABCDEFGH#0"
+		                                      : "PROF_000001_20250109084453123_ABCDEFGH#3");
+		assert_true(c->rank == SB_NULL && c->format == FORMAT_MSPROF_TEXT);
+		assert_int_equal(c->kernel_count, i == 0 ? 1 : 3);
+		assert_string_equal(text_of(c, c->kernels[c->kernel_count - 1].name), i == 0 ? "a" : "c");
+		/* the host's call is in both */
+		assert_int_equal(c->trace.count, 2);
+		assert_int_equal(c->api_count, 1);
+		for (size_t k = 0; k < 2; k++)
+			if (c->trace.kind[k] == EVENT_LANE_COMPUTE)
+				dur += c->trace.dur_ns[k];
+		assert_true(dur == (i == 0 ? 1000 : 2000));
+	}
+}
+
+/* A rank of the PyTorch profiler has one device. */
+static void several_devices_of_a_rank_are_told(void **state)
+{
+	const struct text_file files[] = {
+	    {"h_1_20250109084453123_ascend_pt/ASCEND_PROFILER_OUTPUT/kernel_details.csv",
+	     "Device_id,Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n"
+	     "0,1,a,Add,AI_CORE,1,1\n1,1,a,Add,AI_CORE,1.5,1\n1,1,b,Add,AI_CORE,9,1\n",
 	     0}};
 	PROFILE_AUTO p = {0};
 
@@ -124,8 +176,6 @@ static void slices_are_one_table(void **state)
 	assert_int_equal(sliced.warnings.count, 0);
 }
 
-#define TASK_HEADER                                                                                          \
-	"Device_id,kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)\n"
 #define TASKS                                                                                                \
 	TASK_HEADER "0,a,AI_CORE,2,1,10.5,100.5\t,111\t\n0,N/A,EVENT_RECORD,2,2,0,111\t,111\t\n"             \
 	            "0,N/A,NOTIFY_WAIT,3,2,5,111\t,116\t\n0,b,KERNEL_AIVEC,2,3,1,200\t,201\t\n"
@@ -231,7 +281,8 @@ int main(void)
 	    cmocka_unit_test(keys_follow_the_layout),
 	    cmocka_unit_test(op_summary_is_kernel_details_with_other_names),
 	    cmocka_unit_test(old_op_summary_names_the_iteration),
-	    cmocka_unit_test(several_devices_are_told),
+	    cmocka_unit_test(devices_are_kept_apart),
+	    cmocka_unit_test(several_devices_of_a_rank_are_told),
 	    cmocka_unit_test(slices_are_one_table),
 	    cmocka_unit_test(task_time_stands_in_for_op_summary),
 	    cmocka_unit_test(old_task_time_is_left_out),
