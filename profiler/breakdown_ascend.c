@@ -121,11 +121,16 @@ static void pieces_of_trace(const struct ascend *a, enum ascend_source source, s
 
 	for (size_t i = 0; i < t->count; i++) {
 		int kind = piece_kind(a->c, source, i);
+		struct piece p = {t->start_ns[i], t->dur_ns[i], NO_STEP, (uint8_t)kind};
 
-		if (kind >= 0)
-			out->items[out->count++] =
-			    (struct piece){t->start_ns[i], t->dur_ns[i],
-			                   step_windows_at(&a->windows, t->start_ns[i]), (uint8_t)kind};
+		if (kind < 0)
+			continue;
+		p.step = step_windows_at(&a->windows, p.start);
+		out->items[out->count++] = p;
+		if (kind != EVENT_COMMUNICATION || !is_receive(a->c, t->name[i]))
+			continue;
+		p.kind = PIECE_RECEIVE;
+		out->items[out->count++] = p;
 	}
 }
 
@@ -152,7 +157,7 @@ static int collect_pieces(const struct ascend *a, enum ascend_source source, str
 	if (source == ASCEND_LANE || source == ASCEND_DEVICE) {
 		n = 0;
 		for (size_t i = 0; i < a->c->trace.count; i++)
-			n += piece_kind(a->c, source, i) >= 0;
+			n += piece_kind(a->c, source, i) >= 0 ? 2 : 0;
 	} else if (source != ASCEND_KERNELS) {
 		n = 0;
 	}
