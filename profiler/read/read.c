@@ -181,6 +181,15 @@ static void walk_one(void *arg)
 	take_fatal(r, &s, &err);
 }
 
+/* 0 = what ends the work; 1 = an error of one file, which was met while another thread ended the work; 2 =
+ * one that only says so. */
+static int consequence(const struct ending *e)
+{
+	if (strcmp(e->err.word, "stopped") == 0)
+		return 2;
+	return e->err.code == SB_EFORMAT && strcmp(e->err.word, "unsafe_path") != 0;
+}
+
 /* The error that ended the work: that of the first input, where there are several; one that only says that
  * another thread had ended it comes last. */
 static int why_ended(const struct reading *r, struct sb_error *err)
@@ -188,10 +197,9 @@ static int why_ended(const struct reading *r, struct sb_error *err)
 	const struct ending *best = NULL;
 
 	for (const struct ending *e = atomic_load(&r->endings); e; e = e->next) {
-		bool stopped = strcmp(e->err.word, "stopped") == 0;
-		bool worse = best && strcmp(best->err.word, "stopped") == 0;
+		int order = best ? consequence(e) - consequence(best) : -1;
 
-		if (!best || (worse != stopped ? worse : e->index < best->index))
+		if (order < 0 || (order == 0 && e->index < best->index))
 			best = e;
 	}
 	if (atomic_load(&r->partials.no_memory))
