@@ -80,6 +80,20 @@ bool sniff_no_header(const struct sniff *s)
 	return c && holds_data(c);
 }
 
+/* A header in one piece: why. */
+static const char *odd_separator(const struct csv *c)
+{
+	size_t len;
+	const char *text = csv_trimmed(c, 0, &len);
+
+	if (len >= 2 && (memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0))
+		return "the table is in UTF-16, as spreadsheets and PowerShell write it: save it as UTF-8";
+	if (csv_count(c) != 1 || (!memchr(text, ';', len) && !memchr(text, '\t', len)))
+		return NULL;
+	return "semicolons or TABs part the columns, as spreadsheets of some countries save them: save the "
+	       "table with commas, and points in numbers";
+}
+
 int ascend_csv_open(struct stream *in, const char *const *needed, struct csv **out, struct sb_error *err)
 {
 	CSV_AUTO c = NULL;
@@ -101,6 +115,9 @@ int ascend_csv_open(struct stream *in, const char *const *needed, struct csv **o
 		if (holds_data(c))
 			return sb_fail_at(err, SB_EFORMAT, "no_header", in->path, csv_line(c), 0,
 			                  "the table has no header: its first line must name the columns");
+		if (odd_separator(c))
+			return sb_fail_at(err, SB_EFORMAT, "missing_column", in->path, csv_line(c), 0, "%s",
+			                  odd_separator(c));
 		sb_fail_at(err, SB_EFORMAT, "missing_column", in->path, csv_line(c), 0,
 		           "the table has no column \"%s\"", *needed);
 		if (err)
@@ -110,6 +127,19 @@ int ascend_csv_open(struct stream *in, const char *const *needed, struct csv **o
 	*out = c;
 	c = NULL;
 	return SB_OK;
+}
+
+/* Values behind the last column; blank ones are what a comma at the end of each row leaves. */
+static bool too_long(const struct csv *c)
+{
+	size_t len;
+
+	for (size_t i = csv_header_count(c); i < csv_count(c); i++) {
+		csv_trimmed(c, (int)i, &len);
+		if (len > 0)
+			return true;
+	}
+	return false;
 }
 
 int ascend_csv_row(struct read_context *ctx, struct csv *c, const struct stream *in, bool *out_more,
@@ -137,10 +167,17 @@ int ascend_csv_row(struct read_context *ctx, struct csv *c, const struct stream 
 			    w, "no_line_end", in->path, csv_line(c), -1,
 			    "The last row has no end of line; if the file was cut off, its last value may be "
 			    "cut, too.");
-		if (!*out_more || csv_count(c) >= csv_header_count(c))
+		if (!*out_more || (csv_count(c) >= csv_header_count(c) && !too_long(c)))
 			return SB_OK;
-		warnings_add(w, "short_row", in->path, csv_line(c), -1,
-		             "A row with fewer fields than the header is left out; the file may be cut off.");
+		if (csv_count(c) < csv_header_count(c))
+			warnings_add(
+			    w, "short_row", in->path, csv_line(c), -1,
+			    "A row with fewer fields than the header is left out; the file may be cut off.");
+		else
+			warnings_add(
+			    w, "long_row", in->path, csv_line(c), -1,
+			    "A row with more fields than the header is left out: a comma stands inside "
+			    "a value, and which value is where cannot be told.");
 	}
 }
 

@@ -106,6 +106,17 @@ static void hint_little(struct read_context *ctx, const struct capture *c)
 		    only);
 }
 
+/* A timeline of the host alone, or one that was taken for Ascend's and is not. */
+static void hint_host_only(struct read_context *ctx, const struct capture *c)
+{
+	if (c->trace.count == 0 || c->kernel_count > 0 || c->step_trace_count > 0 ||
+	    capture_has_device_work(c))
+		return;
+	warnings_add(&ctx->profile->warnings, "no_device_activity", c->source, 0, -1,
+	             "The timeline holds no work of a device, only the host's: device times are unknown. Was "
+	             "the profiler told to record the device (ProfilerActivity.NPU)?");
+}
+
 int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *err)
 {
 	mindspore_finish(c);
@@ -118,6 +129,8 @@ int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *
 	if (add_steps(c) != SB_OK || capture_renumber(c) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	hint_little(ctx, c);
+	if (text_format(c->format))
+		hint_host_only(ctx, c);
 	if (c->trace.count == 0)
 		c->event_count = (int64_t)c->kernel_count;
 	return SB_OK;

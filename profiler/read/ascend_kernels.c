@@ -191,8 +191,11 @@ static int read_row(struct read_context *ctx, struct capture *cap, const struct 
 	/* what msprof wrote is taken apart once all its files are there */
 	if (cap->format != FORMAT_MSPROF_TEXT || ascend_directory(cap->source) > 0)
 		check_device(ctx, c, in, cols);
-	if (csv_int(c, cols->step, &v) == SB_OK)
+	rc = csv_int(c, cols->step, &v);
+	if (rc == SB_OK)
 		k.step = v;
+	else if (rc != SB_ENOENT)
+		ascend_bad_value(ctx, c, in, "Step Id", "the kernel belongs to no step");
 	if (csv_us(c, cols->wait, &v) == SB_OK)
 		k.wait_ns = v;
 	if (csv_int(c, cols->block_dim, &v) == SB_OK && v >= 0 && v <= INT32_MAX)

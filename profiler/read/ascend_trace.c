@@ -37,19 +37,6 @@ struct reading {
 	uint32_t last_lane;
 };
 
-/* Categories of work on other devices than Ascend's. */
-static bool of_other_devices(const struct sniff *s)
-{
-	static const char *const marks[] = {"\"cuda_runtime\"",   "\"cuda_driver\"", "\"gpu_memcpy\"",
-	                                    "\"gpu_memset\"",     "\"hip_runtime\"", "\"cat\":\"kernel\"",
-	                                    "\"cat\": \"kernel\""};
-
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
-		if (sniff_has(s, marks[i]))
-			return true;
-	return false;
-}
-
 static int sniff(const struct sniff *s)
 {
 	static const char *const marks[] = {
@@ -58,23 +45,22 @@ static int sniff(const struct sniff *s)
 	    "\"Physic Stream Id\"", "\"HostToDevice\"",     "torch_npu/",
 	    "\"Iteration ID\"",     "\"FP_BP Time"};
 	char first = sniff_first(s);
-	bool events = sniff_has(s, "\"ph\"");
+	bool events = sniff_has(s, "\"ph\""), marked = false;
 
 	if (first != '[' && first != '{')
 		return SNIFF_NO;
 	/* only Kineto has these in front of its events */
 	if (sniff_has(s, "\"schemaVersion\"") || sniff_has(s, "\"deviceProperties\""))
 		return SNIFF_NO;
+	for (size_t i = 0; events && i < sizeof(marks) / sizeof(marks[0]); i++)
+		marked = marked || sniff_has(s, marks[i]);
+	if (!marked && kineto_has_work(s))
+		return SNIFF_NO;
 	if (path_is(s->path, "trace_view", ".json") ||
 	    (msprof_path(s->path) && path_is(s->path, "msprof_", ".json")))
 		return events ? SNIFF_SURE : SNIFF_PATH;
-	for (size_t i = 0; events && i < sizeof(marks) / sizeof(marks[0]); i++) {
-		if (sniff_has(s, marks[i]))
-			return SNIFF_CONTENT;
-	}
 	/* a bare list with times as text is how this exporter writes, and Kineto does not */
-	return events && first == '[' && (sniff_has(s, "\"ts\": \"") || sniff_has(s, "\"ts\":\"")) &&
-	               !of_other_devices(s)
+	return marked || (events && first == '[' && (sniff_has(s, "\"ts\": \"") || sniff_has(s, "\"ts\":\"")))
 	           ? SNIFF_CONTENT
 	           : SNIFF_NO;
 }

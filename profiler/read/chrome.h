@@ -6,6 +6,7 @@
 
 #include "profiler/profile.h"
 #include "profiler/read/json.h"
+#include "profiler/read/reader.h"
 
 /* Walks a document in Chrome's trace-event format: an object with "traceEvents" or a bare array of events.
  * Tolerates what real files do wrong and says so in warnings (truncated, broken_event, broken_metadata,
@@ -70,4 +71,7 @@ const struct chrome_counts *chrome_counts(const struct chrome *c);
 int64_t chrome_int(const struct chrome_text *t);
 /* Does the text equal a NUL-terminated one? */
 bool chrome_is(const struct chrome_text *t, const char *text);
+/* Do the first bytes hold an event with one of Kineto's categories of work on a device or of calls of its
+ * driver? Ascend's events of those kinds have no category. */
+bool kineto_has_work(const struct sniff *s);
 #endif

@@ -45,7 +45,7 @@ const char *csv_trimmed(const struct csv *c, int column, size_t *out_len);
 /* Is this (trimmed) text "no value": empty or N/A? */
 bool csv_missing(const char *text, size_t len);
 /* Number getters of the present record: SB_ENOENT when the column is -1 or the field empty or N/A, SB_EINVAL
- * when it is no number. Microseconds to ns; integers; doubles. */
+ * when it is no number. Microseconds to ns; integers (3.0 is one); doubles. */
 int csv_us(const struct csv *c, int column, int64_t *out_ns);
 int csv_int(const struct csv *c, int column, int64_t *out);
 int csv_double(const struct csv *c, int column, double *out);

@@ -75,6 +75,13 @@ int csv_us(const struct csv *c, int column, int64_t *out_ns)
 	return sb_parse_us(text, len, out_ns) == SB_OK ? SB_OK : SB_EINVAL;
 }
 
+static bool only_zeros(const char *p, const char *end)
+{
+	while (p < end && *p == '0')
+		p++;
+	return p == end;
+}
+
 int csv_int(const struct csv *c, int column, int64_t *out)
 {
 	uint64_t digits;
@@ -86,8 +93,14 @@ int csv_int(const struct csv *c, int column, int64_t *out)
 		return SB_OK;
 	}
 	const char *text = csv_trimmed(c, column, &len);
+	const char *point = len > 0 ? memchr(text, '.', len) : NULL;
 
-	return csv_missing(text, len) ? SB_ENOENT : sb_parse_int(text, len, out);
+	if (csv_missing(text, len))
+		return SB_ENOENT;
+	/* pandas writes 3 as 3.0 once a cell of the column is empty */
+	if (point > text && point + 1 < text + len && only_zeros(point + 1, text + len))
+		len = (size_t)(point - text);
+	return sb_parse_int(text, len, out);
 }
 
 int csv_double(const struct csv *c, int column, double *out)

@@ -133,3 +133,24 @@ int kineto_kind(struct kineto *k, const struct chrome_event *e, uint32_t name, e
 	*out_kind = kind;
 	return SB_OK;
 }
+
+bool kineto_has_work(const struct sniff *s)
+{
+	const char *end = s->head + s->len, *p = s->head;
+
+	while (p < end && (p = memmem(p, (size_t)(end - p), "\"cat\"", 5)) != NULL) {
+		const char *close;
+		enum event_kind kind;
+
+		for (p += 5; p < end && (*p == ':' || strchr(" \t\r\n", *p)); p++)
+			if (*p == '\0')
+				return false;
+		if (p == end || *p != '"' || !(close = memchr(p + 1, '"', (size_t)(end - p - 1))))
+			continue;
+		kind = kineto_category(p + 1, (size_t)(close - p - 1));
+		if (kind == EVENT_HOST_RUNTIME || kineto_on_device(kind))
+			return true;
+		p = close;
+	}
+	return false;
+}

@@ -25,4 +25,8 @@ struct part_origin {
  * a warning. The safer rank wins. SB_ENOMEM; SB_ELIMIT when there are too many events or texts: dst may hold
  * a part of src then. */
 int capture_merge(struct capture *dst, struct capture *src, const struct part_origin *from);
+/* Warns (clock_jump) when the work of a device lies more than a day apart. */
+void capture_check_clock(const struct capture *c, struct warnings *w);
+/* Does the timeline hold work of a device, or the sums of it that an Overlap Analysis lane has? */
+bool capture_has_device_work(const struct capture *c);
 #endif

@@ -14,6 +14,8 @@ struct magic {
 		bytes, sizeof(bytes) - 1, hint                                                               \
 	}
 static const struct magic MAGICS[] = {
+    MAGIC("\xFF\xFE", "This is text in UTF-16, as spreadsheets and PowerShell write it: save it as UTF-8."),
+    MAGIC("\xFE\xFF", "This is text in UTF-16, as spreadsheets and PowerShell write it: save it as UTF-8."),
     MAGIC("\x89PNG", "This is a PNG picture, not a profile."),
     MAGIC("\xFF\xD8\xFF", "This is a JPEG picture, not a profile."),
     MAGIC("GIF8", "This is a GIF picture, not a profile."),
