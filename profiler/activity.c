@@ -49,8 +49,10 @@ enum ascend_source ascend_source_of(const struct capture *c)
 			return ASCEND_LANE;
 		device = device || kind == EVENT_KERNEL || kind == EVENT_COMMUNICATION;
 	}
-	if (c->kernel_count > 0)
-		return ASCEND_KERNELS;
+	/* msprof's step_trace has the reduces, but no compute beside them */
+	for (size_t i = 0; i < c->kernel_count; i++)
+		if (c->kernels[i].origin != KERNEL_REDUCE)
+			return ASCEND_KERNELS;
 	if (c->step_trace_count > 0)
 		return ASCEND_CSV;
 	return device ? ASCEND_DEVICE : ASCEND_NOTHING;

@@ -32,6 +32,7 @@ struct ascend {
 	struct numbered *numbers; /* by number, then index */
 	size_t number_count;
 	const struct step_trace **csv; /* of each step; NULL = none */
+	bool reduces_only; /* the kernels are the reduces of msprof's step_trace: compute is unknown */
 };
 
 static void ascend_free(struct ascend *a)
@@ -233,9 +234,10 @@ static void fill_row(const struct sums *s, const struct activity *a, bool lane, 
 
 /* Fills a row from pieces, NO_STEP for the whole capture; false in *out_filled when there are none, or too
  * few to know more than the communication. */
-static int row_of_pieces(const struct capture *c, const struct piece *items, size_t n, bool lane,
+static int row_of_pieces(const struct ascend *ascend, const struct piece *items, size_t n, bool lane,
                          uint32_t step, struct breakdown_row *row, bool *out_filled)
 {
+	const struct capture *c = ascend->c;
 	ACTIVITY_AUTO a = ACTIVITY_NONE;
 	int64_t step_start = step == NO_STEP ? SB_NULL : c->steps[step].start_ns;
 	struct sums s;
@@ -244,7 +246,8 @@ static int row_of_pieces(const struct capture *c, const struct piece *items, siz
 	*out_filled = rc == SB_OK && s.count > 0;
 	if (!*out_filled)
 		return rc;
-	if (capture_format_facts(c->format)->sparse_timeline && !mindinsight_covers(c, step, &a)) {
+	if (ascend->reduces_only ||
+	    (capture_format_facts(c->format)->sparse_timeline && !mindinsight_covers(c, step, &a))) {
 		*out_filled = false;
 		if (a.communication.count > 0)
 			row->communication_ns = intervals_total(&a.communication);
@@ -296,7 +299,7 @@ static int step_row(const struct ascend *a, const struct source_pieces *sources,
 		while (at[s] < p->count && p->items[at[s]].step == step)
 			at[s]++;
 		if (!filled)
-			rc = row_of_pieces(a->c, p->items + from, at[s] - from, s == ASCEND_LANE, step, row,
+			rc = row_of_pieces(a, p->items + from, at[s] - from, s == ASCEND_LANE, step, row,
 			                   &filled);
 		if (rc == SB_OK && s == ASCEND_CSV && !filled && csv) {
 			row_of_csv(a->c, csv, warnings, row);
@@ -312,14 +315,14 @@ static int whole_row(const struct ascend *a, const struct source_pieces *sources
 	const struct pieces *p;
 	bool filled = false;
 
-	if (sources->whole == ASCEND_NOTHING)
+	if (sources->whole == ASCEND_NOTHING && !a->reduces_only)
 		return SB_OK;
 	if (sources->whole == ASCEND_CSV) {
 		capture_of_csv(a->c, warnings, row);
 		return SB_OK;
 	}
-	p = &sources->from[sources->whole];
-	return row_of_pieces(a->c, p->items, p->count, sources->whole == ASCEND_LANE, NO_STEP, row, &filled);
+	p = &sources->from[a->reduces_only ? ASCEND_KERNELS : sources->whole];
+	return row_of_pieces(a, p->items, p->count, sources->whole == ASCEND_LANE, NO_STEP, row, &filled);
 }
 
 static int ascend_rows(const struct ascend *a, const struct profile *p, size_t capture,
@@ -342,6 +345,14 @@ static int ascend_rows(const struct ascend *a, const struct profile *p, size_t c
 	return rc == SB_OK ? rows_add(out, &row) : rc;
 }
 
+static bool only_reduces(const struct capture *c)
+{
+	for (size_t i = 0; i < c->kernel_count; i++)
+		if (c->kernels[i].origin != KERNEL_REDUCE)
+			return false;
+	return c->kernel_count > 0;
+}
+
 int breakdown_ascend(const struct profile *p, size_t capture, struct warnings *warnings, struct row_list *out)
 {
 	__attribute__((cleanup(ascend_free))) struct ascend a = {.c = &p->captures[capture]};
@@ -349,8 +360,11 @@ int breakdown_ascend(const struct profile *p, size_t capture, struct warnings *w
 	                                                                           ascend_source_of(a.c)};
 	int rc = ascend_init(&a);
 
+	a.reduces_only = sources.whole == ASCEND_NOTHING && only_reduces(a.c);
 	for (size_t s = 0; s < ASCEND_NOTHING && rc == SB_OK; s++)
-		rc = collect_pieces(&a, (enum ascend_source)s, &sources.from[s]);
+		/* a timeline knows more than they do */
+		if (s != ASCEND_KERNELS || a.reduces_only || !only_reduces(a.c))
+			rc = collect_pieces(&a, (enum ascend_source)s, &sources.from[s]);
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 	return rc == SB_OK ? ascend_rows(&a, p, capture, &sources, warnings, out) : rc;
 }

@@ -69,6 +69,24 @@ static void warn_rounded(const struct capture *c, struct warnings *warnings)
 	             "(up to 0.5 us).");
 }
 
+/* The step's own length comes from another file: no part of it takes much longer. */
+static void check_length(const struct capture *c, const struct breakdown_row *row, struct warnings *warnings)
+{
+	const int64_t parts[] = {row->compute_ns, row->exposed_ns, row->span_ns};
+	int64_t most = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i] != SB_NULL && parts[i] > most)
+			most = parts[i];
+	if (row->step_ns == SB_NULL || most <= sb_add_sat(row->step_ns, row->step_ns / 10))
+		return;
+	warnings_add(
+	    warnings, "contradiction", c->source ? c->source : "", 0, -1,
+	    "Step %lld takes %lld us by one file, and a part of it %lld us by another: the files are of "
+	    "different runs, or one is damaged.",
+	    (long long)row->step, (long long)(row->step_ns / 1000), (long long)(most / 1000));
+}
+
 void row_of_csv(const struct capture *c, const struct step_trace *s, struct warnings *warnings,
                 struct breakdown_row *row)
 {
@@ -77,6 +95,7 @@ void row_of_csv(const struct capture *c, const struct step_trace *s, struct warn
 	warn_rounded(c, warnings);
 	fill(s, warnings, c->source ? c->source : "", row);
 	row->communication_ns = known(row->communication_ns, communication);
+	check_length(c, row, warnings);
 }
 
 /* The whole capture from the CSV: what lies in one step each can be added, the span between steps is not

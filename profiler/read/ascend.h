@@ -109,6 +109,8 @@ int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *
 /* Drops work of the device that was written twice, and warns with how much: same stream, start, duration and
  * name. Rows of no length are left alone. SB_ENOMEM. */
 int ascend_drop_repeated(struct read_context *ctx, struct capture *c);
+/* Drops all rows of a step in the step table but the first, and warns with how many. SB_ENOMEM. */
+int ascend_drop_repeated_steps(struct read_context *ctx, struct capture *c);
 /* Of captures as the files brought them: a database of events that is the only one in its folder, where other
  * files have a capture of that folder, gets its key and so becomes a part of it. SB_ENOMEM, SB_ELIMIT. */
 int db_adopt_folders(struct capture **captures, size_t count);

@@ -188,3 +188,46 @@ int ascend_drop_repeated(struct read_context *ctx, struct capture *c)
 	warnings_repeat(&ctx->profile->warnings, "duplicate_event", c->source, events + kernels - 1);
 	return SB_OK;
 }
+
+struct row_of_step {
+	int64_t step;
+	size_t row;
+};
+
+static int by_step(const void *a, const void *b)
+{
+	const struct row_of_step *x = a, *y = b;
+
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return (x->row > y->row) - (x->row < y->row);
+}
+
+int ascend_drop_repeated_steps(struct read_context *ctx, struct capture *c)
+{
+	size_t n = c->step_trace_count, kept = 0;
+	struct row_of_step *rows = malloc((n + 1) * sizeof(*rows));
+	bool *repeated = calloc(n + 1, sizeof(*repeated));
+
+	for (size_t i = 0; rows && i < n; i++)
+		rows[i] = (struct row_of_step){c->step_traces[i].step, i};
+	if (rows && repeated)
+		qsort(rows, n, sizeof(*rows), by_step);
+	for (size_t i = 1; rows && repeated && i < n; i++)
+		repeated[rows[i].row] = rows[i].step == rows[i - 1].step;
+	for (size_t i = 0; rows && repeated && i < n; i++)
+		if (!repeated[i])
+			c->step_traces[kept++] = c->step_traces[i];
+	if (kept < n && rows && repeated) {
+		warnings_add(
+		    &ctx->profile->warnings, "duplicate_step", c->source, 0, -1,
+		    "A step stands in the step table more than once, of several devices perhaps: its "
+		    "first row counts.");
+		warnings_repeat(&ctx->profile->warnings, "duplicate_step", c->source, n - kept - 1);
+		c->step_trace_count = kept;
+	}
+	n = rows && repeated;
+	free(rows);
+	free(repeated);
+	return n ? SB_OK : SB_ENOMEM;
+}

@@ -8,7 +8,8 @@
 /* What to call the capture without events: one at the root of the upload has no name but that of its file. */
 static const char *empty_name(const struct partials *p, const struct gathering *g)
 {
-	for (size_t i = 0; strcmp(g->empty, ".") == 0 && i < p->count; i++) {
+	/* a file sent alone is better known to the user than the capture that was made of it */
+	for (size_t i = 0; (strcmp(g->empty, ".") == 0 || p->count == 1) && i < p->count; i++) {
 		const struct partial *n = p->items[i];
 
 		if (n->file && !n->unknown && !n->left_out && !n->failed)

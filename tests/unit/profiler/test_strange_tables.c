@@ -23,6 +23,7 @@ static void refused(const char *path, const char *text, size_t len, const char *
 	struct sb_error err;
 
 	assert_int_equal(read_texts(&f, 1, &p, &err), SB_EFORMAT);
+	assert_string_equal(err.file, path);
 	if (!strstr(err.text, why))
 		fail_msg("[%s] does not say [%s]", err.text, why);
 }
@@ -73,6 +74,8 @@ static void other_separators_and_codes_are_told(void **state)
 	refused("table.csv", wide, sizeof(wide) - 1, "UTF-16");
 	refused(KERNELS, HEADER "3,a,Add,AI_CORE,1.69512E+15,5\n", 0, "has lost its digits");
 	refused("profiler_info_0.json", "{\"config\": {\"common_config\": {}}, \"rank_id\": 0}", 0,
+	        "send the timeline, tables or database");
+	refused("communication_group.json", "{\"collective\": [[0, 1]], \"p2p\": []}", 0,
 	        "send the timeline, tables or database");
 	refused(
 	    "memory_record.csv",
@@ -179,6 +182,72 @@ static void receives_are_a_bubble_without_an_overlap_lane(void **state)
 	assert_int_equal(r->span_ns + r->bubble_ns, r->compute_ns + r->exposed_ns + r->free_ns);
 }
 
+/* msprof's step_trace tells of the reduces, and nothing of the compute beside them: unknown is not 0. */
+static void reduces_alone_are_communication_alone(void **state)
+{
+	JUDGED_AUTO j = {0};
+
+	(void)state;
+	read_one(
+	    "step_trace_20250109.csv",
+	    "Device_id,Iteration ID,FP Start(us),BP End(us),Iteration End(us),Iteration Time(us),FP to BP "
+	    "Time(us),Iteration Refresh(us),Data Aug Bound(us),Model ID,Reduce Start(us),Reduce "
+	    "Duration(us),Reduce Start(us),Reduce Duration(us)\n"
+	    "0,1,600,1900,2000,1500,1300,100,N/A,1,1500,100,1700,50\n"
+	    "0,2,2100,2900,3000,1000,800,100,100,1,2500,100,2700,60\n",
+	    0, &j.p);
+	judge(&j);
+	assert_int_equal(j.b.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct breakdown_row *r = &j.b.rows[i];
+
+		assert_true(r->compute_ns == SB_NULL && r->exposed_ns == SB_NULL && r->free_ns == SB_NULL);
+		assert_true(r->span_ns == SB_NULL && r->busy_ns == SB_NULL && r->bubble_ns == SB_NULL);
+	}
+	assert_true(j.b.rows[0].step == 1 && j.b.rows[0].communication_ns == 150000);
+	assert_true(j.b.rows[1].communication_ns == 160000 && j.b.rows[2].communication_ns == 310000);
+	assert_true(j.b.rows[0].step_ns == 1500000);
+}
+
+/* Two devices in one step table: the row of the step and that of the capture tell of the same one. */
+static void a_step_counts_once(void **state)
+{
+	JUDGED_AUTO j = {0};
+	const struct warning *w;
+
+	(void)state;
+	read_one(
+	    "step_trace_time.csv",
+	    "Device_id,Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage\n"
+	    "0,1,10,20,5,25,30,60\n1,1,11,20,5,25,30,61\n0,2,10,20,5,25,30,60\n",
+	    0, &j.p);
+	w = warning_of(&j.p, "duplicate_step");
+	assert_true(w && w->count == 1);
+	judge(&j);
+	assert_int_equal(j.b.count, 3);
+	assert_true(j.b.rows[0].compute_ns == 10000 && j.b.rows[2].compute_ns == 20000);
+}
+
+/* 2,370,905 ticks of 10 ns are 23.7 ms: 1293 ms of it cannot be communication. */
+static void parts_longer_than_their_step(void **state)
+{
+	const struct text_file files[] = {
+	    {"p/step_trace_raw_1_detail_time.csv",
+	     "step_num,start_point,end_point,total,fp_point,bp_point,iteration_interval,fp_and_bp,tail\n"
+	     "1,100,2371005,2370905,100,2366908,0,2366808,4097\n",
+	     0},
+	    {"p/ascend_cluster_analyse_model-parallel_1_8_1.csv",
+	     "computation,communication_alone_time\n651.9051,1293.1231\n", 0},
+	};
+	JUDGED_AUTO j = {0};
+	struct sb_error err;
+
+	(void)state;
+	assert_int_equal(read_texts(files, 2, &j.p, &err), SB_OK);
+	judge(&j);
+	assert_non_null(warning_of(&j.p, "contradiction"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +258,9 @@ int main(void)
 	    cmocka_unit_test(jumps_of_the_clock),
 	    cmocka_unit_test(traces_of_gpus_under_other_names),
 	    cmocka_unit_test(timelines_of_the_host_alone),
+	    cmocka_unit_test(parts_longer_than_their_step),
+	    cmocka_unit_test(reduces_alone_are_communication_alone),
+	    cmocka_unit_test(a_step_counts_once),
 	    cmocka_unit_test(receives_are_a_bubble_without_an_overlap_lane),
 	};
 
