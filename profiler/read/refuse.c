@@ -33,6 +33,10 @@ static int no_events(const struct partials *partials, const struct gathering *g,
 			    "The capture holds no events. Left out, for example, is %.120s: %s.", l->file,
 			    l->reason);
 	}
+	if (p->warnings.count > 0)
+		return sb_fail_at(err, SB_EFORMAT, "no_events", name, p->warnings.items[0].line, -1,
+		                  "The capture holds no events. The first flaw: %.200s",
+		                  p->warnings.items[0].detail);
 	return sb_fail_at(err, SB_EFORMAT, "no_events", name, 0, -1, "The capture holds no events%s.",
 	                  g->sums_only ? ": op_statistic.csv has sums only, send trace_view.json or "
 	                                 "kernel_details.csv with it"
@@ -97,5 +101,12 @@ int nothing_used(const struct partials *p, const struct gathering *g, struct sb_
 	if (g->profile.left_out_count > 0)
 		return sb_fail_at(err, SB_EFORMAT, "no_profile", g->profile.left_out[0].file, 0, -1,
 		                  "None of the files can be used: %s.", g->profile.left_out[0].reason);
+	/* groups of ranks, say, that belong to nothing */
+	for (size_t i = 0; i < p->count; i++)
+		if (p->items[i]->file)
+			return sb_fail_at(
+			    err, SB_EFORMAT, "no_events", p->items[i]->path, 0, -1,
+			    "The file only describes a capture. Send the whole directory that the "
+			    "profiler wrote.");
 	return sb_fail(err, SB_EFORMAT, "empty", "The upload holds no file.");
 }
