@@ -179,9 +179,19 @@ int print_verdict(const json_t *analysis, struct sb_buf *out)
 	const json_t *v = json_object_get(analysis, "verdict");
 	char c[4][CELL_MAX];
 
-	if (!json_is_string(json_object_get(v, "component")))
-		return sb_buf_addf(out, "Verdict: no bottleneck found (confidence %s)\n",
-		                   text_cell(v, "confidence", c[2]));
+	if (!json_is_string(json_object_get(v, "component"))) {
+		size_t open = json_array_size(json_object_get(analysis, "not_evaluated"));
+
+		sb_buf_addf(out, "Verdict: no bottleneck found (confidence %s)\n",
+		            text_cell(v, "confidence", c[2]));
+		/* a source that holds little must not look like a healthy job */
+		if (open > 0)
+			sb_buf_addf(out,
+			            "  %zu causes could not be judged; `not_evaluated` in the JSON says what "
+			            "each needs\n",
+			            open);
+		return out->status;
+	}
 	sb_buf_addf(out, "Verdict: %s", text_cell(v, "component", c[0]));
 	if (json_is_string(json_object_get(v, "cause")))
 		sb_buf_addf(out, ".%s", text_cell(v, "cause", c[1]));

@@ -63,6 +63,15 @@ test("healthcheck", async () => {
   assert.ok(down.stderr.length > 0);
 });
 
+test("a source that tells little does not look like a healthy job", async () => {
+  const queue = path.join(dir, "device_queue_profiling_1.txt");
+  fs.writeFileSync(queue, "0 1 1 4 10\n0 2 1 4 10\n1 64 1 0 10\n1 70 1 1 11\n");
+  const { stdout, stderr } = await run(["analyze", queue]);
+  const open = JSON.parse((await run(["analyze", "--json", queue])).stdout).analysis.not_evaluated.length;
+  assert.ok(open > 0);
+  assert.match(stdout, new RegExp(`^Verdict: no bottleneck found .*\n  ${open} causes could not be judged`, "m"), stderr);
+});
+
 test("push a file, a directory and an archive", async () => {
   for (const what of ["plain.json", "run", "a.tar"]) {
     const quick = await run(["push", "--server", s.url, path.join(dir, what)]);
