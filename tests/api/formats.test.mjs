@@ -31,7 +31,9 @@ const make = (event, top) => ({ signalbox_profile: 1, lanes: [{ id: 0, device: 0
 test("what the schema accepts is read without a warning", async () => {
   const documents = [
     make({}), make({ link: 0, bytes: 0, sequence: 3, group: "g", collective: "all_reduce" }),
-    make({ start_ns: "1736408884703643212", duration_ns: "1", lane: "0" }), make({ start_ns: -5, duration_ns: 0 }),
+    make({}, { events: ["1736408884703643212", "1736408884703643213"].map((start_ns) => (
+      { lane: "0", kind: "kernel", name: "k", start_ns, duration_ns: "1" })) }),
+    make({ start_ns: -5, duration_ns: 0 }),
     make({ link: null, bytes: null, name: null, group: null, collective: null, direction: null, sequence: null }),
     make({}, { rank: 3, world_size: 8, chip: "H100", origin_ns: "-1", producer: { name: ["any", 1] } }),
     make({}, { rank: null, world_size: null, chip: null, groups: null, steps: null }),
