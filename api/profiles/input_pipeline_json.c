@@ -5,14 +5,6 @@
 
 /* GET /v1/profiles/{id}/input-pipeline. */
 
-static json_t *text_of(const struct capture *c, uint32_t id)
-{
-	size_t len;
-	const char *text = trace_text(&c->trace, id, &len);
-
-	return id == 0 ? json_null() : json_text(text, len);
-}
-
 static json_t *iteration_json(const struct capture *c, const struct iteration *i)
 {
 	json_t *o = json_object();
@@ -32,7 +24,7 @@ static json_t *queue_json(const struct queue_summary *s)
 	json_t *o = json_object();
 
 	json_object_set_new(o, "rank", json_int_or_null(s->capture->rank));
-	json_object_set_new(o, "name", text_of(s->capture, q->name));
+	json_object_set_new(o, "name", json_string_id(s->capture->trace.strings, q->name));
 	json_object_set_new(o, "kind", json_string(queue_kind_name(q->kind)));
 	json_object_set_new(o, "operator", json_int_or_null(q->operator_id));
 	json_object_set_new(o, "parent", json_int_or_null(q->parent_id));
@@ -54,8 +46,8 @@ static json_t *bounds_json(const struct capture *c)
 	json_t *o = json_object();
 
 	json_object_set_new(o, "rank", json_int_or_null(c->rank));
-	json_object_set_new(o, "forward_start", text_of(c, c->forward_start));
-	json_object_set_new(o, "backward_end", text_of(c, c->backward_end));
+	json_object_set_new(o, "forward_start", json_string_id(c->trace.strings, c->forward_start));
+	json_object_set_new(o, "backward_end", json_string_id(c->trace.strings, c->backward_end));
 	return o;
 }
 
