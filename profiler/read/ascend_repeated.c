@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "profiler/read/ascend.h"
+#include "profiler/read/id_map.h"
 
 /* A stream does the same work twice at one time for no reason but that it was written twice: an export that
  * was run again beside the first, a file joined with itself. */
@@ -81,12 +82,66 @@ static bool event_seen(struct seen *s, const struct trace *t, size_t i)
 	return false;
 }
 
+/* The lane that stands for all lanes of the same names and device, for each lane. */
+static int find_twins(const struct trace *t, uint32_t *twin)
+{
+	struct id_map first = {0};
+	int rc = SB_OK;
+
+	for (size_t i = 0; rc == SB_OK && i < t->lane_count; i++) {
+		const struct lane *l = &t->lanes[i];
+		const struct id_key key = {l->process, l->thread, (uint32_t)l->device};
+
+		twin[i] = (uint32_t)i;
+		if (!id_map_get(&first, key, &twin[i]))
+			rc = id_map_put(&first, key, (uint32_t)i);
+	}
+	id_map_free(&first);
+	return rc;
+}
+
+/* As the exporters write a lane: each piece of work starts later than the one before it, so that none can be
+ * there twice. */
+static bool work_rises(const struct trace *t, const uint32_t *twin, int64_t *last)
+{
+	for (size_t i = 0; i < t->lane_count; i++)
+		last[i] = INT64_MIN;
+	for (size_t i = 0; i < t->count; i++) {
+		int64_t *before = &last[twin[t->lane[i]]];
+
+		if (!is_work(t, i))
+			continue;
+		if (t->start_ns[i] <= *before)
+			return false;
+		*before = t->start_ns[i];
+	}
+	return true;
+}
+
+static int cannot_repeat(const struct trace *t, bool *out_cannot)
+{
+	uint32_t *twin = calloc(t->lane_count + 1, sizeof(*twin));
+	int64_t *last = calloc(t->lane_count + 1, sizeof(*last));
+	int rc = twin && last ? find_twins(t, twin) : SB_ENOMEM;
+
+	if (rc == SB_OK)
+		*out_cannot = work_rises(t, twin, last);
+	free(twin);
+	free(last);
+	return rc;
+}
+
 /* Drops what stands twice; how much in *out_dropped. */
 static int drop_events(struct trace *t, uint64_t *out_dropped)
 {
 	__attribute__((cleanup(seen_free))) struct seen s = {0};
 	size_t work = 0, kept = 0, detail = 0, details = 0;
+	bool cannot = false;
 
+	if (cannot_repeat(t, &cannot) != SB_OK)
+		return SB_ENOMEM;
+	if (cannot)
+		return SB_OK;
 	for (size_t i = 0; i < t->count; i++)
 		work += is_work(t, i);
 	if (seen_init(&s, work) != SB_OK)

@@ -191,6 +191,24 @@ static void rows_written_twice_count_once(void **state)
 	assert_true(warning_of(&p, "duplicate_event")->count == 2);
 }
 
+/* Two pids of one name are one lane to a reader: what rises on each of them may stand on both. */
+static void work_of_lanes_named_alike_counts_once(void **state)
+{
+	static const char text[] =
+	    "[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":2,\"args\":{\"name\":\"Ascend Hardware\"}},"
+	    "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":3,\"args\":{\"name\":\"Ascend Hardware\"}},"
+	    "{\"name\":\"Add\",\"ph\":\"X\",\"pid\":2,\"tid\":1,\"ts\":\"10\",\"dur\":5},"
+	    "{\"name\":\"Mul\",\"ph\":\"X\",\"pid\":2,\"tid\":1,\"ts\":\"20\",\"dur\":5},"
+	    "{\"name\":\"Add\",\"ph\":\"X\",\"pid\":3,\"tid\":1,\"ts\":\"10\",\"dur\":5},"
+	    "{\"name\":\"Mul\",\"ph\":\"X\",\"pid\":3,\"tid\":1,\"ts\":\"30\",\"dur\":5}]";
+	PROFILE_AUTO p = {0};
+
+	(void)state;
+	read_one(OUT "trace_view.json", text, &p);
+	assert_int_equal(p.captures[0].trace.count, 3);
+	assert_true(warning_of(&p, "duplicate_event")->count == 1);
+}
+
 /* Times that a spreadsheet has rounded: all rows start at one, and none is a copy. Comparing each with each
  * would take minutes. */
 static void rows_of_one_start_are_told_apart_at_once(void **state)
@@ -363,6 +381,7 @@ int main(void)
 	    cmocka_unit_test(all_known_columns_are_silent),
 	    cmocka_unit_test(values_that_are_none),
 	    cmocka_unit_test(rows_written_twice_count_once),
+	    cmocka_unit_test(work_of_lanes_named_alike_counts_once),
 	    cmocka_unit_test(rows_of_one_start_are_told_apart_at_once),
 	    cmocka_unit_test(a_last_row_without_an_end_is_doubted),
 	    cmocka_unit_test(little_data_is_said),
