@@ -157,6 +157,14 @@ void capture_free(struct capture *c)
 	*c = (struct capture){.rank = SB_NULL, .world_size = SB_NULL, .stage = SB_NULL};
 }
 
+void capture_discard(struct capture **c)
+{
+	if (*c)
+		capture_free(*c);
+	free(*c);
+	*c = NULL;
+}
+
 void profile_free(struct profile *p)
 {
 	for (size_t i = 0; i < p->count; i++)

@@ -264,5 +264,7 @@ void warnings_repeat(struct warnings *w, const char *code, const char *file, uin
 void profile_free(struct profile *p);
 /* Frees what a capture owns. */
 void capture_free(struct capture *c);
+/* Frees a capture that was allocated, and what it owns; NULL-safe, and NULL afterwards. */
+void capture_discard(struct capture **c);
 #define PROFILE_AUTO __attribute__((cleanup(profile_free))) struct profile
 #endif

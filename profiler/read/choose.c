@@ -107,17 +107,10 @@ static int by_place(const void *a, const void *b)
 	return c != 0 ? c : strcmp(x->detail, y->detail);
 }
 
-static void forget(struct gathering *g, size_t i)
-{
-	capture_free(g->list[i]);
-	free(g->list[i]);
-	g->list[i] = NULL;
-}
-
 static void drop(struct gathering *g, size_t i, const char *reason)
 {
 	profile_left_out(&g->profile, g->list[i]->source, reason);
-	forget(g, i);
+	capture_discard(&g->list[i]);
 }
 
 /* Moves what is left to the front. */
@@ -155,7 +148,7 @@ static void drop_empty(struct gathering *g)
 			snprintf(g->empty, sizeof(g->empty), "%s", cap->source);
 		g->sums_only = g->sums_only || cap->op_statistic_count > 0;
 		if (never_there(cap))
-			forget(g, i);
+			capture_discard(&g->list[i]);
 		else
 			drop(g, i, "a capture without any events or rows");
 	}
@@ -216,7 +209,7 @@ static int drop_formats(struct gathering *g)
 				return SB_ENOMEM;
 			/* files that only tell whose capture it is have done so */
 			if (without_data(g->list[i]))
-				forget(g, i);
+				capture_discard(&g->list[i]);
 			else
 				drop(g, i, reason);
 		}

@@ -78,12 +78,8 @@ void collection_shrink(struct collection *c)
 
 void collection_free(struct collection *c)
 {
-	for (size_t i = 0; i < c->count; i++) {
-		if (c->list[i]) {
-			capture_free(c->list[i]);
-			free(c->list[i]);
-		}
-	}
+	for (size_t i = 0; i < c->count; i++)
+		capture_discard(&c->list[i]);
 	free(c->list);
 	sb_strings_free(&c->keys);
 	profile_free(&c->profile);

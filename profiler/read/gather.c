@@ -35,21 +35,13 @@ struct groups {
 
 static void groups_free(struct groups *g)
 {
-	for (size_t i = 0; i < g->part_count; i++) {
-		if (g->parts[i].capture) {
-			capture_free(g->parts[i].capture);
-			free(g->parts[i].capture);
-		}
-	}
+	for (size_t i = 0; i < g->part_count; i++)
+		capture_discard(&g->parts[i].capture);
 	for (size_t i = 0; i < g->count; i++) {
 		struct group *x = &g->items[i];
 
-		for (size_t k = 0; k < x->more_count; k++) {
-			if (!x->more[k])
-				continue;
-			capture_free(x->more[k]);
-			free(x->more[k]);
-		}
+		for (size_t k = 0; k < x->more_count; k++)
+			capture_discard(&x->more[k]);
 		free(x->more);
 		profile_free(&x->profile);
 	}
@@ -138,9 +130,7 @@ static void join_group(void *arg)
 		const struct part_origin from = {.path = p->from->path, .w = &g->profile.warnings};
 
 		g->rc = capture_merge(first, p->capture, &from);
-		capture_free(p->capture);
-		free(p->capture);
-		p->capture = NULL;
+		capture_discard(&p->capture);
 	}
 	if (g->rc == SB_OK && first->format == FORMAT_MSPROF_TEXT)
 		g->rc = msprof_split(first, &g->more, &g->more_count);
@@ -233,12 +223,8 @@ int gather(struct partials *p, const struct read_hooks *hooks, struct gathering 
 
 void gathering_free(struct gathering *g)
 {
-	for (size_t i = 0; i < g->count; i++) {
-		if (g->list[i]) {
-			capture_free(g->list[i]);
-			free(g->list[i]);
-		}
-	}
+	for (size_t i = 0; i < g->count; i++)
+		capture_discard(&g->list[i]);
 	free(g->list);
 	profile_free(&g->profile);
 }

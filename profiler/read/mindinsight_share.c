@@ -240,12 +240,10 @@ static void keep(struct sources *s, struct capture **list, size_t *count)
 {
 	*count = 0;
 	for (size_t i = 0; i < s->count; i++) {
-		if (s->used_up[i]) {
-			capture_free(s->items[i]);
-			free(s->items[i]);
-		} else {
+		if (s->used_up[i])
+			capture_discard(&s->items[i]);
+		else
 			list[(*count)++] = s->items[i];
-		}
 	}
 }
 

@@ -181,10 +181,8 @@ int msprof_split(struct capture *c, struct capture ***out_more, size_t *out_coun
 		return SB_ENOMEM;
 	rc = split(c, set, list, &count);
 	if (rc != SB_OK) {
-		for (size_t i = 0; i < count; i++) {
-			capture_free(list[i]);
-			free(list[i]);
-		}
+		for (size_t i = 0; i < count; i++)
+			capture_discard(&list[i]);
 		free(list);
 		return rc;
 	}
