@@ -194,9 +194,6 @@ static int read_communication(struct read_context *ctx, struct stream *in, struc
 
 	if (rc != SB_OK)
 		return rc;
-	if (r.cap->communication_count > 0)
-		return sb_fail_at(err, SB_EFORMAT, "duplicate_file", in->path, 0, -1,
-		                  "the capture has a communication.json already");
 	if (jpull_new(in, &j) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	r.j = j;

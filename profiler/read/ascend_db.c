@@ -245,9 +245,6 @@ static int read_device(struct read_context *ctx, struct database *db, int64_t de
 	rc = ctx->capture(ctx, key, r.format, &r.cap);
 	if (rc != SB_OK)
 		return db_fail(&r, rc);
-	if (r.cap->trace.count > 0 || r.cap->kernel_count > 0)
-		return sb_fail_at(err, SB_EFORMAT, "duplicate_file", database_path(db), 0, -1,
-		                  "the capture has a database with events already");
 	rc = db_names_load(&r);
 	if (rc == SB_OK)
 		rc = read_identity(&r);

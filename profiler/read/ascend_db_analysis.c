@@ -141,9 +141,6 @@ static int read_analysis(struct read_context *ctx, struct database *db, struct s
 	rc = ctx->capture(ctx, key, r.format, &r.cap);
 	if (rc != SB_OK)
 		return db_fail(&r, rc);
-	if (r.cap->communication_count > 0 || r.cap->step_trace_count > 0)
-		return sb_fail_at(err, SB_EFORMAT, "duplicate_file", path, 0, -1,
-		                  "the capture has such a database already");
 	rc = read_steps(&r);
 	if (rc == SB_OK)
 		rc = read_times(&r, &t);

@@ -250,12 +250,7 @@ static int read_kernels(struct read_context *ctx, struct stream *in, struct sb_e
 	if (rc != SB_OK)
 		return rc;
 	rc = ascend_capture(ctx, in, &cap, err);
-	if (rc != SB_OK)
-		return rc;
-	if (cap->kernel_count > 0)
-		return sb_fail_at(err, SB_EFORMAT, "duplicate_file", in->path, 0, -1,
-		                  "the capture has a kernel table already");
-	return read_rows(ctx, cap, c, in, err);
+	return rc == SB_OK ? read_rows(ctx, cap, c, in, err) : rc;
 }
 
 /* A large table is cut into slices, each with its own header: the rows of all of them belong together. */

@@ -1,5 +1,4 @@
 #include "profiler/read/ascend.h"
-#include "profiler/read/msprof.h"
 
 /* step_trace_time.csv, op_statistic.csv and api_statistic.csv (research page ascend-formats 1.1, 1.3, 1.5).
  */
@@ -7,7 +6,6 @@
 /* What differs between the tables. */
 struct table {
 	const char *const *needed;
-	size_t (*count)(const struct capture *);
 	/* One row into the capture. SB_ENOENT: a needed value is missing, *out_column names it. */
 	int (*row)(struct capture *cap, const struct csv *c, const char **out_column);
 	enum ascend_table columns;
@@ -65,12 +63,7 @@ static int read_table(struct read_context *ctx, struct stream *in, const struct 
 	if (rc != SB_OK)
 		return rc;
 	rc = ascend_capture(ctx, in, &cap, err);
-	if (rc != SB_OK)
-		return rc;
-	if (t->count(cap) > 0 && !msprof_path(in->path))
-		return sb_fail_at(err, SB_EFORMAT, "duplicate_file", in->path, 0, -1,
-		                  "the capture has such a table already");
-	return read_rows(ctx, c, in, t, cap, err);
+	return rc == SB_OK ? read_rows(ctx, c, in, t, cap, err) : rc;
 }
 
 /* A time that may be missing. */
@@ -179,11 +172,6 @@ void ascend_step_check(struct read_context *ctx, const struct csv *c, const stru
 		             broken);
 }
 
-static size_t step_count(const struct capture *cap)
-{
-	return cap->step_trace_count;
-}
-
 static int sniff_steps(const struct sniff *s)
 {
 	/* the table of a whole cluster is another one: its stage rows mix ranks */
@@ -192,7 +180,7 @@ static int sniff_steps(const struct sniff *s)
 
 static int read_steps(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	static const struct table table = {STEP_MARKS, step_count, ascend_step_row, ASCEND_STEPS};
+	static const struct table table = {STEP_MARKS, ascend_step_row, ASCEND_STEPS};
 
 	return read_table(ctx, in, &table, err);
 }
@@ -229,11 +217,6 @@ static int op_row(struct capture *cap, const struct csv *c, const char **out_col
 	return rc;
 }
 
-static size_t op_count(const struct capture *cap)
-{
-	return cap->op_statistic_count;
-}
-
 static int sniff_ops(const struct sniff *s)
 {
 	return sniff_table(s, "op_statistic", OP_MARKS);
@@ -241,7 +224,7 @@ static int sniff_ops(const struct sniff *s)
 
 static int read_ops(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	static const struct table table = {OP_MARKS, op_count, op_row, ASCEND_OPERATORS};
+	static const struct table table = {OP_MARKS, op_row, ASCEND_OPERATORS};
 
 	return read_table(ctx, in, &table, err);
 }
@@ -267,11 +250,6 @@ static int api_row(struct capture *cap, const struct csv *c, const char **out_co
 	return rc;
 }
 
-static size_t api_count(const struct capture *cap)
-{
-	return cap->api_count;
-}
-
 static int sniff_apis(const struct sniff *s)
 {
 	return sniff_table(s, "api_statistic", API_MARKS);
@@ -279,7 +257,7 @@ static int sniff_apis(const struct sniff *s)
 
 static int read_apis(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	static const struct table table = {API_MARKS, api_count, api_row, ASCEND_APIS};
+	static const struct table table = {API_MARKS, api_row, ASCEND_APIS};
 
 	return read_table(ctx, in, &table, err);
 }

@@ -24,8 +24,6 @@ struct reading {
 	struct read_context *ctx;
 	struct stream *in;
 	struct capture *cap;
-	uint32_t first_lane; /* lanes and events before are another slice's */
-	size_t first_event;
 	struct sb_strings *keys; /* pids, and pids with tids */
 	struct place *places;    /* by key id */
 	size_t place_count;
@@ -109,11 +107,11 @@ static int new_lane(struct reading *r, const struct chrome_event *e, uint32_t bo
 	if (rc == SB_OK)
 		rc = sb_strings_add(strings, e->tid.text, part_len(&e->tid), &lane.thread);
 	if (rc == SB_OK)
-		rc = sb_grow(&r->lanes, r->cap->trace.lane_count - r->first_lane, sizeof(*r->lanes));
+		rc = sb_grow(&r->lanes, r->cap->trace.lane_count, sizeof(*r->lanes));
 	if (rc == SB_OK)
 		rc = trace_add_lane(&r->cap->trace, &lane, out_lane);
 	if (rc == SB_OK)
-		r->lanes[*out_lane - r->first_lane] = keys;
+		r->lanes[*out_lane] = keys;
 	return rc;
 }
 
@@ -274,8 +272,8 @@ static int settle(struct reading *r)
 
 	if (!process)
 		return SB_ENOMEM;
-	for (size_t i = r->first_lane; i < t->lane_count; i++) {
-		const struct lane_keys *keys = &r->lanes[i - r->first_lane];
+	for (size_t i = 0; i < t->lane_count; i++) {
+		const struct lane_keys *keys = &r->lanes[i];
 		const struct place *pid = &r->places[keys->pid], *both = &r->places[keys->both];
 
 		if (pid->name) {
@@ -287,7 +285,7 @@ static int settle(struct reading *r)
 		if (process[i] != ASCEND_PROCESS_HOST && process[i] != ASCEND_PROCESS_CANN)
 			t->lanes[i].device = pid->device;
 	}
-	for (size_t i = r->first_event; i < t->count; i++) {
+	for (size_t i = 0; i < t->count; i++) {
 		uint32_t lane = t->lane[i];
 
 		t->kind[i] =
@@ -329,8 +327,8 @@ static int read_events(struct reading *r, struct sb_error *err)
 		if (rc != SB_OK)
 			return sb_fail(err, rc, "no_memory", "out of memory");
 	}
-	r->cap->event_count += (int64_t)chrome_counts(c)->events;
-	rc = ascend_json_end(r->ctx, r->in, rc, r->cap->trace.count > r->first_event, &got, err);
+	r->cap->event_count = (int64_t)chrome_counts(c)->events;
+	rc = ascend_json_end(r->ctx, r->in, rc, r->cap->trace.count > 0, &got, err);
 	if (rc != SB_OK)
 		return rc;
 	return settle(r) == SB_OK ? SB_OK : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
@@ -350,12 +348,6 @@ static int read_trace(struct read_context *ctx, struct stream *in, struct sb_err
 
 	if (rc != SB_OK)
 		return rc;
-	/* msprof cuts a large timeline into slices */
-	if (r.cap->trace.count > 0 && !msprof_path(in->path))
-		return sb_fail_at(err, SB_EFORMAT, "duplicate_file", in->path, 0, -1,
-		                  "the capture has a timeline already");
-	r.first_lane = (uint32_t)r.cap->trace.lane_count;
-	r.first_event = r.cap->trace.count;
 	if (sb_strings_new(&r.keys) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	return read_events(&r, err);

@@ -29,7 +29,6 @@ struct reading {
 	struct stream *in;
 	struct capture *cap;
 	struct sb_strings *keys; /* pid and tid; the ids follow those of the lanes */
-	size_t first_lane;
 	uint32_t aicore, aicpu;
 };
 
@@ -112,7 +111,7 @@ static int lane_of(struct reading *r, const struct chrome_event *e, int64_t pid,
 	rc = sb_strings_add(r->keys, key, a + 1 + b, &id);
 	if (rc == SB_OK && id == known)
 		return new_lane(r, e, pid, out_lane);
-	*out_lane = (uint32_t)(r->first_lane + id - 1);
+	*out_lane = id - 1;
 	return rc;
 }
 
@@ -164,7 +163,6 @@ static int read_events(struct reading *r, struct sb_error *err)
 	struct sb_error got = {.offset = -1};
 	CHROME_AUTO c = NULL;
 	const struct chrome_event *e;
-	size_t before = r->cap->trace.count;
 	int rc;
 
 	if (chrome_open(r->in, &r->ctx->profile->warnings, &options, &c) != SB_OK)
@@ -182,7 +180,7 @@ static int read_events(struct reading *r, struct sb_error *err)
 			                        "the trace holds too many events or names")
 			           : sb_fail(err, rc, "no_memory", "out of memory");
 	}
-	return ascend_json_end(r->ctx, r->in, rc, r->cap->trace.count > before, &got, err);
+	return ascend_json_end(r->ctx, r->in, rc, r->cap->trace.count > 0, &got, err);
 }
 
 static int read_timeline(struct read_context *ctx, struct stream *in, struct sb_error *err)
@@ -192,7 +190,6 @@ static int read_timeline(struct read_context *ctx, struct stream *in, struct sb_
 
 	if (rc != SB_OK)
 		return rc;
-	r.first_lane = r.cap->trace.lane_count;
 	if (sb_strings_new(&r.keys) != SB_OK ||
 	    sb_strings_add(r.cap->trace.strings, "AI_CORE", 7, &r.aicore) != SB_OK ||
 	    sb_strings_add(r.cap->trace.strings, "AI_CPU", 6, &r.aicpu) != SB_OK)
