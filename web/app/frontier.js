@@ -1,5 +1,5 @@
 // Time against memory: the plans that no other plan beats in both.
-import { html, useEffect, useMemo, useRef, useState } from './dom.js';
+import { color, html, useEffect, useMemo, useRef, useState } from './dom.js';
 import { quantity, scaleOf } from './format.js';
 import { Section } from './parts.js';
 import { degreesText } from './strategy.js';
@@ -22,8 +22,6 @@ export function seriesOf(plan) {
   const line = (kind) => points.map((p) => (p.kind === kind ? p.seconds / y.factor : null));
   return { points, x, y, data: [points.map((p) => p.bytes / x.factor), line(1), line(2), line(3)] };
 }
-
-const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function options({ x, y }, width, onPoint, steps) {
   const axis = (label) => ({ label, stroke: color('--muted'), grid: { stroke: color('--line'), width: 1 }, ticks: { stroke: color('--line') }, labelSize: 20, labelGap: 2, font: '12px system-ui', labelFont: '12px system-ui' });

@@ -1,6 +1,6 @@
 // What ran when, on one rank: a picture that zooms and moves, drawn from what the service has of the view.
 import { get, profilePath } from './api.js';
-import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from './dom.js';
+import { color, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from './dom.js';
 import { exact, many, plain, quantity, scaleOf, words } from './format.js';
 import { Empty, Loading, ProblemBox, Section } from './parts.js';
 import { Table } from './table.js';
@@ -15,8 +15,6 @@ export const choicesOf = (profile) => [
   ...(profile.ranks ?? []).map((rank) => ({ label: String(rank), query: `rank=${rank}` })),
   ...(profile.unranked ?? []).map((source) => ({ label: `unknown: ${source}`, query: `source=${encodeURIComponent(source)}` })),
 ];
-
-const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // The answer for a view, the last one until the next is there. view null: the whole.
 function useAnswer(path, query, view, width) {
@@ -142,11 +140,11 @@ function Picture({ answer, view, width, scheme, canvas, change }) {
     <${Tip} at=${at} width=${width} />`;
 }
 
-const COLUMNS = (answer) => [
+const COLUMNS = [
   { id: 'name', label: 'Lane', className: 'name', value: (l) => l.name }, { id: 'kind', label: 'Kind', value: (l) => l.kind },
   { id: 'device', label: 'Device', value: (l) => l.device },
   { id: 'count', label: 'Events', unit: '', value: (l) => l.count, title: 'that start in view' },
-  { id: 'busy', label: 'Busy', unit: 'share', value: (l) => busyOf(l, answer), title: 'share of the view that its events cover' },
+  { id: 'busy', label: 'Busy', unit: 'share', value: (l) => l.busy, title: 'share of the view that its events cover' },
 ];
 
 function LeftOut({ of }) {
@@ -169,6 +167,7 @@ function Timeline({ path, query }) {
   const { width, scheme } = useSurroundings(box);
   const { answer, whole, error } = useAnswer(path, query, view, width);
   const shown = view ?? whole;
+  const rows = useMemo(() => answer?.lanes.map((l) => ({ ...l, busy: busyOf(l, answer) })), [answer]); // a drag draws many times
   const full = answer && answer.lanes.length > 0 && shown.to > shown.from;
   // true when there was something to change
   const change = (act) => {
@@ -192,7 +191,7 @@ function Timeline({ path, query }) {
       <div class="timeline-time" ref=${box}>${full && html`<${Axis} view=${shown} width=${width} />
         <${Picture} answer=${answer} view=${shown} width=${width} scheme=${scheme} canvas=${canvas} change=${change} />`}</div></div>
     ${full && html`<p class="quiet" id="timeline-keys">The wheel or + and − zoom, dragging or the arrow keys move, 0 shows the whole.</p>
-      <details><summary>The lanes in numbers</summary><${Table} caption="Lanes in view" columns=${COLUMNS(answer)} rows=${answer.lanes} rowKey=${(l) => l.id} /></details>`}`;
+      <details><summary>The lanes in numbers</summary><${Table} caption="Lanes in view" columns=${COLUMNS} rows=${rows} rowKey=${(l) => l.id} /></details>`}`;
 }
 
 export function TimelineSection({ profile }) {
