@@ -67,6 +67,7 @@ test("the PyTorch profiler and msprof tell the same of one job", () => {
     assert.deepEqual(rows(old), rows(text));
     const serious = (answer) => answer.analysis.findings.filter((f) => f.severity !== "info").map((f) => f.code);
     assert.ok(serious(raw).every((code) => serious(text).includes(code)));
+    if (fault !== "healthy") assert.ok(serious(raw).includes(`compute.${fault}`), fault);
   }
 });
 

@@ -12,7 +12,7 @@ import { Service } from "./service.mjs";
 const place = mkdtempSync(join(tmpdir(), "signalbox-pipeline-"));
 let s;
 before(async () => { s = await Service.start(); });
-after(() => { s.stop(); rmSync(place, { recursive: true, force: true }); });
+after(async () => { await s.stop(); rmSync(place, { recursive: true, force: true }); });
 
 test("iterations and queues agree with what was made", async () => {
   for (const fault of ["healthy", "reading"]) {

@@ -182,9 +182,12 @@ static void the_reference_agrees(void **state)
 		partners = json_object_get(o, "kernels_with_runtime_partner_same_pid");
 		if (!partners)
 			partners = json_object_get(o, "kernels_with_runtime_partner");
+		assert_true(json_is_integer(partners));
 		same(where, "kernels with a launch", launched(t), json_integer_value(partners));
 		for (size_t k = 0; k < t->count; k++)
 			ranges += t->kind[k] == EVENT_HOST_OP || t->kind[k] == EVENT_HOST_ANNOTATION;
+		/* no such table, no such rows */
+		assert_true(json_is_object(rows));
 		same(where, "ranges", ranges, json_integer_value(json_object_get(rows, "NVTX_EVENTS")));
 		json_decref(o);
 	}

@@ -24,7 +24,7 @@ const ROOMS = {
 };
 
 // Where a library may be used. The calls of the API hold a lock against each other, and storage has a writer
-// thread; the side file of the event store is mapped and carries zlib's checksum.
+// thread; the side files are mapped, and that of the operators carries zlib's checksum.
 const LIBRARIES = [
   [/^microhttpd\.h$/, [/^server\//]],
   [/^signal\.h$/, [/^server\//]],
