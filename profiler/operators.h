@@ -63,7 +63,7 @@ struct operator_graphs {
 };
 struct operator_graphs operators_graphs(const struct operator_table *t, const struct operator_query *q);
 void operators_free(struct operator_table *t);
-/* The table as a side file (same block format and checks as trace_write()/trace_map()), so that requests need
+/* The table as a side file (blockfile.h), so that requests need
  * not touch the trace. SB_EIO, SB_ENOSPC, SB_ENOMEM. */
 int operators_write(const struct operator_table *t, int fd, struct sb_error *err);
 /* Reads such a file; the table is owned by the caller. SB_EFORMAT when it is damaged, SB_EIO, SB_ENOMEM. */
