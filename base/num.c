@@ -228,3 +228,12 @@ int64_t sb_add_sat(int64_t a, int64_t b)
 		return r;
 	return a < 0 ? INT64_MIN + 1 : INT64_MAX;
 }
+
+int64_t sb_sub_sat(int64_t a, int64_t b)
+{
+	int64_t v;
+
+	if (__builtin_sub_overflow(a, b, &v) || v == INT64_MIN)
+		return a < b ? -INT64_MAX : INT64_MAX;
+	return v;
+}

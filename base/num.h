@@ -24,4 +24,6 @@ int sb_parse_double(const char *text, size_t len, double *out_value);
 int sb_compare(const int64_t *left, const int64_t *right, size_t n);
 /* a + b; INT64_MAX or -INT64_MAX where it does not fit, so never SB_NULL by chance. */
 int64_t sb_add_sat(int64_t a, int64_t b);
+/* a - b, with the same bounds. */
+int64_t sb_sub_sat(int64_t a, int64_t b);
 #endif

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "profiler/sidefile.h"
 
 #define BUFFER_BYTES ((size_t)64 * CHUNK_BYTES)
@@ -61,20 +62,11 @@ void chunkfile_drop(struct chunkfile_writer *w)
 
 static int add_sums(struct chunkfile_writer *w)
 {
-	size_t more = (w->used + CHUNK_BYTES - 1) / CHUNK_BYTES;
-
-	if (w->sum_count + more > w->sum_capacity) {
-		size_t capacity = 2 * w->sum_capacity + more;
-		uint32_t *sums = realloc(w->sums, capacity * sizeof(*sums));
-
-		if (!sums)
-			return SB_ENOMEM;
-		w->sums = sums;
-		w->sum_capacity = capacity;
-	}
 	for (size_t at = 0; at < w->used; at += CHUNK_BYTES) {
 		size_t n = w->used - at < CHUNK_BYTES ? w->used - at : CHUNK_BYTES;
 
+		if (sb_grow(&w->sums, w->sum_count, sizeof(*w->sums)) != SB_OK)
+			return SB_ENOMEM;
 		w->sums[w->sum_count++] = checksum(w->buffer + at, n);
 	}
 	return SB_OK;

@@ -27,7 +27,7 @@ struct chunkfile_writer {
 	char *buffer; /* not yet written */
 	size_t used;
 	uint32_t *sums;
-	size_t sum_count, sum_capacity;
+	size_t sum_count;
 };
 
 /* Starts a file, written from the start of fd. magic: 8 characters that name the kind of file. SB_ENOMEM. End

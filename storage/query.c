@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "storage/internal.h"
 
 static void bind_all(sqlite3_stmt *st, const struct value *values, size_t count)
@@ -58,23 +59,8 @@ int query_row(struct query *q, bool *out_row, struct sb_error *err)
 
 struct rows {
 	char *items;
-	size_t count, room;
+	size_t count;
 };
-
-static int make_room(struct rows *r, size_t size)
-{
-	size_t room = r->room * 2 + 16;
-	char *more;
-
-	if (r->count < r->room)
-		return SB_OK;
-	more = realloc(r->items, room * size);
-	if (!more)
-		return SB_ENOMEM;
-	r->items = more;
-	r->room = room;
-	return SB_OK;
-}
 
 int query_list(struct query *q, size_t size, row_fn read, void (*clear)(void *item), void *out_items,
                size_t *out_count, struct sb_error *err)
@@ -84,7 +70,7 @@ int query_list(struct query *q, size_t size, row_fn read, void (*clear)(void *it
 	int rc;
 
 	for (;;) {
-		rc = make_room(&r, size);
+		rc = sb_grow(&r.items, r.count, size);
 		if (rc == SB_OK)
 			rc = query_row(q, &row, err);
 		else

@@ -140,16 +140,12 @@ static int add_name(const struct timeline *t, const struct timeline_section *s,
 	return SB_OK;
 }
 
-static int add_lane(const struct timeline *t, const struct timeline_query *q, const struct timeline_view *v,
+static int add_lane(const struct timeline *t, const struct timeline_section *s,
+                    const struct timeline_lane *lane, const struct timeline_view *v,
                     const struct timeline_row *row, struct sb_buf *b)
 {
-	const struct timeline_section *s = q->section;
-	const struct timeline_lane *lanes = timeline_lanes(t, s), *lane;
 	int rc;
 
-	if (!lanes)
-		return SB_EFORMAT;
-	lane = &lanes[row->lane];
 	sb_buf_addf(b, "{\"id\":%u,\"name\":", row->lane);
 	rc = add_name(t, s, lane, b);
 	sb_buf_addf(b, ",\"kind\":\"%s\",\"device\":", KINDS[lane->kind]);
@@ -188,8 +184,12 @@ static int add_source(const struct timeline *t, const struct timeline_section *s
 int timeline_write_json(const struct timeline *t, const struct timeline_query *q,
                         const struct timeline_view *v, struct sb_buf *b)
 {
-	int rc = SB_OK;
+	/* the look has read them, so that they are whole */
+	const struct timeline_lane *lanes = v->lane_count > 0 ? timeline_lanes(t, q->section) : NULL;
+	int rc = v->lane_count > 0 && !lanes ? SB_EFORMAT : SB_OK;
 
+	if (rc != SB_OK)
+		return rc;
 	if (q->section)
 		sb_buf_addf(b, "{\"origin_ns\":\"%lld\",\"rank\":", (long long)v->origin_ns);
 	else
@@ -208,7 +208,7 @@ int timeline_write_json(const struct timeline *t, const struct timeline_query *q
 	for (size_t i = 0; rc == SB_OK && i < v->lane_count; i++) {
 		if (i > 0)
 			sb_buf_add(b, ",", 1);
-		rc = add_lane(t, q, v, &v->lanes[i], b);
+		rc = add_lane(t, q->section, &lanes[v->lanes[i].lane], v, &v->lanes[i], b);
 	}
 	sb_buf_addf(b, "],\"left_out\":{\"lanes\":%llu,\"events\":%llu}}", (unsigned long long)v->left_lanes,
 	            (unsigned long long)v->left_events);

@@ -24,11 +24,6 @@ void kineto_see(struct kineto *k, const struct event *span, int64_t offset)
 	r->count++;
 }
 
-static int64_t between(int64_t start, int64_t end)
-{
-	return sb_add_sat(end, start == INT64_MIN ? INT64_MAX : -start);
-}
-
 /* Host and device may have clocks of their own. */
 enum side { SIDE_HOST, SIDE_DEVICE, SIDE_COUNT, SIDE_NONE = SIDE_COUNT };
 
@@ -157,7 +152,7 @@ void kineto_drop_jumps(struct kineto *k)
 	size_t count = 0, kept = 0;
 	int64_t offset;
 
-	if (r->count == 0 || (!j.clamped && between(r->first, r->last) <= FAR))
+	if (r->count == 0 || (!j.clamped && sb_sub_sat(r->last, r->first) <= FAR))
 		return;
 	find_centres(&j, &k->trace);
 	for (int side = 0; side < SIDE_COUNT; side++) {
@@ -168,7 +163,7 @@ void kineto_drop_jumps(struct kineto *k)
 	}
 	offset = r->zero_offset;
 	if (!j.clamped)
-		offset = between(j.centre[SIDE_HOST], r->last) > between(r->first, j.centre[SIDE_HOST])
+		offset = sb_sub_sat(r->last, j.centre[SIDE_HOST]) > sb_sub_sat(j.centre[SIDE_HOST], r->first)
 		             ? r->last_offset
 		             : r->first_offset;
 	if (count > 0)

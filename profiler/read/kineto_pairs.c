@@ -11,7 +11,7 @@ int kineto_mark(struct kineto *k, const struct chrome_event *e, uint32_t event)
 	int rc;
 
 	if (e->ts != CHROME_TIME_OK) {
-		kineto_note(&k->bad_ts, e->offset);
+		jpull_note(&k->bad_ts, e->offset);
 		return SB_OK;
 	}
 	rc = sb_strings_add(k->trace.strings, e->pid.text, e->pid.len, &key.a);
@@ -52,16 +52,11 @@ struct open {
 	size_t depth;
 };
 
-static int64_t between(int64_t start, int64_t end)
-{
-	return sb_add_sat(end, start == INT64_MIN ? INT64_MAX : -start);
-}
-
 static void close_top(struct kineto *k, struct open *o, int64_t ts)
 {
 	const struct kineto_mark *begin = o->stack[--o->depth];
 
-	k->trace.dur_ns[begin->event] = between(begin->ts_ns, ts);
+	k->trace.dur_ns[begin->event] = sb_sub_sat(ts, begin->ts_ns);
 }
 
 /* Joins the marks of one place. Where the file is in order of time, that order is the nesting; else it is
@@ -89,12 +84,12 @@ static void join_place(struct kineto *k, struct kineto_mark *marks, size_t n, st
 		} else if (o->depth > 0) {
 			close_top(k, o, marks[i].ts_ns);
 		} else {
-			kineto_note(unmatched, marks[i].offset);
+			jpull_note(unmatched, marks[i].offset);
 			early += !in_order;
 		}
 	}
 	while (o->depth > 0)
-		kineto_note(unclosed, o->stack[--o->depth]->offset);
+		jpull_note(unclosed, o->stack[--o->depth]->offset);
 }
 
 int kineto_join_marks(struct kineto *k)
@@ -135,5 +130,5 @@ void kineto_close_spans(struct kineto *k)
 	}
 	for (size_t i = 0; i < t->count; i++)
 		if (t->dur_ns[i] < 0)
-			t->dur_ns[i] = between(t->start_ns[i], end);
+			t->dur_ns[i] = sb_sub_sat(end, t->start_ns[i]);
 }
