@@ -12,6 +12,10 @@ struct collector {
 	size_t slot_count;
 	uint64_t seed; /* of the hash, drawn with the first row */
 };
+/* a + b, where what is not known (SB_NULL) adds nothing. */
+int64_t operator_sum(int64_t a, int64_t b);
+/* Adds the calls of another row. */
+void operator_row_add(struct operator_row *to, const struct operator_row *from);
 void collector_free(struct collector *c);
 /* Adds calls; key holds what their row is found by, and their sums. SB_ENOMEM, SB_ELIMIT. */
 int collector_add(struct collector *c, const struct operator_row *key);

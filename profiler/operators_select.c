@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/operators.h"
+#include "profiler/operators_parts.h"
 
 /* Ids of the table are in the order of the texts' bytes, see operators_collect(). */
 static int by_identity(const struct operator_row *x, const struct operator_row *y)
@@ -66,28 +66,13 @@ static bool selected(const struct operator_row *r, const struct operator_query *
 	return (q->rank == SB_NULL || r->rank == q->rank) && (q->step == SB_NULL || r->step == q->step);
 }
 
-/* What is not known adds nothing: of two sources one may know. */
-static void add_graphs(int64_t *count, int64_t *ns, const struct operator_row *from)
-{
-	if (from->graph_count == SB_NULL)
-		return;
-	*count = sb_add_sat(*count == SB_NULL ? 0 : *count, from->graph_count);
-	*ns = sb_add_sat(*ns == SB_NULL ? 0 : *ns, from->graph_ns);
-}
-
 static void merge(struct operator_row *to, const struct operator_row *from)
 {
 	if (to->rank != from->rank)
 		to->rank = SB_NULL;
 	if (to->step != from->step)
 		to->step = SB_NULL;
-	to->count = sb_add_sat(to->count, from->count);
-	to->total_ns = sb_add_sat(to->total_ns, from->total_ns);
-	/* SB_NULL is the least of all: what is not known of one is not known of both */
-	to->min_ns = from->min_ns < to->min_ns ? from->min_ns : to->min_ns;
-	if (to->max_ns != SB_NULL && (from->max_ns == SB_NULL || from->max_ns > to->max_ns))
-		to->max_ns = from->max_ns;
-	add_graphs(&to->graph_count, &to->graph_ns, from);
+	operator_row_add(to, from);
 }
 
 static size_t gather(const struct operator_table *t, const struct operator_query *q,
@@ -152,7 +137,8 @@ struct operator_graphs operators_graphs(const struct operator_table *t, const st
 		if (!selected(r, q) || r->klass == OPERATOR_HOST)
 			continue;
 		all = sb_add_sat(all, r->total_ns);
-		add_graphs(&g.count, &g.total_ns, r);
+		g.count = operator_sum(g.count, r->graph_count);
+		g.total_ns = operator_sum(g.total_ns, r->graph_ns);
 	}
 	g.share = all > 0 && g.total_ns > 0 ? (double)g.total_ns / (double)all : 0;
 	return g;

@@ -69,12 +69,22 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* What is not known adds nothing. */
-static int64_t sum(int64_t a, int64_t b)
+int64_t operator_sum(int64_t a, int64_t b)
 {
 	if (a == SB_NULL || b == SB_NULL)
 		return a == SB_NULL ? b : a;
 	return sb_add_sat(a, b);
+}
+
+void operator_row_add(struct operator_row *to, const struct operator_row *from)
+{
+	to->count = sb_add_sat(to->count, from->count);
+	to->total_ns = sb_add_sat(to->total_ns, from->total_ns);
+	/* SB_NULL is the least of all */
+	to->min_ns = from->min_ns < to->min_ns ? from->min_ns : to->min_ns;
+	to->max_ns = larger(to->max_ns, from->max_ns);
+	to->graph_count = operator_sum(to->graph_count, from->graph_count);
+	to->graph_ns = operator_sum(to->graph_ns, from->graph_ns);
 }
 
 int collector_add(struct collector *c, const struct operator_row *key)
@@ -95,12 +105,6 @@ int collector_add(struct collector *c, const struct operator_row *key)
 		return SB_OK;
 	}
 	row = &c->table.rows[*slot - 1];
-	row->count = sb_add_sat(row->count, key->count);
-	row->total_ns = sb_add_sat(row->total_ns, key->total_ns);
-	/* SB_NULL is the least of all */
-	row->min_ns = key->min_ns < row->min_ns ? key->min_ns : row->min_ns;
-	row->max_ns = larger(row->max_ns, key->max_ns);
-	row->graph_count = sum(row->graph_count, key->graph_count);
-	row->graph_ns = sum(row->graph_ns, key->graph_ns);
+	operator_row_add(row, key);
 	return SB_OK;
 }

@@ -1,5 +1,6 @@
 #include "profiler/profile.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +132,28 @@ void warnings_repeat(struct warnings *w, const char *code, const char *file, uin
 
 	if (x)
 		x->count += more;
+}
+
+struct kernel kernel_unknown(void)
+{
+	return (struct kernel){
+	    .step = SB_NULL, .start_ns = SB_NULL, .wait_ns = SB_NULL, .block_dim = -1, .pipe_ratio = NAN};
+}
+
+int capture_add_kernel(struct capture *c, const struct kernel *k)
+{
+	if (sb_grow(&c->kernels, c->kernel_count, sizeof(*k)) != SB_OK)
+		return SB_ENOMEM;
+	c->kernels[c->kernel_count++] = *k;
+	return SB_OK;
+}
+
+int capture_add_step_trace(struct capture *c, const struct step_trace *t)
+{
+	if (sb_grow(&c->step_traces, c->step_trace_count, sizeof(*t)) != SB_OK)
+		return SB_ENOMEM;
+	c->step_traces[c->step_trace_count++] = *t;
+	return SB_OK;
 }
 
 void capture_free(struct capture *c)

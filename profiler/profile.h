@@ -262,6 +262,11 @@ void warnings_join(struct warnings *w, const struct warnings *from);
 void warnings_repeat(struct warnings *w, const char *code, const char *file, uint64_t more);
 /* Frees everything the profile owns, and sets it to zero. */
 void profile_free(struct profile *p);
+/* A kernel of which nothing is known yet: it has no length. */
+struct kernel kernel_unknown(void);
+/* Appends a copy of the row. SB_ENOMEM. */
+int capture_add_kernel(struct capture *c, const struct kernel *k);
+int capture_add_step_trace(struct capture *c, const struct step_trace *t);
 /* Frees what a capture owns. */
 void capture_free(struct capture *c);
 /* Frees a capture that was allocated, and what it owns; NULL-safe, and NULL afterwards. */

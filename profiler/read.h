@@ -33,6 +33,12 @@ struct read_hooks {
 	const struct sb_executor *executor; /* NULL: the calling thread does everything */
 };
 
+/* Is the work to end? */
+static inline bool read_canceled(const struct read_hooks *hooks)
+{
+	return hooks && hooks->canceled && hooks->canceled(hooks->self);
+}
+
 /* Reads a profile: every input is sniffed, unpacked and given to the reader that knows it; files that no
  * reader knows are listed in left_out. Deterministic: neither the order of the inputs nor the threads that
  * help matter. On failure *out is untouched and err names the file and the position. SB_EFORMAT (no readable

@@ -109,6 +109,16 @@ int trace_append(struct trace *t, const struct event *e)
 	return SB_OK;
 }
 
+struct event trace_event(const struct trace *t, size_t i)
+{
+	return (struct event){.start_ns = t->start_ns[i],
+	                      .dur_ns = t->dur_ns[i],
+	                      .link = t->link[i],
+	                      .name = t->name[i],
+	                      .lane = t->lane[i],
+	                      .kind = (enum event_kind)t->kind[i]};
+}
+
 void trace_move_event(struct trace *t, size_t to, size_t from)
 {
 	t->start_ns[to] = t->start_ns[from];

@@ -87,6 +87,8 @@ void trace_free(struct trace *t);
 int trace_append(struct trace *t, const struct event *e);
 /* Appends what only the event appended last has. SB_ENOMEM. */
 int trace_append_detail(struct trace *t, const struct event_detail *d);
+/* One event out of the columns. */
+struct event trace_event(const struct trace *t, size_t i);
 /* Puts the columns of one event in the place of another. Its details stay where they are. */
 void trace_move_event(struct trace *t, size_t to, size_t from);
 /* Gives back room of a small trace that nothing is added to for now. Never fails. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "profiler/findings/findings.h"
 #include "profiler/findings/links.h"
 
@@ -191,9 +192,7 @@ static void explained_free(struct explained *x)
 
 static int by_value(const void *a, const void *b)
 {
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
+	return sb_compare(a, b, 1);
 }
 
 /* Sorted, because there may be as many findings as there are ranks. */

@@ -57,14 +57,6 @@ bool analysis_step(const struct database_rows *rows, int from, struct step_trace
 	return usable && out->computing != SB_NULL;
 }
 
-int analysis_add_step(struct capture *cap, const struct step_trace *t)
-{
-	if (sb_grow(&cap->step_traces, cap->step_trace_count, sizeof(*t)) != SB_OK)
-		return SB_ENOMEM;
-	cap->step_traces[cap->step_trace_count++] = *t;
-	return SB_OK;
-}
-
 void link_table_free(struct link_table *t)
 {
 	id_map_free(&t->at);
@@ -76,9 +68,7 @@ static int new_operator(struct capture *cap, const struct link_operator *key, ui
 
 	op.name = name;
 	op.group = group;
-	/* sends and receives have been seen among the collectives too */
-	if ((key->name_len >= 9 && strncasecmp(key->name, "hcom_send", 9) == 0) ||
-	    (key->name_len >= 12 && strncasecmp(key->name, "hcom_receive", 12) == 0))
+	if (communication_is_pair(key->name, key->name_len))
 		op.point_to_point = true;
 	if (cap->communication_count >= UINT32_MAX)
 		return SB_ELIMIT;

@@ -22,8 +22,6 @@ bool analysis_step_number(const char *text, size_t len, int64_t *out_step);
 bool analysis_step(const struct database_rows *rows, int from, struct step_trace *out);
 /* The list of these columns for a SELECT: NULL stands for those that the table has not. */
 void analysis_step_columns(struct database *db, const char *table, char *out, size_t size);
-/* Adds a row to a capture. SB_ENOMEM. */
-int analysis_add_step(struct capture *cap, const struct step_trace *t);
 /* The first of two columns that the table has, else "NULL", for the list of a SELECT. */
 const char *analysis_column(struct database *db, const char *table, const char *column, const char *other);
 

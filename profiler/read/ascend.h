@@ -75,6 +75,8 @@ void ascend_step_check(struct read_context *ctx, const struct csv *c, const stru
 int ascend_text(struct capture *cap, const struct csv *c, int column, uint32_t *out_id);
 /* The same, faster when the field holds the text of the id `like`. */
 int ascend_text_like(struct capture *cap, const struct csv *c, int column, uint32_t like, uint32_t *out_id);
+/* As csv_us(), but SB_EINVAL for a time that has lost its digits. */
+int ascend_exact_us(const struct csv *c, int column, int64_t *out_ns);
 /* Microseconds of the present row that it is of no use without: false, with a warning, when they are missing,
  * no number, or have lost their digits. */
 bool ascend_time(struct read_context *ctx, const struct csv *c, const struct stream *in, int column,

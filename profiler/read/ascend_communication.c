@@ -73,6 +73,12 @@ int communication_body(struct communication_reading *r, struct communication_op 
 	return rc;
 }
 
+bool communication_is_pair(const char *name, size_t len)
+{
+	return (len >= 9 && strncasecmp(name, "hcom_send", 9) == 0) ||
+	       (len >= 12 && strncasecmp(name, "hcom_receive", 12) == 0);
+}
+
 int communication_name(struct communication_reading *r, struct communication_op *op, const char *key,
                        size_t key_len)
 {
@@ -83,10 +89,7 @@ int communication_name(struct communication_reading *r, struct communication_op 
 
 	if (rc == SB_OK && at)
 		rc = sb_strings_add(strings, at + 1, key_len - len - 1, &op->group);
-	/* sends and receives have been seen among the collectives too */
-	if (len >= 9 && (strncasecmp(key, "hcom_send", 9) == 0))
-		op->point_to_point = true;
-	if (len >= 12 && (strncasecmp(key, "hcom_receive", 12) == 0))
+	if (communication_is_pair(key, len))
 		op->point_to_point = true;
 	return rc == SB_OK ? SB_OK : sb_fail(r->err, rc, "no_memory", "out of memory");
 }

@@ -227,13 +227,18 @@ int ascend_text(struct capture *cap, const struct csv *c, int column, uint32_t *
 	return ascend_text_like(cap, c, column, 0, out_id);
 }
 
-bool ascend_time(struct read_context *ctx, const struct csv *c, const struct stream *in, int column,
-                 const char *name, int64_t *out_ns)
+int ascend_exact_us(const struct csv *c, int column, int64_t *out_ns)
 {
 	size_t len;
 	const char *text = csv_trimmed(c, column, &len);
 
-	if (!ascend_precision_lost(text, len) && csv_us(c, column, out_ns) == SB_OK)
+	return ascend_precision_lost(text, len) ? SB_EINVAL : csv_us(c, column, out_ns);
+}
+
+bool ascend_time(struct read_context *ctx, const struct csv *c, const struct stream *in, int column,
+                 const char *name, int64_t *out_ns)
+{
+	if (ascend_exact_us(c, column, out_ns) == SB_OK)
 		return true;
 	refuse(ctx, c, in, column, name, "the row is left out");
 	return false;

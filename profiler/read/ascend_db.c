@@ -308,5 +308,4 @@ static int read_profiler(struct read_context *ctx, struct database *db, struct s
 	return rc;
 }
 
-const struct database_format ASCEND_PROFILER_DATABASE = {
-    .name = "Ascend profiler database", .recognise = recognise, .read = read_profiler};
+const struct database_format ASCEND_PROFILER_DATABASE = {.recognise = recognise, .read = read_profiler};

@@ -38,7 +38,7 @@ static int read_steps(struct ascend_db *r)
 			warnings_add(
 			    &r->ctx->profile->warnings, "bad_value", database_path(r->db), 0, -1,
 			    "Table StepTraceTime: a row whose step or times cannot be used is left out.");
-		else if (analysis_add_step(r->cap, &t) != SB_OK)
+		else if (capture_add_step_trace(r->cap, &t) != SB_OK)
 			rc = db_fail(r, SB_ENOMEM);
 	}
 	return rc;
@@ -147,5 +147,4 @@ static int read_analysis(struct read_context *ctx, struct database *db, struct s
 	return rc == SB_OK ? read_links(&r, &t) : rc;
 }
 
-const struct database_format ASCEND_ANALYSIS_DATABASE = {
-    .name = "analysis.db", .recognise = recognise, .read = read_analysis};
+const struct database_format ASCEND_ANALYSIS_DATABASE = {.recognise = recognise, .read = read_analysis};

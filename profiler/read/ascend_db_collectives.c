@@ -51,12 +51,7 @@ static int collective_row(struct ascend_db *r, const struct database_rows *rows,
 {
 	struct event e = {.kind = EVENT_COMMUNICATION};
 	struct event_detail d = {.sequence = SB_NULL};
-	struct kernel k = {.step = SB_NULL,
-	                   .wait_ns = SB_NULL,
-	                   .core = core,
-	                   .block_dim = -1,
-	                   .pipe_ratio = NAN,
-	                   .communication = true};
+	struct kernel k = kernel_unknown();
 	struct capture *cap = r->cap;
 	char name[NAME_MAX_BYTES];
 	uint32_t group;
@@ -76,14 +71,15 @@ static int collective_row(struct ascend_db *r, const struct database_rows *rows,
 	rc = ascend_collective(cap->trace.strings, name, &d);
 	if (rc == SB_OK)
 		rc = db_group(r, database_int(rows, 4), &group);
-	if (rc == SB_OK)
-		rc = sb_grow(&cap->kernels, cap->kernel_count, sizeof(k));
-	if (rc != SB_OK)
-		return db_fail(r, rc);
 	k.start_ns = e.start_ns;
 	k.dur_ns = e.dur_ns;
 	k.name = e.name;
-	cap->kernels[cap->kernel_count++] = k;
+	k.core = core;
+	k.communication = true;
+	if (rc == SB_OK)
+		rc = capture_add_kernel(cap, &k);
+	if (rc != SB_OK)
+		return db_fail(r, rc);
 	return db_event(r, DB_GROUP, group, &e, &d);
 }
 

@@ -45,8 +45,7 @@ static int query_compute(struct ascend_db *r, struct database_rows **out)
 
 static int compute_row(struct ascend_db *r, const struct database_rows *rows, struct task_index *kernels)
 {
-	struct kernel k = {
-	    .step = SB_NULL, .start_ns = SB_NULL, .wait_ns = SB_NULL, .block_dim = -1, .pipe_ratio = NAN};
+	struct kernel k = kernel_unknown();
 	struct capture *cap = r->cap;
 	int64_t task = database_int(rows, 0), block = database_int(rows, 1);
 
@@ -65,9 +64,8 @@ static int compute_row(struct ascend_db *r, const struct database_rows *rows, st
 	if (cap->kernel_count >= UINT32_MAX)
 		return db_fail(r, SB_ELIMIT);
 	if (task_index_add(kernels, task, (uint32_t)cap->kernel_count) != SB_OK ||
-	    sb_grow(&cap->kernels, cap->kernel_count, sizeof(k)) != SB_OK)
+	    capture_add_kernel(cap, &k) != SB_OK)
 		return db_fail(r, SB_ENOMEM);
-	cap->kernels[cap->kernel_count++] = k;
 	return SB_OK;
 }
 

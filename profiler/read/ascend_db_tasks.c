@@ -116,20 +116,12 @@ static int read_copies(struct tasks *t)
 /* A kernel that no table describes: only its task type is known. */
 static int undescribed(struct tasks *t, const struct event *e)
 {
-	struct capture *cap = t->r->cap;
-	struct kernel k = {.step = SB_NULL,
-	                   .start_ns = e->start_ns,
-	                   .dur_ns = e->dur_ns,
-	                   .wait_ns = SB_NULL,
-	                   .name = e->name,
-	                   .core = e->name,
-	                   .block_dim = -1,
-	                   .pipe_ratio = NAN};
+	struct kernel k = kernel_unknown();
 
-	if (sb_grow(&cap->kernels, cap->kernel_count, sizeof(k)) != SB_OK)
-		return db_fail(t->r, SB_ENOMEM);
-	cap->kernels[cap->kernel_count++] = k;
-	return SB_OK;
+	k.start_ns = e->start_ns;
+	k.dur_ns = e->dur_ns;
+	k.name = k.core = e->name;
+	return capture_add_kernel(t->r->cap, &k) == SB_OK ? SB_OK : db_fail(t->r, SB_ENOMEM);
 }
 
 static int other_task(struct tasks *t, int64_t task, int64_t stream, struct event *e, uint32_t type)

@@ -110,7 +110,7 @@ static void hint_little(struct read_context *ctx, const struct capture *c)
 static void hint_host_only(struct read_context *ctx, const struct capture *c)
 {
 	if (c->trace.count == 0 || c->kernel_count > 0 || c->step_trace_count > 0 ||
-	    capture_has_device_work(c))
+	    trace_has_device_work(&c->trace))
 		return;
 	warnings_add(&ctx->profile->warnings, "no_device_activity", c->source, 0, -1,
 	             "The timeline holds no work of a device, only the host's: device times are unknown. Was "

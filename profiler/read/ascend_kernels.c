@@ -39,6 +39,7 @@ static const struct {
 struct columns {
 	int step, start, dur, wait, block_dim, device;
 	int64_t first_device; /* SB_NULL = none yet */
+	bool one_device;      /* kernels of several devices are no fault of the file, where it is false */
 	int texts[TEXT_COUNT];
 	uint32_t last[TEXT_COUNT]; /* the id that the row before had: mostly the next one too */
 	struct pipe pipes[PIPES_MAX];
@@ -181,15 +182,14 @@ static void check_device(struct read_context *ctx, const struct csv *c, const st
 static int read_row(struct read_context *ctx, struct capture *cap, const struct csv *c,
                     const struct stream *in, struct columns *cols)
 {
-	struct kernel k = {.step = SB_NULL, .wait_ns = SB_NULL, .block_dim = -1};
+	struct kernel k = kernel_unknown();
 	int64_t v;
 	int rc;
 
 	if (!read_times(ctx, c, in, cols, &k))
 		return SB_OK;
 	k.device = msprof_device(c, cols->device);
-	/* what msprof wrote is taken apart once all its files are there */
-	if (cap->format != FORMAT_MSPROF_TEXT || ascend_directory(cap->source) > 0)
+	if (cols->one_device)
 		check_device(ctx, c, in, cols);
 	rc = csv_int(c, cols->step, &v);
 	if (rc == SB_OK)
@@ -205,10 +205,7 @@ static int read_row(struct read_context *ctx, struct capture *cap, const struct 
 		return rc;
 	k.communication = is_communication(cap, &k);
 	read_pipes(c, cols, &k);
-	if (sb_grow(&cap->kernels, cap->kernel_count, sizeof(k)) != SB_OK)
-		return SB_ENOMEM;
-	cap->kernels[cap->kernel_count++] = k;
-	return SB_OK;
+	return capture_add_kernel(cap, &k);
 }
 
 static int read_rows(struct read_context *ctx, struct capture *cap, struct csv *c, struct stream *in,
@@ -219,6 +216,8 @@ static int read_rows(struct read_context *ctx, struct capture *cap, struct csv *
 	int rc;
 
 	find_columns(c, &cols);
+	/* what msprof wrote is taken apart once all its files are there */
+	cols.one_device = cap->format != FORMAT_MSPROF_TEXT || ascend_directory(cap->source) > 0;
 	if (cols.start < 0)
 		return sb_fail_at(err, SB_EFORMAT, "missing_column", in->path, csv_line(c), 0,
 		                  "the table has no column with the start of a kernel");

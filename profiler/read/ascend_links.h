@@ -19,6 +19,8 @@ int communication_links(struct communication_reading *r, struct communication_op
 const char *communication_link_name(const char *text, size_t len);
 /* The next value, times and links of one operator on one rank, into op. */
 int communication_body(struct communication_reading *r, struct communication_op *op);
+/* Is the operator a send or a receive by its name? They have been seen among the collectives, too. */
+bool communication_is_pair(const char *name, size_t len);
 /* An operator of which nothing is known but the step. */
 struct communication_op communication_op_empty(int64_t step, bool point_to_point);
 /* Name and group of an operator from its key, "hcom_allReduce__586_0_1@17522688603477080586". */

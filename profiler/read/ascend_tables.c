@@ -136,10 +136,7 @@ int ascend_step_row(struct capture *cap, const struct csv *c, const char **out_c
 	*out_column = negative_time(&t);
 	if (*out_column)
 		return SB_ENOENT;
-	if (sb_grow(&cap->step_traces, cap->step_trace_count, sizeof(t)) != SB_OK)
-		return SB_ENOMEM;
-	cap->step_traces[cap->step_trace_count++] = t;
-	return SB_OK;
+	return capture_add_step_trace(cap, &t);
 }
 
 static int64_t apart(int64_t sum, int64_t whole)
@@ -185,16 +182,6 @@ static int read_steps(struct read_context *ctx, struct stream *in, struct sb_err
 	return read_table(ctx, in, &table, err);
 }
 
-/* As csv_us(), but not a number that has lost its digits. */
-static int exact_us(const struct csv *c, const char *column, int64_t *out_ns)
-{
-	size_t len;
-	int at = csv_column(c, column);
-	const char *text = csv_trimmed(c, at, &len);
-
-	return ascend_precision_lost(text, len) ? SB_EINVAL : csv_us(c, at, out_ns);
-}
-
 static int op_row(struct capture *cap, const struct csv *c, const char **out_column)
 {
 	struct op_statistic o = {.min_ns = time_or_null(c, "Min Time(us)"),
@@ -205,7 +192,7 @@ static int op_row(struct capture *cap, const struct csv *c, const char **out_col
 	if (csv_int(c, csv_column(c, "Count"), &o.count) != SB_OK || o.count < 0)
 		return SB_ENOENT;
 	*out_column = "Total Time(us)";
-	if (exact_us(c, "Total Time(us)", &o.total_ns) != SB_OK || o.total_ns < 0)
+	if (ascend_exact_us(c, csv_column(c, "Total Time(us)"), &o.total_ns) != SB_OK || o.total_ns < 0)
 		return SB_ENOENT;
 	rc = ascend_text(cap, c, csv_column(c, "OP Type"), &o.type);
 	if (rc == SB_OK)
@@ -238,7 +225,7 @@ static int api_row(struct capture *cap, const struct csv *c, const char **out_co
 	if (csv_int(c, csv_column(c, "Count"), &a.count) != SB_OK || a.count < 0)
 		return SB_ENOENT;
 	*out_column = "Time(us)";
-	if (exact_us(c, "Time(us)", &a.time_ns) != SB_OK || a.time_ns < 0)
+	if (ascend_exact_us(c, csv_column(c, "Time(us)"), &a.time_ns) != SB_OK || a.time_ns < 0)
 		return SB_ENOENT;
 	rc = ascend_text(cap, c, csv_column(c, "Level"), &a.level);
 	if (rc == SB_OK)

@@ -4,6 +4,7 @@
 
 #include "base/num.h"
 #include "profiler/read/collect.h"
+#include "profiler/read/merge.h"
 #include "profiler/read/group_use.h"
 #include "profiler/read/mindinsight.h"
 
@@ -162,12 +163,7 @@ static int lend_facts(struct capture *winner, const struct capture *loser)
 		winner->rank = loser->rank;
 		winner->rank_from = loser->rank_from;
 	}
-	if (winner->world_size == SB_NULL)
-		winner->world_size = loser->world_size;
-	if (winner->stage == SB_NULL)
-		winner->stage = loser->stage;
-	if (winner->chip[0] == '\0')
-		memcpy(winner->chip, loser->chip, sizeof(winner->chip));
+	capture_lend(winner, loser);
 	return group_use_lend(winner, loser);
 }
 

@@ -95,7 +95,7 @@ static int read_member(struct chrome *c)
 		if (c->phase == PHASE_BEFORE)
 			return begin_events(c);
 		/* the first list is used up by now: it cannot be taken back */
-		chrome_note(&c->duplicate, v.offset);
+		jpull_note(&c->duplicate, v.offset);
 	} else if (c->options.member) {
 		rc = c->options.member(c->options.self, c->j, v.text, v.len, &done, &c->err);
 		if (rc != SB_OK)
@@ -117,7 +117,7 @@ static int read_element(struct chrome *c, bool *out_got)
 		return c->bare ? expect_end(c) : SB_OK;
 	}
 	if (v.token != JPULL_OBJECT) {
-		chrome_note(&c->not_event, v.offset);
+		jpull_note(&c->not_event, v.offset);
 		return jpull_skip(c->j, &v, &c->err);
 	}
 	rc = chrome_read_event(c, v.offset, &any);
@@ -163,10 +163,10 @@ static int mend(struct chrome *c)
 	switch (c->phase) {
 	case PHASE_EVENTS:
 		c->counts.lost++;
-		chrome_note(&c->lost, offset);
+		jpull_note(&c->lost, offset);
 		return go_on(c);
 	case PHASE_BEFORE:
-		chrome_note(&c->broken_metadata, offset);
+		jpull_note(&c->broken_metadata, offset);
 		rc = jpull_recover_member(c->j, "traceEvents", NULL);
 		if (rc != SB_OK)
 			return SB_EFORMAT; /* the first error says more */
@@ -175,7 +175,7 @@ static int mend(struct chrome *c)
 		/* after a broken event the end of the list may have been a wrong guess */
 		if (c->counts.lost > 0 && go_on(c) == SB_OK)
 			return SB_OK;
-		chrome_note(&c->broken_metadata, offset);
+		jpull_note(&c->broken_metadata, offset);
 		c->phase = PHASE_DONE;
 		return SB_OK;
 	case PHASE_START:

@@ -35,12 +35,6 @@ static int wanted(const struct chrome *c, const char *key, size_t len)
 	return -1;
 }
 
-void chrome_note(struct jpull_flaw *f, int64_t offset)
-{
-	if (f->count++ == 0)
-		f->offset = offset;
-}
-
 /* A copy that lives as long as the event does. */
 static void keep_text(struct chrome *c, const struct jpull_value *v, struct chrome_text *out)
 {
@@ -53,7 +47,7 @@ static void keep_text(struct chrome *c, const struct jpull_value *v, struct chro
 	if (v->token != JPULL_STRING && v->token != JPULL_NUMBER)
 		return;
 	if (n > room) {
-		chrome_note(&c->long_text, v->offset);
+		jpull_note(&c->long_text, v->offset);
 		n = room;
 	}
 	memcpy(to, v->text, n);
@@ -111,7 +105,7 @@ static void take_arg(struct chrome *c, int at, const struct jpull_value *v, int6
 	uint32_t bit = (uint32_t)1 << at;
 
 	if (c->args_seen & bit)
-		chrome_note(&c->duplicate, offset);
+		jpull_note(&c->duplicate, offset);
 	c->args_seen |= bit;
 	keep_text(c, v, &c->event.args[at]);
 }
@@ -262,7 +256,7 @@ static void begin_event(struct chrome *c, int64_t offset)
 static void see_member(struct chrome *c, enum member m, unsigned *seen, int64_t offset)
 {
 	if (m != MEMBER_OTHER && (*seen >> m & 1))
-		chrome_note(&c->duplicate, offset);
+		jpull_note(&c->duplicate, offset);
 	*seen |= 1u << m;
 }
 

@@ -42,5 +42,4 @@ struct chrome {
 int chrome_read_event(struct chrome *c, int64_t offset, bool *out_any);
 /* Prepares the look-up of wanted args. */
 void chrome_index_args(struct chrome *c);
-void chrome_note(struct jpull_flaw *f, int64_t offset);
 #endif

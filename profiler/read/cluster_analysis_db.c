@@ -163,7 +163,7 @@ static int step_row(struct cluster *c, const struct database_rows *rows)
 		return rc;
 	if (is_rank(stage))
 		m->cap->stage = stage;
-	return analysis_add_step(m->cap, &t) == SB_OK ? SB_OK : no_memory(c, SB_ENOMEM);
+	return capture_add_step_trace(m->cap, &t) == SB_OK ? SB_OK : no_memory(c, SB_ENOMEM);
 }
 
 static int read_steps(struct cluster *c)
@@ -373,5 +373,4 @@ static int read_cluster(struct read_context *ctx, struct database *db, struct sb
 	return rc;
 }
 
-const struct database_format CLUSTER_ANALYSIS_DATABASE = {
-    .name = "cluster_analysis.db", .recognise = recognise, .read = read_cluster};
+const struct database_format CLUSTER_ANALYSIS_DATABASE = {.recognise = recognise, .read = read_cluster};

@@ -88,9 +88,7 @@ static int read_stage(struct reading *r, const struct jpull_value *v, int64_t at
 
 static int by_value(const void *a, const void *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
+	return sb_compare(a, b, 1);
 }
 
 /* What is told of one group. */

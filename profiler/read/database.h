@@ -52,7 +52,6 @@ const char *database_text(const struct database_rows *r, int i, size_t *out_len)
 
 /* The table of databases that are read: one file and one row each (read/database_formats.c). */
 struct database_format {
-	const char *name; /* for messages */
 	/* Is this database mine? 0 = no; larger wins. */
 	int (*recognise)(struct database *db);
 	/* Reads it into one or more captures of ctx. As format_reader.read. */

@@ -67,7 +67,6 @@ static int64_t looked(const struct database *db)
 static int work(void *self)
 {
 	struct database *db = self;
-	const struct read_hooks *h = db->hooks;
 	struct sb_error why = {0};
 	int64_t bytes = looked(db);
 
@@ -81,7 +80,7 @@ static int work(void *self)
 	else if (db->work > db->work_limit)
 		sb_fail_at(&why, SB_ELIMIT, "too_much_work", db->path, 0, -1,
 		           "reading the tables of the database takes too much work for its size");
-	else if (++db->calls % CALLS_A_QUESTION == 0 && h && h->canceled && h->canceled(h->self))
+	else if (++db->calls % CALLS_A_QUESTION == 0 && read_canceled(db->hooks))
 		sb_fail_at(&why, SB_ECANCELED, "canceled", db->path, 0, -1, "the work was canceled");
 	if (why.code == SB_OK)
 		return 0;

@@ -62,12 +62,12 @@ void capture_check_clock(const struct capture *c, struct warnings *w)
 	warn(w, c, &events, "The work of the device reaches");
 }
 
-bool capture_has_device_work(const struct capture *c)
+bool trace_has_device_work(const struct trace *t)
 {
-	for (size_t i = 0; i < c->trace.count; i++) {
-		enum event_kind kind = (enum event_kind)c->trace.kind[i];
+	for (size_t i = 0; i < t->count; i++) {
+		enum event_kind kind = (enum event_kind)t->kind[i];
 
-		if (event_is_device_work(c->trace.kind[i]) || kind == EVENT_LANE_COMPUTE ||
+		if (event_is_device_work(t->kind[i]) || kind == EVENT_LANE_COMPUTE ||
 		    kind == EVENT_LANE_COMMUNICATION || kind == EVENT_LANE_EXPOSED || kind == EVENT_LANE_FREE)
 			return true;
 	}

@@ -40,6 +40,12 @@ struct jpull_flaw {
 	uint64_t count;
 	int64_t offset;
 };
+/* One more. */
+static inline void jpull_note(struct jpull_flaw *f, int64_t offset)
+{
+	if (f->count++ == 0)
+		f->offset = offset;
+}
 struct jpull_flaws {
 	struct jpull_flaw unknown_value; /* NaN, N/A, empty */
 	struct jpull_flaw control_char;  /* raw control byte inside a string */

@@ -38,12 +38,6 @@ static inline int64_t jpull_at(const struct jpull *j, const char *p)
 	return j->end_offset - (j->end - p);
 }
 
-static inline void jpull_note(struct jpull_flaw *f, int64_t offset)
-{
-	if (f->count++ == 0)
-		f->offset = offset;
-}
-
 static inline bool jpull_in_object(const struct jpull *j)
 {
 	return j->objects[j->depth / 64] >> (j->depth % 64) & 1;

@@ -4,6 +4,7 @@
 #include "base/grow.h"
 #include "profiler/activity.h"
 #include "profiler/read/kineto_impl.h"
+#include "profiler/read/merge.h"
 
 static const char *const WANTED[] = {
     [ARG_NAME] = "name",
@@ -49,12 +50,6 @@ static bool skip_args(void *self, const struct chrome_event *e)
 	return kind != EVENT_HOST_RUNTIME && !kineto_on_device(kind);
 }
 
-void kineto_note(struct jpull_flaw *f, int64_t offset)
-{
-	if (f->count++ == 0)
-		f->offset = offset;
-}
-
 static int add_step(struct kineto *k, int64_t number)
 {
 	if (sb_grow(&k->steps, k->step_count, sizeof(*k->steps)) != SB_OK)
@@ -85,9 +80,9 @@ static int64_t duration(struct kineto *k, const struct chrome_event *e)
 	if (e->ph == 'B')
 		return -1;
 	if (e->dur != CHROME_TIME_OK)
-		kineto_note(&k->no_dur, e->offset);
+		jpull_note(&k->no_dur, e->offset);
 	else if (e->dur_ns < 0)
-		kineto_note(&k->negative_dur, e->offset);
+		jpull_note(&k->negative_dur, e->offset);
 	return e->dur == CHROME_TIME_OK && e->dur_ns > 0 ? e->dur_ns : 0;
 }
 
@@ -142,7 +137,7 @@ static int add_span(struct kineto *k, const struct chrome_event *e)
 	int rc;
 
 	if (e->ts != CHROME_TIME_OK) {
-		kineto_note(&k->bad_ts, e->offset);
+		jpull_note(&k->bad_ts, e->offset);
 		return SB_OK;
 	}
 	span.dur_ns = duration(k, e);
@@ -150,7 +145,7 @@ static int add_span(struct kineto *k, const struct chrome_event *e)
 	if (rc == SB_OK)
 		rc = kineto_repeated(k, &span, &repeated);
 	if (rc == SB_OK && repeated) {
-		kineto_note(&k->repeated, e->offset);
+		jpull_note(&k->repeated, e->offset);
 		return SB_OK;
 	}
 	return rc == SB_OK ? keep_span(k, e, &span) : rc;
@@ -170,17 +165,12 @@ static int add_event(struct kineto *k, const struct chrome_event *e)
 	case 't':
 	case 'f':
 	case 'C': break; /* instants, flows and counters are no spans */
-	default: kineto_note(&k->skipped, e->offset); break;
+	default: jpull_note(&k->skipped, e->offset); break;
 	}
 	return SB_OK;
 }
 
 #define CANCEL_EVERY 4096
-
-static bool canceled(const struct read_context *ctx)
-{
-	return ctx->hooks && ctx->hooks->canceled && ctx->hooks->canceled(ctx->hooks->self);
-}
 
 static int read_events(struct kineto *k, struct stream *in, struct sb_error *err)
 {
@@ -197,7 +187,7 @@ static int read_events(struct kineto *k, struct stream *in, struct sb_error *err
 		k->event_count = (int64_t)n;
 		if (rc != SB_OK || !e)
 			return rc;
-		if (n % CANCEL_EVERY == 0 && canceled(k->ctx))
+		if (n % CANCEL_EVERY == 0 && read_canceled(k->ctx->hooks))
 			return sb_fail(err, SB_ECANCELED, "canceled", "Reading was canceled.");
 		rc = add_event(k, e);
 		if (rc != SB_OK)
@@ -234,9 +224,8 @@ static void report(struct kineto *k)
 /* No error: the host's side is answered, and what the device did is unknown. */
 static void report_host_only(struct kineto *k)
 {
-	for (size_t i = 0; i < k->trace.count; i++)
-		if (event_is_device_work(k->trace.kind[i]))
-			return;
+	if (trace_has_device_work(&k->trace))
+		return;
 	warnings_add(
 	    &k->ctx->profile->warnings, "no_device_activity", k->path, 0, -1,
 	    "The trace holds no work of a device, only the host's: device times are unknown. Was the "

@@ -98,8 +98,6 @@ struct kineto {
 	struct jpull_flaw bad_ts, no_dur, negative_dur, skipped, repeated;
 };
 
-/* kineto.c */
-void kineto_note(struct jpull_flaw *f, int64_t offset);
 /* Adds the flaw's warning, if there is any; `what` is a sentence. */
 void kineto_warn(struct kineto *k, const struct jpull_flaw *f, const char *code, const char *what);
 

@@ -13,16 +13,6 @@ static uint32_t hash(const struct kineto_seen *seen, const struct event *s)
 	return (uint32_t)sb_hash_word(h, (uint64_t)s->name << 32 | s->lane, seen->seed);
 }
 
-static struct event event_at(const struct trace *t, size_t i)
-{
-	return (struct event){.start_ns = t->start_ns[i],
-	                      .dur_ns = t->dur_ns[i],
-	                      .link = t->link[i],
-	                      .name = t->name[i],
-	                      .lane = t->lane[i],
-	                      .kind = (enum event_kind)t->kind[i]};
-}
-
 static bool same(const struct event *a, const struct event *b)
 {
 	return a->start_ns == b->start_ns && a->dur_ns == b->dur_ns && a->link == b->link &&
@@ -87,7 +77,7 @@ static bool find(const struct kineto *k, const struct event *span)
 	     at = (at + 1) & (s->size - 1)) {
 		if (s->slots[at].hash != h)
 			continue;
-		struct event e = event_at(&k->trace, s->slots[at].event - 1);
+		struct event e = trace_event(&k->trace, s->slots[at].event - 1);
 
 		if (same(&e, span))
 			return true;
@@ -102,7 +92,7 @@ static int insert_all(struct kineto *k)
 	k->seen.needed = true;
 	k->seen.seed = sb_hash_seed();
 	for (size_t i = 0; i < k->trace.count && rc == SB_OK; i++) {
-		struct event e = event_at(&k->trace, i);
+		struct event e = trace_event(&k->trace, i);
 
 		if (counts(&e))
 			rc = insert(&k->seen, &e, i);

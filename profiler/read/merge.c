@@ -27,6 +27,9 @@ static const struct table {
     TABLE(group_uses, group_use_count, NULL),
 };
 
+/* joined by a rule of their own */
+static const struct table STEPS = TABLE(steps, step_count, NULL);
+
 static char *get_items(const struct capture *c, const struct table *t)
 {
 	char *p;
@@ -78,17 +81,22 @@ static int append_rows(struct capture *dst, struct capture *src, const struct ta
 	return rc;
 }
 
+static void move_rows(struct capture *dst, struct capture *src, const struct table *t)
+{
+	free(get_items(dst, t));
+	set_items(dst, t, get_items(src, t));
+	*count_of(dst, t) = *count_of(src, t);
+	set_items(src, t, NULL);
+	*count_of(src, t) = 0;
+}
+
 static int join_table(struct capture *dst, struct capture *src, const struct table *t,
                       const struct part_origin *from)
 {
 	if (*count_of(src, t) == 0)
 		return SB_OK;
 	if (*count_of(dst, t) == 0) {
-		free(get_items(dst, t));
-		set_items(dst, t, get_items(src, t));
-		*count_of(dst, t) = *count_of(src, t);
-		set_items(src, t, NULL);
-		*count_of(src, t) = 0;
+		move_rows(dst, src, t);
 		return SB_OK;
 	}
 	if (in_parts(dst) || !t->name)
@@ -136,13 +144,9 @@ static int append_events(struct trace *dst, const struct trace *src, const uint3
 	int rc = SB_OK;
 
 	for (size_t i = 0; rc == SB_OK && i < src->count; i++) {
-		const struct event e = {.start_ns = src->start_ns[i],
-		                        .dur_ns = src->dur_ns[i],
-		                        .link = src->link[i],
-		                        .name = src->name[i],
-		                        .lane = map[src->lane[i]],
-		                        .kind = (enum event_kind)src->kind[i]};
+		struct event e = trace_event(src, i);
 
+		e.lane = map[e.lane];
 		rc = trace_append(dst, &e);
 		for (; rc == SB_OK && detail < src->detail_count && src->details[detail].event == i; detail++)
 			rc = trace_append_detail(dst, &src->details[detail]);
@@ -175,33 +179,17 @@ static void move_trace(struct trace *dst, struct trace *src)
 	*src = (struct trace){.strings = other};
 }
 
-static void move_steps(struct capture *dst, struct capture *src)
-{
-	free(dst->steps);
-	dst->steps = src->steps;
-	dst->step_count = src->step_count;
-	src->steps = NULL;
-	src->step_count = 0;
-}
-
 static int join_steps(struct capture *dst, struct capture *src)
 {
-	int rc = SB_OK;
-
 	if (src->step_count == 0)
 		return SB_OK;
 	/* windows on the timeline are worth more than numbers alone */
 	if (dst->step_count == 0 ||
 	    (!in_parts(dst) && dst->steps[0].start_ns == SB_NULL && src->steps[0].start_ns != SB_NULL)) {
-		move_steps(dst, src);
+		move_rows(dst, src, &STEPS);
 		return SB_OK;
 	}
-	for (size_t i = 0; in_parts(dst) && rc == SB_OK && i < src->step_count; i++) {
-		rc = sb_grow(&dst->steps, dst->step_count, sizeof(*dst->steps));
-		if (rc == SB_OK)
-			dst->steps[dst->step_count++] = src->steps[i];
-	}
-	return rc;
+	return in_parts(dst) ? append_rows(dst, src, &STEPS) : SB_OK;
 }
 
 static int join_timeline(struct capture *dst, struct capture *src, const struct part_origin *from)
@@ -237,15 +225,20 @@ static void join_rank(struct capture *dst, const struct capture *src, const stru
 	dst->rank_from = src->rank_from;
 }
 
+void capture_lend(struct capture *to, const struct capture *from)
+{
+	if (to->world_size == SB_NULL)
+		to->world_size = from->world_size;
+	if (to->stage == SB_NULL)
+		to->stage = from->stage;
+	if (to->chip[0] == '\0')
+		memcpy(to->chip, from->chip, sizeof(to->chip));
+}
+
 static void join_facts(struct capture *dst, const struct capture *src, const struct part_origin *from)
 {
 	join_rank(dst, src, from);
-	if (dst->world_size == SB_NULL)
-		dst->world_size = src->world_size;
-	if (dst->stage == SB_NULL)
-		dst->stage = src->stage;
-	if (dst->chip[0] == '\0')
-		memcpy(dst->chip, src->chip, sizeof(dst->chip));
+	capture_lend(dst, src);
 	if (dst->forward_start == 0)
 		dst->forward_start = src->forward_start;
 	if (dst->backward_end == 0)

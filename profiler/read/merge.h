@@ -4,11 +4,6 @@
 
 /* Putting together what several files bring for one capture. */
 
-/* Gets each string id of a capture. */
-typedef void (*text_visitor)(void *self, uint32_t *id);
-/* Visits all of them: lanes, events and details of the trace, then the tables. The one place that knows where
- * they are. */
-void capture_each_text(struct capture *c, text_visitor visit, void *self);
 /* Adds the texts of a capture to `to`, and makes its ids those of `to`; its own set stays as it is.
  * SB_ENOMEM, SB_ELIMIT: the ids are of no use any more. */
 int capture_move_texts(struct capture *c, struct sb_strings *to);
@@ -25,8 +20,10 @@ struct part_origin {
  * a warning. The safer rank wins. SB_ENOMEM; SB_ELIMIT when there are too many events or texts: dst may hold
  * a part of src then. */
 int capture_merge(struct capture *dst, struct capture *src, const struct part_origin *from);
+/* Lends the job's size, the stage and the chip to a capture that does not know them. */
+void capture_lend(struct capture *to, const struct capture *from);
 /* Warns (clock_jump) when the work of a device lies more than a day apart. */
 void capture_check_clock(const struct capture *c, struct warnings *w);
 /* Does the timeline hold work of a device, or the sums of it that an Overlap Analysis lane has? */
-bool capture_has_device_work(const struct capture *c);
+bool trace_has_device_work(const struct trace *t);
 #endif

@@ -68,12 +68,7 @@ static int add_row(struct capture *cap, const struct row *r)
 			return SB_ENOMEM;
 		cap->iterations[cap->iteration_count++] = r->iteration;
 	}
-	if (r->ticks)
-		return SB_OK;
-	if (sb_grow(&cap->step_traces, cap->step_trace_count, sizeof(r->trace)) != SB_OK)
-		return SB_ENOMEM;
-	cap->step_traces[cap->step_trace_count++] = r->trace;
-	return SB_OK;
+	return r->ticks ? SB_OK : capture_add_step_trace(cap, &r->trace);
 }
 
 static int read_rows(struct read_context *ctx, struct csv *c, struct stream *in, struct capture *cap,

@@ -107,16 +107,6 @@ static int read_links(struct reading *r, struct communication_op *op)
 	return rc;
 }
 
-static struct communication_op new_operator(const struct reading *r)
-{
-	return (struct communication_op){.step = r->step,
-	                                 .elapse_us = NAN,
-	                                 .transit_us = NAN,
-	                                 .wait_us = NAN,
-	                                 .synchronization_us = NAN,
-	                                 .idle_us = NAN};
-}
-
 static int add_operator(struct reading *r, const struct communication_op *op)
 {
 	struct capture *cap = r->cap;
@@ -131,7 +121,7 @@ static int add_operator(struct reading *r, const struct communication_op *op)
  * without the step is read, too. */
 static int read_cost(struct reading *r, const struct jpull_value *key)
 {
-	struct communication_op op = new_operator(r);
+	struct communication_op op = communication_op_empty(r->step, false);
 	struct jpull_value v;
 	int rc = sb_strings_add(r->cap->trace.strings, key->text, key->len, &op.name);
 
@@ -178,7 +168,7 @@ static double cost_at(const struct reading *r, const char *column)
 /* A step without a list of operators: its sums stand for all of them, without a name. */
 static int read_whole(struct reading *r)
 {
-	struct communication_op op = new_operator(r);
+	struct communication_op op = communication_op_empty(r->step, false);
 	bool is = false;
 	int rc;
 

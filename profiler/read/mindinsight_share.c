@@ -61,6 +61,18 @@ static int copy_text(const struct capture *from, uint32_t id, struct capture *to
 	return id == 0 ? SB_OK : sb_strings_add(to->trace.strings, text, len, out);
 }
 
+/* The operators that bound the parts of an iteration, where they are not known. */
+static int share_bounds(struct capture *from, struct capture *to)
+{
+	int rc = SB_OK;
+
+	if (to->forward_start == 0)
+		rc = copy_text(from, from->forward_start, to, &to->forward_start);
+	if (rc == SB_OK && to->backward_end == 0)
+		rc = copy_text(from, from->backward_end, to, &to->backward_end);
+	return rc;
+}
+
 static bool without_rank(const struct capture *c)
 {
 	return c->format == FORMAT_MINDINSIGHT && mindinsight_id(c->source) == SB_NULL;
@@ -88,10 +100,7 @@ static int share_facts(const struct sources *s, struct capture *from, bool *out_
 		*out_used = true;
 		if (to->world_size == SB_NULL)
 			to->world_size = from->world_size;
-		if (to->forward_start == 0)
-			rc = copy_text(from, from->forward_start, to, &to->forward_start);
-		if (rc == SB_OK && to->backward_end == 0)
-			rc = copy_text(from, from->backward_end, to, &to->backward_end);
+		rc = share_bounds(from, to);
 	}
 	return rc;
 }
@@ -126,11 +135,7 @@ static int hand_over(struct capture *from, struct capture *to)
 		from->iterations = NULL;
 		from->iteration_count = 0;
 	}
-	if (rc == SB_OK && to->forward_start == 0)
-		rc = copy_text(from, from->forward_start, to, &to->forward_start);
-	if (rc == SB_OK && to->backward_end == 0)
-		rc = copy_text(from, from->backward_end, to, &to->backward_end);
-	return rc;
+	return rc == SB_OK ? share_bounds(from, to) : rc;
 }
 
 static int by_rank(const void *a, const void *b)

@@ -78,12 +78,7 @@ static int copy_trace(struct trace *to, const struct trace *from, uint64_t set, 
 		rc = trace_add_lane(to, &from->lanes[i], &id);
 	for (size_t i = 0; rc == SB_OK && i < from->count; i++) {
 		int32_t named = from->lanes[from->lane[i]].device;
-		const struct event e = {.start_ns = from->start_ns[i],
-		                        .dur_ns = from->dur_ns[i],
-		                        .link = from->link[i],
-		                        .name = from->name[i],
-		                        .lane = from->lane[i],
-		                        .kind = (enum event_kind)from->kind[i]};
+		const struct event e = trace_event(from, i);
 		bool mine = named < 0 || is_of(set, named, device);
 
 		if (mine)
@@ -102,9 +97,7 @@ static int copy_kernels(struct capture *to, const struct capture *from, uint64_t
 	for (size_t i = 0; rc == SB_OK && i < from->kernel_count; i++) {
 		if (!is_of(set, (int64_t)from->kernels[i].device - 1, device))
 			continue;
-		rc = sb_grow(&to->kernels, to->kernel_count, sizeof(*to->kernels));
-		if (rc == SB_OK)
-			to->kernels[to->kernel_count++] = from->kernels[i];
+		rc = capture_add_kernel(to, &from->kernels[i]);
 	}
 	return rc;
 }

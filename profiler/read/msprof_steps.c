@@ -77,13 +77,7 @@ static bool unset(const struct csv *c, int column, int64_t *out_ns)
 static int add_reduce(struct capture *cap, const struct csv *c, const struct columns *k, size_t i,
                       int64_t step)
 {
-	struct kernel r = {.step = step,
-	                   .wait_ns = SB_NULL,
-	                   .block_dim = -1,
-	                   .pipe_ratio = NAN,
-	                   .communication = true,
-	                   .device = msprof_device(c, k->device),
-	                   .origin = KERNEL_REDUCE};
+	struct kernel r = kernel_unknown();
 	int64_t ns;
 	char name[32];
 	int rc;
@@ -92,7 +86,11 @@ static int add_reduce(struct capture *cap, const struct csv *c, const struct col
 	if (unset(c, k->reduces[i].start, &r.start_ns) || csv_us(c, k->reduces[i].dur, &ns) != SB_OK ||
 	    ns < 0)
 		return SB_OK;
+	r.step = step;
 	r.dur_ns = ns;
+	r.communication = true;
+	r.device = msprof_device(c, k->device);
+	r.origin = KERNEL_REDUCE;
 	snprintf(name, sizeof(name), "Reduce %zu", i);
 	rc = sb_strings_add(cap->trace.strings, name, strlen(name), &r.name);
 	if (rc == SB_OK)
@@ -100,9 +98,7 @@ static int add_reduce(struct capture *cap, const struct csv *c, const struct col
 	if (rc == SB_OK)
 		rc = sb_strings_add(cap->trace.strings, "COMMUNICATION", 13, &r.core);
 	if (rc == SB_OK)
-		rc = sb_grow(&cap->kernels, cap->kernel_count, sizeof(r));
-	if (rc == SB_OK)
-		cap->kernels[cap->kernel_count++] = r;
+		rc = capture_add_kernel(cap, &r);
 	return rc;
 }
 

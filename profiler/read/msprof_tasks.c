@@ -30,8 +30,7 @@ struct task_columns {
 static int task_row(struct read_context *ctx, struct capture *cap, const struct csv *c,
                     const struct stream *in, const struct task_columns *at)
 {
-	struct kernel k = {
-	    .step = SB_NULL, .wait_ns = SB_NULL, .block_dim = -1, .pipe_ratio = NAN, .origin = KERNEL_TASK};
+	struct kernel k = kernel_unknown();
 	size_t len;
 	const char *type = csv_trimmed(c, at->type, &len);
 	int rc;
@@ -46,14 +45,13 @@ static int task_row(struct read_context *ctx, struct capture *cap, const struct 
 		             "A task with a negative duration is left out.");
 		return SB_OK;
 	}
+	k.origin = KERNEL_TASK;
 	k.device = msprof_device(c, at->device);
 	rc = ascend_text(cap, c, at->name, &k.name);
 	if (rc == SB_OK)
 		rc = ascend_text(cap, c, at->type, &k.core);
 	if (rc == SB_OK)
-		rc = sb_grow(&cap->kernels, cap->kernel_count, sizeof(k));
-	if (rc == SB_OK)
-		cap->kernels[cap->kernel_count++] = k;
+		rc = capture_add_kernel(cap, &k);
 	return rc;
 }
 

@@ -199,5 +199,4 @@ static int nsys_read(struct read_context *ctx, struct database *db, struct sb_er
 	           : sb_fail(err, rc, "no_memory", "The capture could not be kept: %s.", sb_strerror(rc));
 }
 
-const struct database_format NSYS_DATABASE = {
-    .name = "Nsight Systems export", .recognise = recognise, .read = nsys_read};
+const struct database_format NSYS_DATABASE = {.recognise = recognise, .read = nsys_read};

@@ -192,11 +192,12 @@ int nsys_device_lane(struct nsys *n, int64_t device, int64_t stream, int64_t glo
 	int32_t number = device >= 0 && device < INT32_MAX ? (int32_t)device : -1;
 	uint32_t pid = nsys_pid(global_pid);
 	struct id_key key = {(uint32_t)number, (uint32_t)stream, pid};
-	const char *owner = process_name(n, pid);
+	const char *owner;
 	char process[40], which[24] = "no stream", thread[160];
 
 	if (id_map_get(&n->device_lanes, key, out_lane))
 		return SB_OK;
+	owner = process_name(n, pid);
 	snprintf(process, sizeof(process), number >= 0 ? "GPU %d" : "GPU", number);
 	if (stream >= 0 && stream < UINT32_MAX)
 		snprintf(which, sizeof(which), "stream %u", (uint32_t)stream);
@@ -208,11 +209,12 @@ int nsys_host_lane(struct nsys *n, int64_t global_tid, uint32_t *out_lane)
 {
 	uint32_t pid = nsys_pid(global_tid), tid = tid_of(global_tid), id;
 	struct id_key key = {tid, pid, 0};
-	const char *owner = process_name(n, pid), *named = "";
+	const char *owner, *named = "";
 	char process[40], thread[160];
 
 	if (id_map_get(&n->host_lanes, key, out_lane))
 		return SB_OK;
+	owner = process_name(n, pid);
 	if (id_map_get(&n->threads, key, &id))
 		named = sb_strings_get(n->texts, id, NULL);
 	snprintf(process, sizeof(process), "process %u", pid);

@@ -11,9 +11,8 @@ struct renumber {
 	int rc;
 };
 
-static void take(void *self, uint32_t *id)
+static void take(struct renumber *r, uint32_t *id)
 {
-	struct renumber *r = self;
 	const char *text;
 	size_t len;
 
@@ -26,59 +25,61 @@ static void take(void *self, uint32_t *id)
 	*id = r->map[*id];
 }
 
-static void each_of_trace(struct trace *t, text_visitor visit, void *self)
+static void take_trace(struct renumber *r, struct trace *t)
 {
 	for (size_t i = 0; i < t->lane_count; i++) {
-		visit(self, &t->lanes[i].process);
-		visit(self, &t->lanes[i].thread);
+		take(r, &t->lanes[i].process);
+		take(r, &t->lanes[i].thread);
 	}
 	for (size_t i = 0; i < t->count; i++)
-		visit(self, &t->name[i]);
+		take(r, &t->name[i]);
 	for (size_t i = 0; i < t->detail_count; i++) {
-		visit(self, &t->details[i].type);
-		visit(self, &t->details[i].group);
-		visit(self, &t->details[i].ranks);
+		take(r, &t->details[i].type);
+		take(r, &t->details[i].group);
+		take(r, &t->details[i].ranks);
 	}
 }
 
-static void each_of_kernel(struct kernel *k, text_visitor visit, void *self)
+static void take_kernel(struct renumber *r, struct kernel *k)
 {
 	uint32_t *const ids[] = {&k->name,         &k->type,           &k->core,          &k->state,
 	                         &k->input_shapes, &k->input_types,    &k->input_formats, &k->output_shapes,
 	                         &k->output_types, &k->output_formats, &k->pipe};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
-		visit(self, ids[i]);
+		take(r, ids[i]);
 }
 
-void capture_each_text(struct capture *c, text_visitor visit, void *self)
+/* All texts of a capture: lanes, events and details of the trace, then the tables. The one place that knows
+ * where they are. */
+static void take_all(struct renumber *r, struct capture *c)
 {
-	each_of_trace(&c->trace, visit, self);
+	take_trace(r, &c->trace);
 	for (size_t i = 0; i < c->kernel_count; i++)
-		each_of_kernel(&c->kernels[i], visit, self);
+		take_kernel(r, &c->kernels[i]);
 	for (size_t i = 0; i < c->communication_count; i++) {
-		visit(self, &c->communications[i].name);
-		visit(self, &c->communications[i].group);
+		take(r, &c->communications[i].name);
+		take(r, &c->communications[i].group);
 	}
 	for (size_t i = 0; i < c->api_count; i++) {
-		visit(self, &c->apis[i].level);
-		visit(self, &c->apis[i].name);
+		take(r, &c->apis[i].level);
+		take(r, &c->apis[i].name);
 	}
 	for (size_t i = 0; i < c->op_statistic_count; i++) {
-		visit(self, &c->op_statistics[i].name);
-		visit(self, &c->op_statistics[i].type);
-		visit(self, &c->op_statistics[i].core);
+		take(r, &c->op_statistics[i].name);
+		take(r, &c->op_statistics[i].type);
+		take(r, &c->op_statistics[i].core);
 	}
 	for (size_t i = 0; i < c->queue_count; i++) {
-		visit(self, &c->queues[i].name);
-		visit(self, &c->queues[i].file);
+		take(r, &c->queues[i].name);
+		take(r, &c->queues[i].file);
 	}
 	for (size_t i = 0; i < c->group_use_count; i++) {
-		visit(self, &c->group_uses[i].group);
-		visit(self, &c->group_uses[i].use);
+		take(r, &c->group_uses[i].group);
+		take(r, &c->group_uses[i].use);
 	}
-	visit(self, &c->forward_start);
-	visit(self, &c->backward_end);
+	take(r, &c->forward_start);
+	take(r, &c->backward_end);
 }
 
 int capture_move_texts(struct capture *c, struct sb_strings *to)
@@ -88,7 +89,7 @@ int capture_move_texts(struct capture *c, struct sb_strings *to)
 	r.map = calloc(r.count, sizeof(*r.map));
 	if (!r.map)
 		return SB_ENOMEM;
-	capture_each_text(c, take, &r);
+	take_all(&r, c);
 	free(r.map);
 	return r.rc;
 }

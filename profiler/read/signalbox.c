@@ -42,13 +42,6 @@ static void signalbox_free(struct signalbox *s)
 
 #define CANCEL_EVERY 4096
 
-static bool canceled(const struct signalbox *s)
-{
-	const struct read_hooks *h = s->ctx->hooks;
-
-	return h && h->canceled && h->canceled(h->self);
-}
-
 /* One of the four lists. */
 struct list {
 	int (*item)(struct signalbox *s, int64_t offset, struct sb_error *err);
@@ -72,7 +65,7 @@ static int read_element(struct signalbox *s, const struct list *list, bool *out_
 		return rc;
 	if (v.token == JPULL_OBJECT)
 		return list->item(s, v.offset, err);
-	signalbox_note(&s->flaws.not_event, v.offset);
+	jpull_note(&s->flaws.not_event, v.offset);
 	return jpull_skip(s->j, &v, err);
 }
 
@@ -84,18 +77,18 @@ static int read_list(struct signalbox *s, const struct jpull_value *first, const
 
 	if (first->token != JPULL_ARRAY) {
 		if (first->token != JPULL_NULL)
-			signalbox_note(&s->flaws.bad_value, first->offset);
+			jpull_note(&s->flaws.bad_value, first->offset);
 		return SB_OK;
 	}
 	for (uint64_t n = 0; rc == SB_OK && more; n++) {
-		if (n % CANCEL_EVERY == 0 && canceled(s))
+		if (n % CANCEL_EVERY == 0 && read_canceled(s->ctx->hooks))
 			return sb_fail(err, SB_ECANCELED, "canceled", "Reading was canceled.");
 		rc = read_element(s, list, &more, err);
 		/* where nothing follows, the first error says more */
 		if (rc != SB_EFORMAT || strcmp(err->word, "bad_json") != 0 ||
 		    jpull_recover(s->j, depth, list->keys, NULL) != SB_OK)
 			continue;
-		signalbox_note(&s->flaws.broken, err->offset);
+		jpull_note(&s->flaws.broken, err->offset);
 		rc = SB_OK;
 		more = true;
 	}
@@ -108,7 +101,7 @@ static void take_chip(struct signalbox *s, const struct jpull_value *v)
 		snprintf(s->chip, sizeof(s->chip), "%.*s",
 		         (int)(v->len < sizeof(s->chip) ? v->len : sizeof(s->chip)), v->text);
 	else if (v->token != JPULL_NULL)
-		signalbox_note(&s->flaws.bad_value, v->offset);
+		jpull_note(&s->flaws.bad_value, v->offset);
 }
 
 static int take_version(struct signalbox *s, const struct jpull_value *v, struct sb_error *err)

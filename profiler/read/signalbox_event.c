@@ -71,7 +71,7 @@ static void take_kind(struct signalbox *s, struct event_item *e, const struct jp
 	e->kind_known = v->token == JPULL_STRING;
 	e->event.kind = at < KIND_COUNT ? (enum event_kind)KIND_WORDS[at].value : EVENT_OTHER;
 	if (e->kind_known && at == KIND_COUNT)
-		signalbox_note(&s->flaws.unknown_kind, v->offset);
+		jpull_note(&s->flaws.unknown_kind, v->offset);
 }
 
 static int take_direction(struct signalbox *s, struct event_item *e, const struct jpull_value *v)
@@ -81,7 +81,7 @@ static int take_direction(struct signalbox *s, struct event_item *e, const struc
 
 	if (at == DIRECTION_COUNT) {
 		if (v->token != JPULL_NULL)
-			signalbox_note(&s->flaws.bad_value, v->offset);
+			jpull_note(&s->flaws.bad_value, v->offset);
 		return SB_OK;
 	}
 	return sb_strings_add(s->trace.strings, DIRECTIONS[at], 4, &e->detail.type);
@@ -119,9 +119,9 @@ static int take_event(struct signalbox *s, void *item, uint8_t member, const str
 static void take_duration(struct signalbox *s, struct event_item *e, int64_t offset)
 {
 	if (!e->long_enough)
-		signalbox_note(&s->flaws.no_duration, offset);
+		jpull_note(&s->flaws.no_duration, offset);
 	else if (e->event.dur_ns < 0)
-		signalbox_note(&s->flaws.negative_duration, offset);
+		jpull_note(&s->flaws.negative_duration, offset);
 	if (!e->long_enough || e->event.dur_ns < 0)
 		e->event.dur_ns = 0;
 }
@@ -154,7 +154,7 @@ int signalbox_event_item(struct signalbox *s, int64_t offset, struct sb_error *e
 	if (rc != SB_OK)
 		return rc;
 	if (e.lane == SB_NULL || !e.kind_known || !e.placed) {
-		signalbox_note(&s->flaws.bad_event, offset);
+		jpull_note(&s->flaws.bad_event, offset);
 		return SB_OK;
 	}
 	take_duration(s, &e, offset);

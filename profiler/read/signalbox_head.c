@@ -61,14 +61,14 @@ int signalbox_lane_item(struct signalbox *s, int64_t offset, struct sb_error *er
 	if (rc != SB_OK)
 		return rc;
 	if (l.id == SB_NULL || l.device > INT32_MAX) {
-		signalbox_note(&s->flaws.bad_value, offset);
+		jpull_note(&s->flaws.bad_value, offset);
 		return SB_OK;
 	}
 	rc = signalbox_lane(s, l.id, &at);
 	if (rc != SB_OK)
 		return rc;
 	if (s->declared[at])
-		signalbox_note(&s->flaws.lane_twice, offset);
+		jpull_note(&s->flaws.lane_twice, offset);
 	s->declared[at] = true;
 	s->trace.lanes[at] = (struct lane){
 	    .process = l.process, .thread = l.thread, .device = l.device == SB_NULL ? -1 : (int32_t)l.device};
@@ -102,7 +102,7 @@ int signalbox_step_item(struct signalbox *s, int64_t offset, struct sb_error *er
 	if (rc != SB_OK)
 		return rc;
 	if (step.number == SB_NULL || step.start_ns == SB_NULL || step.dur_ns == SB_NULL) {
-		signalbox_note(&s->flaws.bad_value, offset);
+		jpull_note(&s->flaws.bad_value, offset);
 		return SB_OK;
 	}
 	if (sb_grow(&s->steps, s->step_count, sizeof(*s->steps)) != SB_OK)
@@ -129,7 +129,7 @@ static int take_ranks(struct signalbox *s, struct group_item *g, const struct jp
 	int rc = SB_OK;
 
 	if (first->token != JPULL_ARRAY) {
-		signalbox_note(&s->flaws.bad_value, first->offset);
+		jpull_note(&s->flaws.bad_value, first->offset);
 		return SB_OK;
 	}
 	sb_buf_init(&text, RANKS_MAX);
@@ -138,7 +138,7 @@ static int take_ranks(struct signalbox *s, struct group_item *g, const struct jp
 		if (rc != SB_OK || v.token == JPULL_ARRAY_END)
 			break;
 		if (!signalbox_int(&v, &rank) || rank < 0) {
-			signalbox_note(&s->flaws.bad_value, v.offset);
+			jpull_note(&s->flaws.bad_value, v.offset);
 			rc = jpull_skip(s->j, &v, err);
 			continue;
 		}
@@ -172,7 +172,7 @@ int signalbox_group_item(struct signalbox *s, int64_t offset, struct sb_error *e
 	if (rc != SB_OK)
 		return rc;
 	if (g.name == 0) {
-		signalbox_note(&s->flaws.bad_value, offset);
+		jpull_note(&s->flaws.bad_value, offset);
 		return SB_OK;
 	}
 	return id_map_put(&s->groups, (struct id_key){g.name, 0, 0}, g.ranks);

@@ -50,12 +50,6 @@ struct shape {
 	            struct sb_error *err);
 };
 
-static inline void signalbox_note(struct jpull_flaw *f, int64_t offset)
-{
-	if (f->count++ == 0)
-		f->offset = offset;
-}
-
 /* signalbox_word.c */
 /* The index of a text among words, or count. `hint` is tried first. */
 size_t word_find(const struct word *words, size_t count, size_t hint, const char *text, size_t len);

@@ -26,7 +26,7 @@ static void unknown_member(struct signalbox *s, const struct jpull_value *key)
 	if (f->unknown_member.count == 0)
 		snprintf(f->member, sizeof(f->member), "%.*s",
 		         (int)(key->len < sizeof(f->member) ? key->len : sizeof(f->member)), key->text);
-	signalbox_note(&f->unknown_member, key->offset);
+	jpull_note(&f->unknown_member, key->offset);
 }
 
 int signalbox_object(struct signalbox *s, const struct shape *shape, void *item, struct sb_error *err)
@@ -53,7 +53,7 @@ int signalbox_object(struct signalbox *s, const struct shape *shape, void *item,
 			continue;
 		}
 		if (seen >> at & 1)
-			signalbox_note(&s->flaws.duplicate, key.offset);
+			jpull_note(&s->flaws.duplicate, key.offset);
 		seen |= (uint32_t)1 << at;
 		depth = jpull_depth(s->j);
 		if (!whole)
@@ -108,7 +108,7 @@ int64_t signalbox_optional(struct signalbox *s, const struct jpull_value *v, int
 		return n;
 	/* the parser notes an unknown value itself */
 	if (v->token != JPULL_NULL && v->token != JPULL_UNKNOWN)
-		signalbox_note(&s->flaws.bad_value, v->offset);
+		jpull_note(&s->flaws.bad_value, v->offset);
 	return SB_NULL;
 }
 
@@ -118,6 +118,6 @@ int signalbox_text(struct signalbox *s, const struct jpull_value *v, uint32_t *o
 	if (v->token == JPULL_STRING)
 		return sb_strings_add(s->trace.strings, v->text, v->len, out);
 	if (v->token != JPULL_NULL && v->token != JPULL_UNKNOWN)
-		signalbox_note(&s->flaws.bad_value, v->offset);
+		jpull_note(&s->flaws.bad_value, v->offset);
 	return SB_OK;
 }

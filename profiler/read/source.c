@@ -29,7 +29,7 @@ int budget_go_on(const struct source_budget *b, const char *path, struct sb_erro
 	/* another thread has met the end and tells why */
 	if (atomic_load(&b->shared->fatal))
 		return sb_fail_at(err, SB_ECANCELED, "stopped", path, 0, -1, "the work ended elsewhere");
-	if (!hooks || !hooks->canceled || !hooks->canceled(hooks->self))
+	if (!read_canceled(hooks))
 		return SB_OK;
 	source_stop(b->shared);
 	return sb_fail_at(err, SB_ECANCELED, "canceled", path, 0, -1, "the work was canceled");
