@@ -93,6 +93,7 @@ static void context_free(struct check_context *ctx)
 {
 	free(ctx->views);
 	free(ctx->items);
+	free(ctx->reliefs);
 	sb_strings_free(&ctx->strings);
 }
 

@@ -53,6 +53,7 @@ struct finding {
 	uint32_t operators[FINDING_OPERATORS_MAX]; /* names, ids of the analysis' string set */
 	double operator_us[FINDING_OPERATORS_MAX]; /* what the operator contributes, us; NaN = not known */
 	size_t operator_count;
+	size_t relief_first, relief_count; /* while the checks run: its stretch of the context's reliefs */
 };
 
 struct not_evaluated {

@@ -35,7 +35,8 @@ struct finding *finding_new(struct check_context *ctx, const char *code, const s
 	                      .share_of_step = NAN,
 	                      .portable = portable,
 	                      .gain_ns = SB_NULL,
-	                      .speedup = NAN};
+	                      .speedup = NAN,
+	                      .relief_first = ctx->relief_count};
 	return f;
 }
 
@@ -76,6 +77,20 @@ void finding_gain(struct finding *f, const struct rank_view *v, int64_t gain_ns)
 	f->gain_ns = gain_ns / (int64_t)v->steps;
 	f->speedup = (double)v->total_ns / (double)(v->total_ns - gain_ns);
 	f->gain_method = "cost removed from the step, no replay: an upper bound";
+}
+
+void finding_relief(struct check_context *ctx, struct finding *f, const struct rank_view *v,
+                    enum relief_kind kind, size_t index, double factor)
+{
+	if (!f || !(factor >= 0))
+		return;
+	if (sb_grow(&ctx->reliefs, ctx->relief_count, sizeof(*ctx->reliefs)) != SB_OK) {
+		ctx->failed = SB_ENOMEM;
+		return;
+	}
+	ctx->reliefs[ctx->relief_count++] =
+	    (struct relief){kind, (uint32_t)(v->c - ctx->p->captures), (uint32_t)index, (float)factor};
+	f->relief_count++;
 }
 
 void finding_evidence(const struct check_context *ctx, struct finding *f, const char *metric, double value,

@@ -2,6 +2,7 @@
 #define SB_PROFILER_FINDINGS_FINDINGS_H
 #include "profiler/activity.h"
 #include "profiler/analysis.h"
+#include "profiler/replay.h"
 
 /* What the checks share. A check is one function and one row of the table in analysis.c. */
 
@@ -40,6 +41,8 @@ struct check_context {
 	size_t view_count;
 	struct finding *items;
 	size_t count;
+	struct relief *reliefs; /* of all findings: each has a stretch of its own */
+	size_t relief_count;
 	struct sb_strings *strings;
 	int failed; /* the first SB_E* of a builder below, SB_OK while all is well */
 };
@@ -66,7 +69,13 @@ int64_t ns_at_most(double ns, int64_t most);
 int64_t exposed_at_most(const struct rank_view *v, double cost_ns);
 /* The gain of removing `gain_ns` (over all steps) from the steps; never more than the cost. */
 void finding_gain(struct finding *f, const struct rank_view *v, int64_t gain_ns);
-/* Adds evidence; threshold may be NULL. Past EVIDENCE_MAX it is dropped. */
+/* What one event (or kernel row, or the whole host, device or links) of the view's capture would take without
+ * the cause: factor = new over old duration, 0 = gone. The gain is then replayed (findings_gain()); call it
+ * for the finding that was added last. */
+void finding_relief(struct check_context *ctx, struct finding *f, const struct rank_view *v,
+                    enum relief_kind kind, size_t index, double factor);
+/* Adds evidence; the first with a threshold must be what decided: how far it is beyond the threshold counts
+ * for the confidence. threshold may be NULL. Past EVIDENCE_MAX it is dropped. */
 void finding_evidence(const struct check_context *ctx, struct finding *f, const char *metric, double value,
                       const char *unit, const char *threshold);
 /* Adds an operator; us may be NaN. */
