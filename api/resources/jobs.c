@@ -50,22 +50,19 @@ static json_t *job_json(const struct job_status *j)
 	return o;
 }
 
-/* A job that the queue has forgotten, or not taken yet, is as its profile stands. */
-static bool from_profile(struct call *c, struct job_status *out)
+/* How far the stored profile of a job is. */
+static int stored_end(struct call *c, const char *object, struct job_status *out, struct sb_error *err)
 {
 	struct store *s = c->s->config.store;
 	struct store_profile p = {0};
-	struct sb_error err = {0};
+	int rc = store_profile_get(s, object, &p, err);
 
-	if (store_profile_get(s, c->param, &p, &err) != SB_OK) {
-		if (err.code == SB_ENOENT)
-			sb_fail(&err, SB_ENOENT, "not_found", "there is no such job");
-		api_problem_from(c->res, &err);
-		return false;
-	}
-	*out = (struct job_status){.kind = "profile", .state = JOB_QUEUED, .created_us = p.created_us};
-	snprintf(out->id, sizeof(out->id), "%s", p.id);
-	snprintf(out->object, sizeof(out->object), "%s", p.id);
+	if (rc != SB_OK)
+		return rc;
+	memcpy(out->id, p.id, sizeof(out->id));
+	memcpy(out->object, p.id, sizeof(out->object));
+	if (out->created_us == 0)
+		out->created_us = p.created_us;
 	if (strcmp(p.state, "ready") == 0) {
 		out->state = JOB_DONE;
 		out->progress = 1;
@@ -73,14 +70,33 @@ static bool from_profile(struct call *c, struct job_status *out)
 		out->state = out->error.code == SB_ECANCELED ? JOB_CANCELED : JOB_FAILED;
 	}
 	store_profile_clear(&p);
+	return SB_OK;
+}
+
+/* A job that the queue has forgotten, or not taken yet, is as its profile stands. */
+static bool from_profile(struct call *c, struct job_status *out)
+{
+	struct sb_error err = {0};
+
+	*out = (struct job_status){.kind = "profile", .state = JOB_QUEUED};
+	if (stored_end(c, c->param, out, &err) != SB_OK) {
+		if (err.code == SB_ENOENT)
+			sb_fail(&err, SB_ENOENT, "not_found", "there is no such job");
+		api_problem_from(c->res, &err);
+		return false;
+	}
 	return true;
 }
 
 static bool find_job(struct call *c, struct job_status *out)
 {
-	if (c->s->config.job_ops->status(c->s->config.jobs, c->param, out) == SB_OK)
-		return true;
-	return from_profile(c, out);
+	if (c->s->config.job_ops->status(c->s->config.jobs, c->param, out) != SB_OK)
+		return from_profile(c, out);
+	/* its result is stored a moment before the queue sees it end: who has seen the result must not find
+	 * the job running */
+	if (out->state == JOB_RUNNING)
+		stored_end(c, out->object, out, NULL);
+	return true;
 }
 
 void jobs_get(struct call *c)
@@ -94,10 +110,15 @@ void jobs_get(struct call *c)
 void jobs_cancel(struct call *c)
 {
 	struct job_status j = {0};
-	int rc = c->s->config.job_ops->cancel(c->s->config.jobs, c->param);
+	int rc = SB_ECONFLICT;
 
 	if (!find_job(c, &j))
 		return;
+	if (j.state < JOB_DONE) {
+		rc = c->s->config.job_ops->cancel(c->s->config.jobs, c->param);
+		if (!find_job(c, &j))
+			return;
+	}
 	if (rc == SB_OK)
 		reply_json(c, 202, job_json(&j));
 	else if (rc == SB_ECONFLICT || j.state >= JOB_DONE)

@@ -8,15 +8,28 @@
 #define ROWS_DEFAULT 1000
 #define ROWS_MAX 100000
 
-/* The upload is what counts. */
+/* Does the queue hold a job for the profile that has not ended? */
+static bool is_under_way(struct call *c)
+{
+	struct job_status j = {0};
+
+	return c->s->config.job_ops->status(c->s->config.jobs, c->param, &j) == SB_OK &&
+	       j.state <= JOB_RUNNING;
+}
+
+/* The upload is what counts. While a job has not ended the queue takes no other for the same profile: the
+ * caller asks again shortly. A profile that waits, but that no job is for, was left behind so. */
 void results_again(struct call *c)
 {
 	struct store *s = c->s->config.store;
 	struct store_profile p = {0};
-	bool ready = store_profile_get(s, c->param, &p, NULL) == SB_OK && strcmp(p.state, "ready") == 0;
+	bool idle = !is_under_way(c) && store_profile_get(s, c->param, &p, NULL) == SB_OK;
+	bool ready = idle && strcmp(p.state, "ready") == 0, queued = idle && strcmp(p.state, "queued") == 0;
 
 	store_profile_clear(&p);
-	if (ready && store_profile_set(s, c->param, "queued", NULL, NULL) == SB_OK)
+	if (ready)
+		queued = store_profile_set(s, c->param, "queued", NULL, NULL) == SB_OK;
+	if (queued)
 		profile_submit(c->s, c->param);
 	answer_not_ready(c);
 }
