@@ -57,6 +57,14 @@ bool capture_is_ascend(const struct capture *c)
 	return capture_format_facts(c->format)->rules == RULES_ASCEND;
 }
 
+const char *capture_environment(const struct capture *c, const char *name)
+{
+	for (size_t i = 0; i < c->environment_count; i++)
+		if (strcmp(trace_text(&c->trace, c->environment[i].name, NULL), name) == 0)
+			return trace_text(&c->trace, c->environment[i].value, NULL);
+	return NULL;
+}
+
 static int by_start(const void *a, const void *b)
 {
 	const struct step *x = a, *y = b;
@@ -176,6 +184,7 @@ void capture_free(struct capture *c)
 		free(c->queues[i].samples);
 	free(c->queues);
 	free(c->group_uses);
+	free(c->environment);
 	trace_free(&c->trace);
 	*c = (struct capture){.rank = SB_NULL, .world_size = SB_NULL, .stage = SB_NULL};
 }

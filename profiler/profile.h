@@ -153,6 +153,11 @@ struct group_use {
 	uint32_t use;   /* "tp", "pp", "dp_cp", "default_group" …: the framework's word */
 };
 
+/* One environment variable of the job, as the profiler noted it. */
+struct environment {
+	uint32_t name, value; /* value 0: looked for, and not set */
+};
+
 /* What wrote a capture. Of two captures of one directory that both hold events, the format that stands first
  * here is used. */
 enum capture_format {
@@ -212,6 +217,8 @@ struct capture {
 	size_t queue_count;
 	struct group_use *group_uses;
 	size_t group_use_count;
+	struct environment *environment;
+	size_t environment_count;
 	uint32_t forward_start, backward_end; /* operators that bound the iterations' parts; 0 = not known */
 	bool mindspore;                       /* a file of MindSpore's own says that it wrote the capture */
 };
@@ -251,6 +258,9 @@ const struct format_facts *capture_format_facts(enum capture_format f);
 const char *capture_format_name(enum capture_format f);
 /* Is the device time of this capture judged by Ascend's definitions? */
 bool capture_is_ascend(const struct capture *c);
+/* The value of an environment variable: "" where it was looked for and not set, NULL where the capture does
+ * not tell. Borrowed. */
+const char *capture_environment(const struct capture *c, const char *name);
 /* Orders steps by start, number and duration; those without a window come last. */
 void steps_sort(struct step *steps, size_t count);
 /* Adds a warning; text is printf-like. Never fails: past the bound only `dropped` grows. */

@@ -105,6 +105,9 @@ int ascend_json_end(struct read_context *ctx, const struct stream *in, int rc, b
 /* The next value is parallel_group_info of profiler_metadata.json: what each group is for, and the stage of
  * the pipeline. Errors as of jpull_next(); SB_ENOMEM. */
 int ascend_groups(struct jpull *j, struct capture *cap, struct sb_error *err);
+/* The next value is ENV_VARIABLES of profiler_metadata.json: name → value. Errors as of jpull_next();
+ * SB_ENOMEM. */
+int ascend_environment(struct jpull *j, struct capture *cap, struct sb_error *err);
 /* Once all files of a capture are there: steps that only the tables know, order, and string ids that do not
  * depend on the order in which the files were read. */
 int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *err);

@@ -164,9 +164,11 @@ static int read_metadata(struct ascend_db *r)
 		return SB_OK;
 	rc = database_query(r->db, &rows, r->err,
 	                    "SELECT name, value FROM META_DATA WHERE name IN ('distributed_args', "
-	                    "'parallel_group_info')");
+	                    "'parallel_group_info', 'ENV_VARIABLES')");
 	while (rc == SB_OK && (rc = database_next(rows, &more, r->err)) == SB_OK && more) {
-		bool groups = strcmp(database_text(rows, 0, NULL), "parallel_group_info") == 0;
+		const char *name = database_text(rows, 0, NULL);
+		bool groups = strcmp(name, "parallel_group_info") == 0,
+		     environment = strcmp(name, "ENV_VARIABLES") == 0;
 		struct sb_error ignored = {.offset = -1};
 		struct memory_stream in;
 		JPULL_AUTO j = NULL;
@@ -176,9 +178,9 @@ static int read_metadata(struct ascend_db *r)
 		memory_stream_init(&in, database_path(r->db), text, len, 0);
 		if (jpull_new(&in.base, &j) != SB_OK)
 			return db_fail(r, SB_ENOMEM);
-		if (!groups)
+		if (!groups && !environment)
 			read_arguments(r, j);
-		else if (ascend_groups(j, r->cap, &ignored) == SB_ENOMEM)
+		else if ((groups ? ascend_groups : ascend_environment)(j, r->cap, &ignored) == SB_ENOMEM)
 			return db_fail(r, SB_ENOMEM);
 	}
 	return rc;

@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "profiler/read/ascend.h"
+#include "profiler/read/environment.h"
 #include "profiler/read/group_use.h"
 
 /* profiler_info_{rank}.json and profiler_metadata.json (research page ascend-formats 1.11): which rank this
@@ -167,6 +168,26 @@ int ascend_groups(struct jpull *j, struct capture *cap, struct sb_error *err)
 	return rc;
 }
 
+int ascend_environment(struct jpull *j, struct capture *cap, struct sb_error *err)
+{
+	struct jpull_value key;
+	char name[ENVIRONMENT_NAME_MAX];
+	bool more = false;
+	int rc = object_enter(j, &more, err);
+
+	while (object_member(j, &rc, &more, &key, err)) {
+		size_t len = key.len <= sizeof(name) ? key.len : 0, value_len;
+		const char *value;
+
+		/* the key is gone with the next token */
+		memcpy(name, key.text, len);
+		rc = value_scalar(j, &value, &value_len, err);
+		if (rc == SB_OK && environment_add(cap, name, len, value, value_len) != SB_OK)
+			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	}
+	return rc;
+}
+
 static int read_metadata(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
 	JPULL_AUTO j = NULL;
@@ -187,6 +208,10 @@ static int read_metadata(struct read_context *ctx, struct stream *in, struct sb_
 
 		if (key_is(&key, "parallel_group_info")) {
 			rc = ascend_groups(j, cap, &got);
+			continue;
+		}
+		if (key_is(&key, "ENV_VARIABLES")) {
+			rc = ascend_environment(j, cap, &got);
 			continue;
 		}
 		if (!key_is(&key, "distributed_args")) {

@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "profiler/read/collect.h"
 #include "profiler/read/merge.h"
+#include "profiler/read/environment.h"
 #include "profiler/read/group_use.h"
 #include "profiler/read/mindinsight.h"
 
@@ -164,7 +165,7 @@ static int lend_facts(struct capture *winner, const struct capture *loser)
 		winner->rank_from = loser->rank_from;
 	}
 	capture_lend(winner, loser);
-	return group_use_lend(winner, loser);
+	return group_use_lend(winner, loser) == SB_OK ? environment_lend(winner, loser) : SB_ENOMEM;
 }
 
 /* Of the formats of one key, list[from] to list[end - 1] in their order: the first with events, else the

@@ -25,6 +25,7 @@ static const struct table {
     /* each names the file that it comes from: many of one capture are no copies */
     TABLE(queues, queue_count, NULL),
     TABLE(group_uses, group_use_count, NULL),
+    TABLE(environment, environment_count, NULL),
 };
 
 /* joined by a rule of their own */
@@ -249,7 +250,7 @@ static void join_facts(struct capture *dst, const struct capture *src, const str
 static size_t ids_in(const struct capture *c)
 {
 	return c->trace.count + c->kernel_count * 11 + c->communication_count * 2 +
-	       c->op_statistic_count * 3 + c->group_use_count * 2;
+	       c->op_statistic_count * 3 + c->group_use_count * 2 + c->environment_count * 2;
 }
 
 /* Makes the ids of both those of dst's set. The smaller one gets new ids. */

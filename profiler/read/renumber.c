@@ -78,6 +78,10 @@ static void take_all(struct renumber *r, struct capture *c)
 		take(r, &c->group_uses[i].group);
 		take(r, &c->group_uses[i].use);
 	}
+	for (size_t i = 0; i < c->environment_count; i++) {
+		take(r, &c->environment[i].name);
+		take(r, &c->environment[i].value);
+	}
 	take(r, &c->forward_start);
 	take(r, &c->backward_end);
 }

@@ -40,7 +40,8 @@ static void everything_is_read(void **state)
 	    "CREATE TABLE NPU_INFO (id,name); INSERT INTO NPU_INFO VALUES (2,'old'),(3,'Ascend910B');"
 	    "CREATE TABLE META_DATA (name,value);"
 	    "INSERT INTO META_DATA VALUES ('distributed_args','{\"tp\": 2, \"world_size\": 8}'),"
-	    "('parallel_group_info','{\"ip%1\": {\"group_name\": \"pp\", \"group_rank\": 1}}');",
+	    "('parallel_group_info','{\"ip%1\": {\"group_name\": \"pp\", \"group_rank\": 1}}'),"
+	    "('ENV_VARIABLES','{\"HCCL_ALGO\": \"ring\", \"HCCL_RDMA_TC\": \"\"}');",
 	    &p);
 	c = &p.captures[0];
 	assert_int_equal(p.warnings.count, 0);
@@ -50,6 +51,9 @@ static void everything_is_read(void **state)
 	assert_string_equal(text_of(c, c->group_uses[0].group), "ip%1");
 	assert_string_equal(text_of(c, c->group_uses[0].use), "pp");
 	assert_string_equal(c->chip, "Ascend910B");
+	assert_string_equal(capture_environment(c, "HCCL_ALGO"), "ring");
+	assert_string_equal(capture_environment(c, "HCCL_RDMA_TC"), "");
+	assert_null(capture_environment(c, "HCCL_RDMA_SL"));
 	assert_true(c->kernel_count == 3 && c->kernels[0].start_ns == 1000 && c->kernels[0].dur_ns == 600);
 	assert_string_equal(text_of(c, c->kernels[0].name), "MatMul_1");
 	assert_string_equal(text_of(c, c->kernels[0].type), "MatMul");
