@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
+#include "profiler/chips.h"
 #include "profiler/findings/links.h"
 
 bool link_counts(const struct communication_op *op, const struct link *l)
@@ -15,27 +15,6 @@ bool link_counts(const struct communication_op *op, const struct link *l)
 			return false;
 	}
 	return true;
-}
-
-/* The rate that a link of this chip should reach, bytes per second; NaN when chip or link is not known. */
-static double link_standard(const char *chip, const char *link)
-{
-	/* msprof's table, GB/s of one device and direction; chips by the beginning of their name, longest
-	 * first */
-	static const struct {
-		const char *chip, *link;
-		double rate;
-	} table[] = {
-	    {"Ascend910B", "RDMA", 25e9},   {"Ascend910B", "HCCS", 28e9},   {"Ascend910A", "RDMA", 12.5e9},
-	    {"Ascend910A", "HCCS", 18e9},   {"Ascend910A", "PCIE", 20e9},   {"Ascend910Pro", "RDMA", 12.5e9},
-	    {"Ascend910Pro", "HCCS", 18e9}, {"Ascend910Pro", "PCIE", 20e9},
-	};
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (strncasecmp(chip, table[i].chip, strlen(table[i].chip)) == 0 &&
-		    strcmp(link, table[i].link) == 0)
-			return table[i].rate;
-	return NAN;
 }
 
 /* Bytes and time of one link over all operators of a capture. */
@@ -60,7 +39,7 @@ static double utilization(const struct capture *c, const char *link)
 	double bytes, us;
 
 	sum_link(c, link, &bytes, &us);
-	return us > 0 ? bytes / (us / 1e6) / link_standard(c->chip, link) : NAN;
+	return us > 0 ? bytes / (us / 1e6) / chip_link_rate(chip_find(c->chip), link) : NAN;
 }
 
 bool link_is_well_used(const struct check_context *ctx, const struct rank_view *v, bool rdma)
