@@ -97,8 +97,8 @@ static void context_free(struct check_context *ctx)
 	sb_strings_free(&ctx->strings);
 }
 
-/* The verdict: the largest share at warning or above. Findings are sorted, critical ones first, so the first
- * at its severity is not always the largest over both. */
+/* The verdict: what has most at stake, at warning or above. A rank of a cause whose gain is told with another
+ * rank stands for its share. */
 static void decide(const struct check_context *ctx, struct analysis *a)
 {
 	static const char *const components[] = {"parallel",      "io",     "cpu", "compute",
@@ -108,7 +108,7 @@ static void decide(const struct check_context *ctx, struct analysis *a)
 	for (size_t i = 0; i < a->count; i++) {
 		const struct finding *f = &a->findings[i];
 
-		if (f->severity > SEVERITY_INFO && (!worst || f->share_of_step > worst->share_of_step))
+		if (f->severity > SEVERITY_INFO && (!worst || finding_stake(f) > finding_stake(worst)))
 			worst = f;
 	}
 	a->component = a->cause = NULL;

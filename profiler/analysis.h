@@ -17,7 +17,7 @@ struct threshold {
 };
 /* All thresholds with their defaults (research page advisor-rules, section 4), ended by a NULL name. A caller
  * copies the table to change values. */
-#define THRESHOLDS_MAX 48
+#define THRESHOLDS_MAX 128
 struct thresholds {
 	struct threshold items[THRESHOLDS_MAX];
 };
@@ -53,7 +53,11 @@ struct finding {
 	uint32_t operators[FINDING_OPERATORS_MAX]; /* names, ids of the analysis' string set */
 	double operator_us[FINDING_OPERATORS_MAX]; /* what the operator contributes, us; NaN = not known */
 	size_t operator_count;
-	size_t relief_first, relief_count; /* while the checks run: its stretch of the context's reliefs */
+	/* while the checks run: what the finding rests on */
+	size_t relief_first, relief_count; /* its stretch of the context's reliefs */
+	size_t steps;                      /* that were seen, >= 1 */
+	double agreement;                  /* share of them that say the same, NaN = not asked one by one */
+	int64_t total_ns;                  /* of all these steps */
 };
 
 struct not_evaluated {
@@ -78,13 +82,13 @@ enum platform profile_platform(const struct profile *p);
 
 struct analysis {
 	enum platform platform;
-	struct finding *findings; /* by severity, then share, code, rank */
+	struct finding *findings; /* by gain, those without an estimate last, then share, code, rank */
 	size_t count;
 	struct not_evaluated *not_evaluated;
 	size_t not_evaluated_count;
 	struct tree_node *tree; /* tree[0] is the root; empty when there is no time to split */
 	size_t tree_count;
-	/* verdict: the finding with the largest share at warning or above; component NULL when healthy */
+	/* verdict: the finding at warning or above with most at stake; component NULL when healthy */
 	const char *component, *cause;
 	enum confidence confidence;
 	double share_of_step;

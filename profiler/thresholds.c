@@ -9,6 +9,8 @@ const struct thresholds THRESHOLDS_DEFAULT = {{
     {"severity_warning_share", "share", 0.03, ORIGIN_MSPROF_ANALYZE},
     {"unexplained_share", "share", 0.20, ORIGIN_DEFAULT},
     {"steps_for_high_confidence", "steps", 3, ORIGIN_DEFAULT},
+    {"confidence_margin", "ratio", 1.1, ORIGIN_DEFAULT},
+    {"confidence_agreement", "share", 0.6, ORIGIN_DEFAULT},
     /* overlap: the paper's cases put the limit between 4.3 % and 8.8 % of the step */
     {"overlap_share", "share", 0.05, ORIGIN_PAPER},
     {"exposed_share", "share", 0.05, ORIGIN_DEFAULT},

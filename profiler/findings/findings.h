@@ -80,8 +80,16 @@ void finding_evidence(const struct check_context *ctx, struct finding *f, const 
                       const char *unit, const char *threshold);
 /* Adds an operator; us may be NaN. */
 void finding_operator(struct check_context *ctx, struct finding *f, const char *name, double us);
-/* Lowers the confidence to at most c. */
+/* How many of the steps (or collectives, or ranks) that were asked one by one say the same as the whole. */
+void finding_agreement(struct finding *f, size_t agree, size_t asked);
+/* Lowers the confidence to at most c: where rules contradict each other, or the rule is a stand-in. What the
+ * number of steps, their agreement and the margin over the threshold say is added by findings_weigh(). */
 void finding_at_most(struct finding *f, enum confidence c);
+/* The severity of what costs this share of the step. */
+enum severity severity_of(const struct check_context *ctx, double share);
+/* The share of the step that is at stake: what would be won or, where that is not known, what the finding
+ * costs. NaN = neither. */
+double finding_stake(const struct finding *f);
 
 /* Sums by a text id of one capture, for "which operators": the largest go into a finding. */
 struct tally {
@@ -97,7 +105,11 @@ void tally_into(struct tally *t, struct check_context *ctx, const struct capture
 void tally_free(struct tally *t);
 #define TALLY_AUTO __attribute__((cleanup(tally_free))) struct tally
 
-/* Keeps one finding a code and rank, the worst ranks of a code, and sorts. */
+/* Severity by what is at stake, where a replay says that it is less than it seemed, and the confidence: high
+ * needs three steps; it falls by one level when the deciding measure is close to its threshold, and when the
+ * steps do not agree. */
+void findings_weigh(struct check_context *ctx);
+/* Keeps one finding a code and rank, the worst ranks of a code, and sorts by gain. */
 int findings_finish(struct check_context *ctx);
 /* The tree: the slowest rank's time, its parts and the findings under them. */
 int tree_build(const struct check_context *ctx, struct analysis *out);

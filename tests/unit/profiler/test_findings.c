@@ -34,13 +34,36 @@ static void poor_overlap_is_overlap_over_the_step(void **state)
 	is_near(evidence_of(f, "overlap_share"), 0.049);
 	is_near(f->share_of_step, 0.351);
 	assert_int_equal(f->severity, SEVERITY_CRITICAL);
-	assert_int_equal(f->confidence, CONFIDENCE_HIGH);
+	/* three steps, but 4.9 % is close to 5 % */
+	assert_int_equal(f->confidence, CONFIDENCE_MEDIUM);
 	/* compute alone is 551 us, more than the 351 us to hide */
 	assert_true(f->gain_ns == 351000 && f->rank == 0 && f->step == SB_NULL && f->portable);
 	is_near(f->speedup, 1000.0 / 649);
 	assert_string_equal(j.a.component, "parallel");
 	assert_string_equal(j.a.cause, "poor_overlap");
 	is_near(j.a.share_of_step, 0.351);
+}
+
+static void confidence_needs_steps_and_a_margin(void **state)
+{
+	/* overlap 45 = 4.5 % is beyond the margin of 1.1, 46 is not */
+	static const struct {
+		int64_t steps, compute;
+		enum confidence confidence;
+	} cases[] = {{3, 595, CONFIDENCE_HIGH},
+	             {2, 595, CONFIDENCE_MEDIUM},
+	             {3, 597, CONFIDENCE_MEDIUM},
+	             {1, 597, CONFIDENCE_LOW}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		JUDGED_AUTO j = {0};
+
+		make_rank(&j.p, 0, cases[i].steps, cases[i].compute, 551, 951);
+		judge(&j);
+		assert_non_null(found(&j, "parallel.poor_overlap"));
+		assert_int_equal(found(&j, "parallel.poor_overlap")->confidence, cases[i].confidence);
+	}
 }
 
 static void overlap_at_the_limit_or_little_to_cover_is_fine(void **state)
@@ -368,6 +391,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_healthy_profile_is_told_so),
 	    cmocka_unit_test(poor_overlap_is_overlap_over_the_step),
+	    cmocka_unit_test(confidence_needs_steps_and_a_margin),
 	    cmocka_unit_test(overlap_at_the_limit_or_little_to_cover_is_fine),
 	    cmocka_unit_test(one_step_is_weak_evidence),
 	    cmocka_unit_test(what_a_threshold_says_can_be_changed),
