@@ -105,6 +105,13 @@ const char *timeline_text(const struct timeline *t, const struct timeline_sectio
 /* The path of a capture in the upload: borrowed, not ended by NUL; NULL when damaged. */
 const char *timeline_source(const struct timeline *t, const struct timeline_section *s, size_t *out_len);
 
+/* Brings a capture's events back as a trace of its own, lane by lane and each lane by start: what analyses
+ * that come later walk over. Only rank, source and trace of *out are set, with format FORMAT_SIGNALBOX; a
+ * capture that was but a kernel table has its rows as events. Free with capture_free(). 33 bytes an event.
+ * SB_EFORMAT, SB_ENOMEM. */
+int timeline_load(const struct timeline *t, const struct timeline_section *s, struct capture *out,
+                  struct sb_error *err);
+
 /* ---- looking ---- */
 
 struct timeline_query {

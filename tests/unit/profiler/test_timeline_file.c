@@ -1,6 +1,7 @@
 #include "tests/unit/profiler/timeline_made.h"
 
 #include "profiler/chunkfile.h"
+#include "profiler/profile.h"
 
 /* Two ranks with an empty one between them; details on two events; a text that nothing uses. */
 static FILE *written(void)
@@ -109,6 +110,41 @@ static void columns_follow_the_order_of_lanes(void **state)
 	assert_text(&t, 4000000, "");
 }
 
+static void a_capture_comes_back_as_a_trace(void **state)
+{
+	FILE *f = written();
+	TIMELINE_AUTO t = {0};
+	struct capture c = {0};
+	const struct event_detail *d;
+	struct event e;
+
+	(void)state;
+	assert_int_equal(timeline_open(fileno(f), &t, NULL), SB_OK);
+	fclose(f);
+	assert_int_equal(timeline_load(&t, &t.sections[0], &c, NULL), SB_OK);
+	timeline_close(&t);
+	assert_true(c.rank == 5 && c.trace.count == 703 && c.trace.lane_count == 3);
+	assert_string_equal(c.source, "a.json");
+	/* "first" is the earlier event of stream 20, which stands behind stream 7 */
+	e = trace_event(&c.trace, 1);
+	assert_true(e.start_ns == 150 && e.dur_ns == 20 && e.kind == EVENT_COMMUNICATION && e.link == -1);
+	assert_string_equal(trace_text(&c.trace, e.name, NULL), "first");
+	assert_string_equal(trace_text(&c.trace, c.trace.lanes[e.lane].thread, NULL), "stream 20");
+	assert_int_equal(c.trace.lanes[e.lane].device, 0);
+	d = trace_detail(&c.trace, 2);
+	assert_non_null(d);
+	assert_true(d->bytes == 4096 && d->sequence == 7);
+	assert_string_equal(trace_text(&c.trace, d->type, NULL), "allreduce");
+	e = trace_event(&c.trace, 702);
+	assert_true(e.start_ns == 1000 && e.lane == 2);
+	capture_free(&c);
+	assert_int_equal(timeline_open(fileno(f = written()), &t, NULL), SB_OK);
+	fclose(f);
+	assert_int_equal(timeline_load(&t, &t.sections[1], &c, NULL), SB_OK);
+	assert_true(c.rank == SB_NULL && c.trace.count == 1);
+	capture_free(&c);
+}
+
 /* Uses all that a file holds. */
 static int read_all(int fd)
 {
@@ -132,7 +168,13 @@ static int read_all(int fd)
 				rc = SB_EFORMAT;
 		}
 	}
-	/* what views do not need: links and details */
+	for (size_t i = 0; rc == SB_OK && i < t.count; i++) {
+		struct capture c = {0};
+
+		rc = timeline_load(&t, &t.sections[i], &c, &err);
+		capture_free(&c);
+	}
+	/* what neither needs */
 	if (rc == SB_OK && !chunkfile_get(&t.file, 0, t.file.body))
 		rc = SB_EFORMAT;
 	return rc;
@@ -285,6 +327,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(captures_stand_behind_each_other),
 	    cmocka_unit_test(columns_follow_the_order_of_lanes),
+	    cmocka_unit_test(a_capture_comes_back_as_a_trace),
 	    cmocka_unit_test(every_flipped_byte_is_noticed),
 	    cmocka_unit_test(every_cut_is_noticed),
 	    cmocka_unit_test(wild_numbers_are_harmless),
