@@ -17,7 +17,7 @@ struct plan_kind {
 	              struct sb_error *err);
 };
 
-extern const struct plan_kind strategy_kind, estimate_kind;
+extern const struct plan_kind strategy_kind, estimate_kind, gradient_fusion_kind;
 
 /* Seconds of a clock that only goes forward, for quality.search_seconds. */
 double plan_clock(void);

@@ -8,7 +8,7 @@
 #include "api/plans/problem.h"
 #include "base/version.h"
 
-static const struct plan_kind *const kinds[] = {&strategy_kind, &estimate_kind};
+static const struct plan_kind *const kinds[] = {&strategy_kind, &estimate_kind, &gradient_fusion_kind};
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 #define CANONICAL_MAX ((size_t)16 << 20)
 
