@@ -1,6 +1,7 @@
 #ifndef SB_PROFILER_READ_ASCEND_H
 #define SB_PROFILER_READ_ASCEND_H
 #include "base/grow.h"
+#include "profiler/read/clock.h"
 #include "profiler/read/csv.h"
 #include "profiler/read/json.h"
 #include "profiler/read/reader.h"
@@ -81,6 +82,10 @@ int ascend_exact_us(const struct csv *c, int column, int64_t *out_ns);
  * no number, or have lost their digits. */
 bool ascend_time(struct read_context *ctx, const struct csv *c, const struct stream *in, int column,
                  const char *name, int64_t *out_ns);
+/* Looks for jumps of the clock in a table (of steps, or not) that has been read, the times of which r has
+ * seen line by line. */
+void ascend_table_clock(struct read_context *ctx, const struct stream *in, struct capture *cap,
+                        const struct clock_range *r, bool of_steps);
 /* A time was written with too few digits to be one (a spreadsheet's 1.69512E+15). */
 bool ascend_precision_lost(const char *text, size_t len);
 

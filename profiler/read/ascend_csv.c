@@ -244,6 +244,15 @@ bool ascend_time(struct read_context *ctx, const struct csv *c, const struct str
 	return false;
 }
 
+void ascend_table_clock(struct read_context *ctx, const struct stream *in, struct capture *cap,
+                        const struct clock_range *r, bool of_steps)
+{
+	const struct clock_file f = {
+	    .warnings = &ctx->profile->warnings, .path = in->path, .unit = CLOCK_LINE, .of_steps = of_steps};
+
+	clock_settle(cap, r, &f);
+}
+
 bool ascend_precision_lost(const char *text, size_t len)
 {
 	const char *e = memchr(text, 'E', len);

@@ -225,6 +225,14 @@ static int read_identity(struct ascend_db *r)
 	return rc == SB_OK ? read_steps(r) : rc;
 }
 
+static void settle_clock(struct ascend_db *r)
+{
+	const struct clock_file f = {
+	    .warnings = &r->ctx->profile->warnings, .path = database_path(r->db), .unit = CLOCK_ROW};
+
+	clock_settle(r->cap, &r->range, &f);
+}
+
 /* One device of the database into its capture. */
 static int read_device(struct read_context *ctx, struct database *db, int64_t device, bool many,
                        struct sb_error *err)
@@ -260,6 +268,7 @@ static int read_device(struct read_context *ctx, struct database *db, int64_t de
 		return rc;
 	db_order_kernels(&r);
 	r.cap->event_count = (int64_t)r.cap->trace.count;
+	settle_clock(&r);
 	return SB_OK;
 }
 

@@ -41,7 +41,8 @@ struct ascend_db {
 	bool named[NAMES_COUNT];            /* the table is there */
 	struct id_map ids;                  /* several maps in one: see db_map */
 	uint32_t process[DB_PROCESS_COUNT]; /* text ids */
-	uint32_t group_count;               /* communication groups seen so far */
+	struct clock_range range;
+	uint32_t group_count; /* communication groups seen so far */
 	struct {
 		enum db_process process;
 		int64_t number;
@@ -70,7 +71,7 @@ const char *db_column(struct ascend_db *r, const char *table, const char *column
  */
 void db_where(struct ascend_db *r, const char *table, char *out, size_t size);
 /* Start and duration from the first two columns of a row. False when the row cannot be used, with a warning;
- * a row that ends before it starts lasts 0, with a warning. */
+ * a row that ends before it starts lasts 0, with a warning. table is static text. */
 bool db_times(struct ascend_db *r, const struct database_rows *rows, const char *table, int64_t *out_start,
               int64_t *out_dur);
 /* Adds an event to the lane of a process: its stream, thread, group, or group and plane (group << 32 |

@@ -46,6 +46,8 @@ bool db_times(struct ascend_db *r, const struct database_rows *rows, const char 
 		             "Table %s: a row that ends before it starts counts as one of 0.", table);
 	*out_start = start;
 	*out_dur = dur < 0 ? 0 : dur;
+	r->range.table = table;
+	clock_see(&r->range, start, dur, database_row(rows));
 	return true;
 }
 

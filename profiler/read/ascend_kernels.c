@@ -39,7 +39,8 @@ static const struct {
 struct columns {
 	int step, start, dur, wait, block_dim, device;
 	int64_t first_device; /* SB_NULL = none yet */
-	bool one_device;      /* kernels of several devices are no fault of the file, where it is false */
+	struct clock_range range;
+	bool one_device; /* kernels of several devices are no fault of the file, where it is false */
 	int texts[TEXT_COUNT];
 	uint32_t last[TEXT_COUNT]; /* the id that the row before had: mostly the next one too */
 	struct pipe pipes[PIPES_MAX];
@@ -204,6 +205,7 @@ static int read_row(struct read_context *ctx, struct capture *cap, const struct 
 	if (rc != SB_OK)
 		return rc;
 	k.communication = is_communication(cap, &k);
+	clock_see(&cols->range, k.start_ns, k.dur_ns, csv_line(c));
 	read_pipes(c, cols, &k);
 	return capture_add_kernel(cap, &k);
 }
@@ -237,6 +239,7 @@ static int read_rows(struct read_context *ctx, struct capture *cap, struct csv *
 		if (rc != SB_OK)
 			return sb_fail(err, rc, "no_memory", "out of memory");
 	}
+	ascend_table_clock(ctx, in, cap, &cols.range, false);
 	return SB_OK;
 }
 

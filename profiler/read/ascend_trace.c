@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "profiler/read/ascend.h"
 #include "profiler/read/ascend_kind.h"
+#include "profiler/read/clock.h"
 #include "profiler/read/msprof.h"
 
 /* trace_view.json (research page ascend-formats 1.12). Lanes are known by the names of their processes, which
@@ -33,6 +34,7 @@ struct reading {
 	char last[2 * KEY_PART_MAX + 1]; /* the key of the event before, which mostly is that of the next */
 	size_t last_len;
 	uint32_t last_lane;
+	struct clock_range range;
 };
 
 static int sniff(const struct sniff *s)
@@ -261,6 +263,7 @@ static int read_span(struct reading *r, const struct chrome_event *e)
 		rc = trace_append(&r->cap->trace, &v);
 	if (rc == SB_OK)
 		rc = add_detail(r, e, v.kind);
+	clock_see(&r->range, v.start_ns, v.dur_ns, e->offset);
 	return rc == SB_OK ? add_step(r, e) : rc;
 }
 
@@ -303,6 +306,14 @@ static bool skip_args(void *self, const struct chrome_event *e)
 	return e->cat.len > 0 && e->ph != 'M';
 }
 
+static void settle_clock(struct reading *r)
+{
+	const struct clock_file f = {
+	    .warnings = &r->ctx->profile->warnings, .path = r->in->path, .unit = CLOCK_BYTE};
+
+	clock_settle(r->cap, &r->range, &f);
+}
+
 static int read_events(struct reading *r, struct sb_error *err)
 {
 	const struct chrome_options options = {.args = ASCEND_ARGS, .skip_args = skip_args};
@@ -331,7 +342,10 @@ static int read_events(struct reading *r, struct sb_error *err)
 	rc = ascend_json_end(r->ctx, r->in, rc, r->cap->trace.count > 0, &got, err);
 	if (rc != SB_OK)
 		return rc;
-	return settle(r) == SB_OK ? SB_OK : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	if (settle(r) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	settle_clock(r);
+	return SB_OK;
 }
 
 static void free_reading(struct reading *r)

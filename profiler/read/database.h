@@ -42,6 +42,8 @@ void database_rows_free(struct database_rows **r);
 /* The next row; false in *out_more at the end. SB_EFORMAT "bad_database", SB_ELIMIT (too much work),
  * SB_ECANCELED, SB_ENOMEM. */
 int database_next(struct database_rows *r, bool *out_more, struct sb_error *err);
+/* The number of the present row among those of the query, from 1. */
+int64_t database_row(const struct database_rows *r);
 /* Column i of the present row as an integer: also of a text that holds one ("1736408883704643212"); a real
  * number only when it is whole. Everything else, NULL included, is SB_NULL. */
 int64_t database_int(const struct database_rows *r, int i);

@@ -155,6 +155,11 @@ int database_next(struct database_rows *r, bool *out_more, struct sb_error *err)
 	return SB_OK;
 }
 
+int64_t database_row(const struct database_rows *r)
+{
+	return r->count;
+}
+
 int64_t database_int(const struct database_rows *r, int i)
 {
 	int64_t v;

@@ -3,9 +3,8 @@
 #include "profiler/activity.h"
 #include "profiler/read/merge.h"
 
-/* Captures other than Kineto's: work that lies more than a day from the rest. It cannot be told whether its
- * time or that of the rest is right, and the tables of one capture must stay in step: it is told, not
- * dropped. */
+/* Readers look for jumps of the clock in their own files, where they know each place (clock.h). What is left
+ * are files that differ from each other: whose times are right cannot be told, so nothing is dropped. */
 #define FAR INT64_C(86400000000000)
 
 /* Times since 1970 have 16 digits before the point; that all of some rows end in 0 is no chance. */
@@ -41,7 +40,7 @@ static void warn(struct warnings *w, const struct capture *c, const struct range
 	    what, (long long)(r->first / 1000), (long long)(r->last / 1000));
 }
 
-void capture_check_clock(const struct capture *c, struct warnings *w)
+void capture_check_clock(const struct capture *c, bool told, struct warnings *w)
 {
 	struct range kernels = {0}, events = {0};
 	size_t coarse = 0;
@@ -55,6 +54,8 @@ void capture_check_clock(const struct capture *c, struct warnings *w)
 		    w, "precision_lost", c->source, 0, -1,
 		    "All kernels of the table start at multiples of 10 us, as a spreadsheet leaves them, "
 		    "which keeps 15 digits: overlaps and gaps are wrong by as much.");
+	if (told)
+		return;
 	for (size_t i = 0; i < c->trace.count; i++)
 		if (event_is_device_work(c->trace.kind[i]))
 			see(&events, c->trace.start_ns[i], c->trace.dur_ns[i]);

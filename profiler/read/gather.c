@@ -111,11 +111,22 @@ static int collect_parts(struct partials *p, struct groups *g)
 	return SB_OK;
 }
 
-static int finish_capture(struct read_context *ctx, struct capture *cap, struct sb_error *err)
+/* Was a jump of the clock found in one of the capture's files? */
+static bool told_of_jump(const struct group *g)
 {
-	/* Kineto's reader looks after its clocks itself: it knows where each event stands */
-	if (cap->format != FORMAT_KINETO)
-		capture_check_clock(cap, &ctx->profile->warnings);
+	for (size_t i = 0; i < g->count; i++) {
+		const struct warnings *w = &g->parts[i].from->own.profile.warnings;
+
+		for (size_t k = 0; k < w->count; k++)
+			if (strcmp(w->items[k].code, "clock_jump") == 0)
+				return true;
+	}
+	return false;
+}
+
+static int finish_capture(struct read_context *ctx, struct capture *cap, bool told, struct sb_error *err)
+{
+	capture_check_clock(cap, told, &ctx->profile->warnings);
 	return capture_is_ascend(cap) ? ascend_finish(ctx, cap, err) : SB_OK;
 }
 
@@ -124,6 +135,7 @@ static void join_group(void *arg)
 	struct group *g = arg;
 	struct capture *first = g->parts[0].capture;
 	struct read_context ctx = {.profile = &g->profile, .hooks = g->hooks};
+	bool told = told_of_jump(g);
 
 	for (size_t i = 1; g->rc == SB_OK && i < g->count; i++) {
 		struct part *p = &g->parts[i];
@@ -140,9 +152,9 @@ static void join_group(void *arg)
 	else if (g->rc != SB_OK)
 		sb_fail(&g->err, g->rc, "no_memory", "out of memory");
 	if (g->rc == SB_OK)
-		g->rc = finish_capture(&ctx, first, &g->err);
+		g->rc = finish_capture(&ctx, first, told, &g->err);
 	for (size_t i = 0; g->rc == SB_OK && i < g->more_count; i++)
-		g->rc = finish_capture(&ctx, g->more[i], &g->err);
+		g->rc = finish_capture(&ctx, g->more[i], told, &g->err);
 }
 
 static void join_all(struct groups *g, const struct read_hooks *hooks)

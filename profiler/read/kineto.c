@@ -126,7 +126,7 @@ static int keep_span(struct kineto *k, const struct chrome_event *e, struct even
 	if (rc == SB_OK)
 		rc = trace_append(&k->trace, span);
 	if (rc == SB_OK && (span->kind != EVENT_OTHER || e->cat.token == JPULL_END))
-		kineto_see(k, span, e->offset);
+		clock_see(&k->range, span->start_ns, span->dur_ns, e->offset);
 	return rc == SB_OK ? kineto_detail(k, e, span->kind) : rc;
 }
 
@@ -241,6 +241,35 @@ static void add_base(struct kineto *k)
 		k->trace.start_ns[i] = sb_add_sat(k->trace.start_ns[i], base);
 }
 
+/* The steps follow their events. */
+static void drop_steps(struct kineto *k, const struct clock_judge *j)
+{
+	size_t out = 0, step = 0, kept = 0;
+
+	for (size_t i = 0; i < k->trace.count; i++) {
+		bool event_out = clock_event_is_out(j, &k->trace, i);
+
+		for (; step < k->step_count && k->steps[step].event == i; step++)
+			if (!event_out)
+				k->steps[kept++] =
+				    (struct kineto_step){k->steps[step].number, (uint32_t)(i - out)};
+		out += event_out;
+	}
+	k->step_count = kept;
+}
+
+static void drop_jumps(struct kineto *k)
+{
+	const struct clock_file f = {
+	    .warnings = &k->ctx->profile->warnings, .path = k->path, .unit = CLOCK_BYTE, .clamps = true};
+	struct clock_judge j;
+
+	if (!clock_judge_trace(&k->trace, &k->range, &f, &j))
+		return;
+	drop_steps(k, &j);
+	clock_drop_events(&j, &k->trace);
+}
+
 /* What can be told only when all events are there. */
 static int finish(struct kineto *k)
 {
@@ -250,7 +279,7 @@ static int finish(struct kineto *k)
 		rc = kineto_devices(k);
 	if (rc != SB_OK)
 		return rc;
-	kineto_drop_jumps(k);
+	drop_jumps(k);
 	kineto_close_spans(k);
 	report_host_only(k);
 	add_base(k);
@@ -309,10 +338,7 @@ static int deliver(struct kineto *k)
 static int kineto_read(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
 	__attribute__((cleanup(kineto_free))) struct kineto k = {
-	    .ctx = ctx,
-	    .path = in->path,
-	    .head = {.rank = SB_NULL, .world_size = SB_NULL},
-	    .range = {.zero_offset = -1}};
+	    .ctx = ctx, .path = in->path, .head = {.rank = SB_NULL, .world_size = SB_NULL}};
 	int rc = trace_init(&k.trace);
 
 	if (rc != SB_OK)

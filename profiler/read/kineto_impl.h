@@ -1,6 +1,7 @@
 #ifndef SB_PROFILER_READ_KINETO_IMPL_H
 #define SB_PROFILER_READ_KINETO_IMPL_H
 #include "profiler/read/chrome.h"
+#include "profiler/read/clock.h"
 #include "profiler/read/id_map.h"
 #include "profiler/read/reader.h"
 
@@ -60,14 +61,6 @@ struct kineto_step {
 	uint32_t event;
 };
 
-/* Where all spans lie, before the base is added. */
-struct kineto_range {
-	size_t count;
-	int64_t first, last, first_offset, last_offset;
-	int64_t first_positive; /* the smallest start above 0 */
-	int64_t zero_offset;    /* of the first span that starts at exactly 0, -1 = none */
-};
-
 /* Work on a device that was seen already, by content. */
 struct kineto_seen {
 	int64_t *latest; /* by lane: the latest start so far */
@@ -90,7 +83,7 @@ struct kineto {
 	size_t step_count;
 	struct kineto_head head;
 	struct kineto_pairs pairs;
-	struct kineto_range range;
+	struct clock_range range; /* before the base is added */
 	struct kineto_seen seen;
 	struct kineto_lanes lanes;
 	uint8_t *marks; /* by name id: is it a collective? see kineto_is_collective() */
@@ -144,14 +137,6 @@ int kineto_mark(struct kineto *k, const struct chrome_event *e, uint32_t event);
  * -1 until kineto_close_spans() ends them where the trace ends. SB_ENOMEM. */
 int kineto_join_marks(struct kineto *k);
 void kineto_close_spans(struct kineto *k);
-
-/* kineto_clock.c */
-void kineto_see(struct kineto *k, const struct event *span, int64_t offset);
-/* Leaves out the spans whose time cannot be right, and says so: those more than a day from the median of
- * their side (host or device), and those clamped to 0, when everything else starts more than a minute later.
- * One absurd time would else make the span of the whole capture. Left out is a tenth of a side at most (and
- * one span in any case): more than that is no slip of a clock, and is only told. */
-void kineto_drop_jumps(struct kineto *k);
 
 /* kineto_repeat.c */
 /* Was this very work on a device (place, time, name and correlation) read before? One stream does nothing

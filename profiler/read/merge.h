@@ -22,8 +22,9 @@ struct part_origin {
 int capture_merge(struct capture *dst, struct capture *src, const struct part_origin *from);
 /* Lends the job's size, the stage and the chip to a capture that does not know them. */
 void capture_lend(struct capture *to, const struct capture *from);
-/* Warns (clock_jump) when the work of a device lies more than a day apart. */
-void capture_check_clock(const struct capture *c, struct warnings *w);
+/* Warns (clock_jump) when the work of a device lies more than a day apart, unless `told` says that one of the
+ * capture's files was warned of already; and of times that a spreadsheet has rounded. */
+void capture_check_clock(const struct capture *c, bool told, struct warnings *w);
 /* Does the timeline hold work of a device, or the sums of it that an Overlap Analysis lane has? */
 bool trace_has_device_work(const struct trace *t);
 #endif

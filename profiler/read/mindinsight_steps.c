@@ -25,6 +25,7 @@ struct reading {
 	struct reduce *reduces;
 	size_t reduce_count;
 	int step, start, end, total, interval, forward_backward, tail;
+	struct clock_range range;
 };
 
 static void reading_free(struct reading *r)
@@ -200,6 +201,7 @@ static int read_row(struct reading *r)
 		warnings_add(&r->ctx->profile->warnings, "inconsistent", r->in->path, csv_line(r->csv), -1,
 		             "The total of an iteration is not its end less its start: the latter is used.");
 	i.total_ns = end - i.start_ns;
+	clock_see(&r->range, i.start_ns, i.total_ns, csv_line(r->csv));
 	return add_iteration(r, &i);
 }
 
@@ -222,6 +224,7 @@ static int read_steps(struct read_context *ctx, struct stream *in, struct sb_err
 		if (more && read_row(&r) != SB_OK)
 			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	}
+	ascend_table_clock(ctx, in, r.cap, &r.range, true);
 	return SB_OK;
 }
 

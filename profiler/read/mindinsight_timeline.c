@@ -30,6 +30,7 @@ struct reading {
 	struct capture *cap;
 	struct sb_strings *keys; /* pid and tid; the ids follow those of the lanes */
 	uint32_t aicore, aicpu;
+	struct clock_range range;
 };
 
 static void reading_free(struct reading *r)
@@ -143,6 +144,7 @@ static int read_event(struct reading *r, const struct chrome_event *e)
 		rc = lane_of(r, e, pid, &v.lane);
 	if (rc == SB_OK)
 		rc = trace_append(&r->cap->trace, &v);
+	clock_see(&r->range, v.start_ns, v.dur_ns, e->offset);
 	if (rc != SB_OK || v.kind != EVENT_KERNEL)
 		return rc;
 	d.type = pid == PROCESS_AICPU ? r->aicpu : r->aicore;
@@ -160,6 +162,8 @@ static bool skip_args(void *self, const struct chrome_event *e)
 static int read_events(struct reading *r, struct sb_error *err)
 {
 	const struct chrome_options options = {.skip_args = skip_args};
+	const struct clock_file f = {
+	    .warnings = &r->ctx->profile->warnings, .path = r->in->path, .unit = CLOCK_BYTE};
 	struct sb_error got = {.offset = -1};
 	CHROME_AUTO c = NULL;
 	const struct chrome_event *e;
@@ -180,7 +184,10 @@ static int read_events(struct reading *r, struct sb_error *err)
 			                        "the trace holds too many events or names")
 			           : sb_fail(err, rc, "no_memory", "out of memory");
 	}
-	return ascend_json_end(r->ctx, r->in, rc, r->cap->trace.count > 0, &got, err);
+	rc = ascend_json_end(r->ctx, r->in, rc, r->cap->trace.count > 0, &got, err);
+	if (rc == SB_OK)
+		clock_settle(r->cap, &r->range, &f);
+	return rc;
 }
 
 static int read_timeline(struct read_context *ctx, struct stream *in, struct sb_error *err)

@@ -19,6 +19,7 @@ static const char *const END[] = {"Iteration End(us)", "Iteration End", NULL};
 
 struct columns {
 	int id, end, time, device;
+	struct clock_range range;
 	size_t count;
 	struct {
 		int start, dur;
@@ -103,7 +104,7 @@ static int add_reduce(struct capture *cap, const struct csv *c, const struct col
 }
 
 static int read_row(struct read_context *ctx, struct capture *cap, const struct csv *c,
-                    const struct stream *in, const struct columns *k)
+                    const struct stream *in, struct columns *k)
 {
 	struct step s = {.number = SB_NULL};
 	int64_t end;
@@ -121,6 +122,7 @@ static int read_row(struct read_context *ctx, struct capture *cap, const struct 
 		return SB_OK;
 	}
 	s.start_ns = end - s.dur_ns;
+	clock_see(&k->range, s.start_ns, s.dur_ns, csv_line(c));
 	if (sb_grow(&cap->steps, cap->step_count, sizeof(s)) != SB_OK)
 		return SB_ENOMEM;
 	cap->steps[cap->step_count++] = s;
@@ -149,6 +151,7 @@ static int read_steps(struct read_context *ctx, struct stream *in, struct sb_err
 		if (more && read_row(ctx, cap, c, in, &cols) != SB_OK)
 			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	}
+	ascend_table_clock(ctx, in, cap, &cols.range, true);
 	return SB_OK;
 }
 

@@ -28,7 +28,7 @@ struct task_columns {
 
 /* Only kernels are taken: the waits, records and transfers are no work of their own. */
 static int task_row(struct read_context *ctx, struct capture *cap, const struct csv *c,
-                    const struct stream *in, const struct task_columns *at)
+                    const struct stream *in, const struct task_columns *at, struct clock_range *range)
 {
 	struct kernel k = kernel_unknown();
 	size_t len;
@@ -45,6 +45,7 @@ static int task_row(struct read_context *ctx, struct capture *cap, const struct 
 		             "A task with a negative duration is left out.");
 		return SB_OK;
 	}
+	clock_see(range, k.start_ns, k.dur_ns, csv_line(c));
 	k.origin = KERNEL_TASK;
 	k.device = msprof_device(c, at->device);
 	rc = ascend_text(cap, c, at->name, &k.name);
@@ -59,6 +60,7 @@ static int read_tasks(struct read_context *ctx, struct stream *in, struct sb_err
 {
 	CSV_AUTO c = NULL;
 	struct capture *cap;
+	struct clock_range range = {.count = 0};
 	bool more = true;
 	int rc = ascend_csv_open(in, TASK_NEEDED, &c, err);
 
@@ -74,9 +76,10 @@ static int read_tasks(struct read_context *ctx, struct stream *in, struct sb_err
 		rc = ascend_csv_row(ctx, c, in, &more, err);
 		if (rc != SB_OK)
 			return rc;
-		if (more && task_row(ctx, cap, c, in, &at) != SB_OK)
+		if (more && task_row(ctx, cap, c, in, &at, &range) != SB_OK)
 			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	}
+	ascend_table_clock(ctx, in, cap, &range, false);
 	return SB_OK;
 }
 

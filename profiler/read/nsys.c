@@ -105,6 +105,25 @@ static int tell_errors(struct nsys *n, struct sb_error *err)
 	return rc;
 }
 
+static void drop_jumps(struct nsys *n)
+{
+	const struct clock_file f = {
+	    .warnings = &n->ctx->profile->warnings, .path = n->path, .unit = CLOCK_ROW};
+	const struct trace *t = &n->trace;
+	struct clock_judge j;
+
+	if (!clock_judge_trace(t, &n->range, &f, &j))
+		return;
+	nsys_drop_steps(n, &j);
+	clock_drop_events(&j, &n->trace);
+	n->last_end = INT64_MIN;
+	for (size_t i = 0; i < t->count; i++) {
+		int64_t end = sb_add_sat(t->start_ns[i], t->dur_ns[i] > 0 ? t->dur_ns[i] : 0);
+
+		n->last_end = end > n->last_end ? end : n->last_end;
+	}
+}
+
 /* Ranges that were never closed last as long as the capture. */
 static void close_ranges(struct trace *t, int64_t end)
 {
@@ -190,6 +209,7 @@ static int nsys_read(struct read_context *ctx, struct database *db, struct sb_er
 		    err, SB_EFORMAT, "no_events", n.path, 0, -1,
 		    "the export of Nsight Systems holds no kernel, copy, call or range: profile "
 		    "with --trace=cuda,nvtx");
+	drop_jumps(&n);
 	close_ranges(&n.trace, n.last_end);
 	rc = nsys_match_processes(&n.trace);
 	if (rc == SB_OK)

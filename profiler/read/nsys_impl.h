@@ -1,5 +1,6 @@
 #ifndef SB_PROFILER_READ_NSYS_IMPL_H
 #define SB_PROFILER_READ_NSYS_IMPL_H
+#include "profiler/read/clock.h"
 #include "profiler/read/database.h"
 #include "profiler/read/id_map.h"
 
@@ -52,6 +53,7 @@ struct nsys {
 	struct id_map threads;   /* tid, pid → text */
 	struct id_map device_lanes, host_lanes;
 	struct nsys_steps steps[NSYS_FAMILIES];
+	struct clock_range range;
 	struct {
 		uint64_t count;
 		char table[48];
@@ -113,6 +115,8 @@ int64_t nsys_link(int64_t global, int64_t correlation);
 /* nsys_steps.c */
 /* Notes a range if its name is that of a step. */
 int nsys_see_step(struct nsys *n, const char *name, const struct event *span, uint32_t event);
+/* Forgets the ranges that are to be left out, before they are; the others' indexes become those of then. */
+void nsys_drop_steps(struct nsys *n, const struct clock_judge *j);
 /* Makes the capture's steps of them. SB_ENOMEM. */
 int nsys_make_steps(struct nsys *n, struct step **out, size_t *out_count);
 void nsys_steps_free(struct nsys *n);

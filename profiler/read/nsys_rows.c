@@ -73,6 +73,7 @@ int nsys_append(struct nsys_row *r)
 		end = sb_add_sat(end, r->span.dur_ns);
 	if (n->trace.count == 0 || end > n->last_end)
 		n->last_end = end;
+	clock_see(&n->range, r->span.start_ns, r->span.dur_ns, r->row);
 	return trace_append(&n->trace, &r->span);
 }
 
@@ -112,6 +113,7 @@ int nsys_spans(struct nsys *n, const struct nsys_table *t, struct sb_error *err)
 
 	if (!r.table)
 		return SB_OK;
+	n->range.table = t->name;
 	rc = nsys_select(n->db, r.table, t->columns, &cells, err);
 	if (rc != SB_OK)
 		return rc;

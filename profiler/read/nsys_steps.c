@@ -48,6 +48,28 @@ int nsys_see_step(struct nsys *n, const char *name, const struct event *span, ui
 	return SB_OK;
 }
 
+void nsys_drop_steps(struct nsys *n, const struct clock_judge *j)
+{
+	size_t at[NSYS_FAMILIES] = {0}, kept[NSYS_FAMILIES] = {0}, out = 0;
+
+	for (size_t i = 0; i < n->trace.count; i++) {
+		bool event_out = clock_event_is_out(j, &n->trace, i);
+
+		for (int f = 0; f < NSYS_FAMILIES; f++) {
+			struct nsys_steps *s = &n->steps[f];
+
+			for (; at[f] < s->count && s->items[at[f]].event == i; at[f]++) {
+				s->items[kept[f]] = s->items[at[f]];
+				s->items[kept[f]].event = (uint32_t)(i - out);
+				kept[f] += !event_out;
+			}
+		}
+		out += event_out;
+	}
+	for (int f = 0; f < NSYS_FAMILIES; f++)
+		n->steps[f].count = kept[f];
+}
+
 static int by_number(const void *a, const void *b)
 {
 	const struct nsys_step *x = a, *y = b;

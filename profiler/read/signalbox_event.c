@@ -158,5 +158,6 @@ int signalbox_event_item(struct signalbox *s, int64_t offset, struct sb_error *e
 		return SB_OK;
 	}
 	take_duration(s, &e, offset);
+	clock_see(&s->range, e.event.start_ns, e.event.dur_ns, offset);
 	return add_event(s, &e);
 }

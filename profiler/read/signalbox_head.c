@@ -213,6 +213,18 @@ static int name_lanes(struct signalbox *s)
 	return SB_OK;
 }
 
+static void drop_jumps(struct signalbox *s)
+{
+	const struct clock_file f = {
+	    .warnings = &s->ctx->profile->warnings, .path = s->path, .unit = CLOCK_BYTE};
+	struct clock_judge j;
+
+	if (!clock_judge_trace(&s->trace, &s->range, &f, &j))
+		return;
+	clock_drop_events(&j, &s->trace);
+	clock_drop_steps(&j, s->steps, &s->step_count);
+}
+
 int signalbox_head_end(struct signalbox *s)
 {
 	for (size_t i = 0; i < s->trace.detail_count; i++) {
@@ -221,6 +233,7 @@ int signalbox_head_end(struct signalbox *s)
 		if (d->group != 0)
 			(void)id_map_get(&s->groups, (struct id_key){d->group, 0, 0}, &d->ranks);
 	}
+	drop_jumps(s);
 	add_origin(s);
 	return name_lanes(s);
 }

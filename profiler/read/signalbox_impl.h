@@ -1,5 +1,6 @@
 #ifndef SB_PROFILER_READ_SIGNALBOX_IMPL_H
 #define SB_PROFILER_READ_SIGNALBOX_IMPL_H
+#include "profiler/read/clock.h"
 #include "profiler/read/id_map.h"
 #include "profiler/read/json.h"
 #include "profiler/read/reader.h"
@@ -37,6 +38,7 @@ struct signalbox {
 	struct id_map groups; /* id of a group's name → id of its ranks */
 	int64_t last_number;  /* the lane of the last event: most often the next one's too */
 	uint32_t last_lane;
+	struct clock_range range; /* before the origin is added */
 	struct signalbox_flaws flaws;
 };
 

@@ -13,9 +13,11 @@
 #define NAMED(what, pid, tid, name)                                                                          \
 	"{\"ph\": \"M\", \"name\": \"" what "\", \"pid\": " pid ", \"tid\": " tid                            \
 	", \"args\": {\"name\": \"" name "\"}}, "
-#define SPAN(name, pid, tid, ts, dur, args)                                                                  \
-	"{\"name\": \"" name "\", \"pid\": " pid ", \"tid\": " tid ", \"ts\": \"" ts                         \
-	"\", \"dur\": " dur args ", \"ph\": \"X\"}, "
+#define TS "17364088837000" /* and two digits: all lie in one capture */
+#define SPAN(name, pid, tid, ts, dur, args) SPAN_AT(name, pid, tid, TS ts, dur, args)
+#define SPAN_AT(name, pid, tid, ts, dur, args)                                                               \
+	"{\"name\":\"" name "\",\"pid\":" pid ",\"tid\":" tid ",\"ts\":\"" ts                         \
+	"\",\"dur\":" dur args ",\"ph\":\"X\"}, "
 
 /* clang-format off */
 /* Names of processes come after the events that use them, as in real files. */
@@ -24,12 +26,12 @@ static const char TRACE[] =
     "\"dur\": 145.57, \"cat\": \"cpu_op\", \"args\": {\"Call stack\": \"a;\\r\\nb\"}}, "
     "{\"ph\": \"X\", \"name\": \"ProfilerStep#50\", \"pid\": 100, \"tid\": 7, \"ts\": \"1736408883686740.710\", "
     "\"dur\": 155985.8, \"cat\": \"cpu_op\", \"args\": {}}, "
-    "{\"ph\": \"X\", \"name\": \"Enqueue\", \"pid\": 100, \"tid\": 7, \"ts\": \"5\", \"dur\": 1, \"cat\": "
+    "{\"ph\": \"X\", \"name\": \"Enqueue\", \"pid\": 100, \"tid\": 7, \"ts\": \"" TS "05\", \"dur\": 1, \"cat\": "
     "\"enqueue\", \"args\": {\"correlation_id\": 3}}, "
-    "{\"ph\": \"X\", \"name\": \"f.py(1): g\", \"pid\": 100, \"tid\": 7, \"ts\": \"6\", \"dur\": 1, \"cat\": "
+    "{\"ph\": \"X\", \"name\": \"f.py(1): g\", \"pid\": 100, \"tid\": 7, \"ts\": \"" TS "06\", \"dur\": 1, \"cat\": "
     "\"python_function\", \"args\": {}}, " SPAN("AscendCL@aclrtMemcpyAsync", "200", "8", "10.5", "31.84",
     ", \"args\": {\"level\": \"acl\", \"connection_id\": 936}")
-    SPAN("trans_0", "3170820512", "2", "1736408883704643.212", "53.7410625",
+    SPAN_AT("trans_0", "3170820512", "2", "1736408883704643.212", "53.7410625",
     ", \"args\": {\"Task Type\": \"AI_CORE\", \"connection_id\": 953}")
     SPAN("old", "3170820512", "2", "20", "1", ", \"args\": {\"Task Type\": \"Other\"}")
     SPAN("MEMCPY_ASYNC", "3170820512", "2", "30", "828.33653125",
@@ -112,9 +114,7 @@ static void lanes_decide_what_events_are(void **state)
 	assert_int_equal(t->count, COUNT(KINDS));
 	for (size_t i = 0; i < t->count; i++)
 		assert_int_equal(t->kind[i], KINDS[i]);
-	/* the made times lie 55 years apart */
-	assert_int_equal(p.warnings.count, 1);
-	assert_string_equal(p.warnings.items[0].code, "clock_jump");
+	assert_int_equal(p.warnings.count, 0);
 	assert_true(p.captures[0].rank == SB_NULL);
 	assert_string_equal(p.captures[0].source, "x");
 }
@@ -220,12 +220,12 @@ static void hostile_values_cost_only_their_event(void **state)
 
 	(void)state;
 	read_trace("trace_view.json",
-	           "[" SPAN("hcom_", "1", "1", "1", "1", "") SPAN("hcom_x__", "1", "1", "2", "1", "")
-	               SPAN("hcom_x__9", "1", "1", "3", "1", "") SPAN("hcom_x__9_99999999999999999999", "1",
-	                                                              "1", "4", "1", "")
-	                   SPAN("neg", "1", "1", "5", "-1", "") SPAN("bad", "1", "1", "100a", "1", "")
-	                       SPAN("ProfilerStep#-1", "1", "1", "6", "1", "")
-	                           SPAN("ProfilerStep#x", "\"a\"", "{}", "7", "1", ", \"args\": 3") "{}, 5]",
+	           "[" SPAN("hcom_", "1", "1", "01", "1", "") SPAN("hcom_x__", "1", "1", "02", "1", "")
+	               SPAN("hcom_x__9", "1", "1", "03", "1", "") SPAN("hcom_x__9_99999999999999999999", "1",
+	                                                              "1", "04", "1", "")
+	                   SPAN("neg", "1", "1", "05", "-1", "") SPAN("bad", "1", "1", "100a", "1", "")
+	                       SPAN("ProfilerStep#-1", "1", "1", "06", "1", "")
+	                           SPAN("ProfilerStep#x", "\"a\"", "{}", "07", "1", ", \"args\": 3") "{}, 5]",
 	           &p);
 	assert_int_equal(p.captures[0].trace.count, 6);
 	assert_int_equal(p.captures[0].step_count, 0);
