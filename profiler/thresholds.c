@@ -19,6 +19,13 @@ const struct thresholds THRESHOLDS_DEFAULT = {{
     {"slow_rank_votes", "share of steps", 0.6, ORIGIN_DEFAULT},
     {"free_share", "share", 0.10, ORIGIN_MSPROF_ANALYZE},
     {"dataloader_us", "us", 10000, ORIGIN_MSPROF_ANALYZE},
+    /* the TensorBoard plugin's rule for short calls of the loader */
+    {"loading_share", "share", 0.05, ORIGIN_DEFAULT},
+    {"loading_operators_share", "share of loading", 0.5, ORIGIN_DEFAULT},
+    {"queue_empty_share", "share of looks", 0.3, ORIGIN_MINDINSIGHT},
+    {"queue_low_usage", "share of capacity", 0.6, ORIGIN_MINDINSIGHT},
+    {"queue_high_usage", "share of capacity", 0.8, ORIGIN_MINDINSIGHT},
+    {"iteration_interval_us", "us", 500, ORIGIN_MINDINSIGHT},
     {"fetching_share", "share", 0.05, ORIGIN_DEFAULT},
     {"synchronization_share", "share", 0.02, ORIGIN_DEFAULT},
     {"compilation_events", "events", 20, ORIGIN_MSPROF_ANALYZE},
@@ -34,6 +41,10 @@ const struct thresholds THRESHOLDS_DEFAULT = {{
     {"large_packet_share", "share", 0.8, ORIGIN_MSPROF},
     {"large_packet_bytes", "bytes", 32e6, ORIGIN_PAPER},
     {"large_packet_rdma_bytes", "bytes", 0.5e6, ORIGIN_MSPROF},
+    {"allocation_us", "us", 10000, ORIGIN_MSPROF_ANALYZE},
+    {"fragmentation_share", "share of reserved", 0.3, ORIGIN_DEFAULT},
+    /* the TensorBoard plugin's rule */
+    {"memory_limit_share", "share of capacity", 0.9, ORIGIN_DEFAULT},
     {"alignment_bytes", "bytes", 512, ORIGIN_PAPER},
     {NULL, NULL, 0, ORIGIN_DEFAULT},
 }};

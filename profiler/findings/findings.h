@@ -6,17 +6,23 @@
 
 /* What the checks share. A check is one function and one row of the table in analysis.c. */
 
-/* Device idle time by what the host did meanwhile. The five causes do not overlap one another. */
+/* Device idle time by what the host did meanwhile. The causes do not overlap one another. */
 struct host_time {
 	bool host_known;                            /* the capture shows the host */
 	bool cann_known;                            /* … and its calls into CANN (Ascend, level 1 and up) */
 	bool gc_known;                              /* … and the collector's lane */
-	int64_t loading_ns, loading_max_ns;         /* data loader, calls over the threshold only */
+	int64_t loading_ns, loading_max_ns;         /* data loader: its long calls, or all, see below */
 	int64_t garbage_ns, garbage_max_ns;         /* garbage collection, over the threshold only */
 	int64_t compilation_ns, synchronization_ns; /* of all calls */
 	int64_t loading_count, garbage_count, compilation_count, synchronization_count;
 	int64_t fetching_ns, fetching_count; /* host-to-device copies under no compute and no communication */
-	int64_t explained_ns;                /* how much of the free time these causes take */
+	int64_t pageable_count;              /* of these, those from memory that is not pinned */
+	int64_t loading_calls;               /* of any length; loading_count: those over dataloader_us */
+	double loading_share;                /* of the whole: the device waits for any of these calls */
+	bool loading_by_share;               /* … and that is over loading_share: all calls count */
+	int64_t allocation_ns;               /* idle while memory is allocated; over allocation_us only */
+	int64_t allocation_total_ns, allocation_count; /* of all such calls */
+	int64_t explained_ns;                          /* how much of the free time these causes take */
 };
 
 /* One device of one capture: the sums that findings are judged by. Ascend: over the steps; GPUs: the whole
@@ -51,7 +57,7 @@ struct check_context {
 int views_build(struct check_context *ctx);
 /* Splits the idle time of one view by what the host of its capture did. SB_ENOMEM. */
 struct host_part;
-int host_time_fill(const struct host_part *host, struct rank_view *v);
+int host_time_fill(const struct thresholds *t, const struct host_part *host, struct rank_view *v);
 
 /* Value of a threshold that exists. */
 double limit(const struct check_context *ctx, const char *name);
@@ -117,6 +123,8 @@ int tree_build(const struct check_context *ctx, struct analysis *out);
 /* The checks. True in *out_judged when this profile holds what the check needs. Errors: ctx->failed. */
 void check_poor_overlap(struct check_context *ctx, bool *out_judged);
 void check_pipeline_bubble(struct check_context *ctx, bool *out_judged);
+void check_reading(struct check_context *ctx, bool *out_judged);
+void check_processing(struct check_context *ctx, bool *out_judged);
 void check_loading(struct check_context *ctx, bool *out_judged);
 void check_fetching(struct check_context *ctx, bool *out_judged);
 void check_host_bound(struct check_context *ctx, bool *out_judged);
@@ -132,6 +140,7 @@ void check_straggler(struct check_context *ctx, bool *out_judged);
 void check_slow_link(struct check_context *ctx, bool *out_judged);
 void check_small_packets(struct check_context *ctx, bool *out_judged);
 void check_alignment(struct check_context *ctx, bool *out_judged);
+void check_allocation(struct check_context *ctx, bool *out_judged);
 /* Runs last: time that no other finding accounts for. */
 void check_unexplained(struct check_context *ctx, bool *out_judged);
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/grow.h"
 #include "profiler/activity.h"
 
 /* Substring without regard to case: strcasestr is no standard function. */
@@ -17,6 +18,28 @@ bool host_text_has(const char *text, const char *part)
 	return false;
 }
 
+/* A call that allocates memory of the device or gives it back: the driver works, and a release waits for the
+ * device. Allocations from a stream's pool do neither. */
+bool host_allocates(const char *name)
+{
+	static const char *const calls[] = {"cudaMalloc",        "cudaFree",
+	                                    "hipMalloc",         "hipFree",
+	                                    "cuMemAlloc",        "cuMemFree",
+	                                    "cuMemAlloc_v2",     "cuMemFree_v2",
+	                                    "cudaMallocManaged", "cudaMallocPitch",
+	                                    "aclrtFree",         "aclMallocMemInner",
+	                                    "aclrtFreePhysical", NULL};
+	const char *at = strchr(name, '@');
+
+	name = at ? at + 1 : name;
+	if (strncmp(name, "aclrtMalloc", 11) == 0)
+		return strcmp(name, "aclrtMallocHost") != 0;
+	for (size_t i = 0; calls[i]; i++)
+		if (strcmp(name, calls[i]) == 0)
+			return true;
+	return false;
+}
+
 static enum host_class class_of(const char *name)
 {
 	static const char *const waits[] = {"DeviceSynchronize", "StreamSynchronize", "EventSynchronize",
@@ -26,6 +49,8 @@ static enum host_class class_of(const char *name)
 		return HOST_LOADING;
 	if (strstr(name, "aclopCompileAndExecute"))
 		return HOST_COMPILATION;
+	if (host_allocates(name))
+		return HOST_ALLOCATION;
 	if (strcmp(name, "aten::item") == 0 || strcmp(name, "aten::_local_scalar_dense") == 0)
 		return HOST_SYNCHRONIZATION;
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
@@ -47,29 +72,60 @@ static bool is_host(uint8_t kind)
 	return kind >= EVENT_HOST_OP && kind <= EVENT_HOST_GARBAGE;
 }
 
+/* The classes of a capture's names, each looked at once. */
+struct names {
+	const struct trace *t;
+	uint8_t *class_of; /* by text: enum host_class + 1; 0 = not looked at yet */
+	size_t count;
+};
+
+static int names_init(struct names *n, const struct trace *t)
+{
+	n->t = t;
+	n->count = sb_strings_count(t->strings);
+	n->class_of = calloc(n->count + 1, 1);
+	return n->class_of ? SB_OK : SB_ENOMEM;
+}
+
+/* The class of a host event. */
+static enum host_class class_at(struct names *n, size_t i)
+{
+	const struct trace *t = n->t;
+	uint32_t name = t->name[i];
+	uint8_t *known = &n->class_of[name < n->count ? name : n->count];
+	enum host_class class = class_of_kind(t->kind[i]);
+
+	if (!*known)
+		*known = (uint8_t)(class_of(trace_text(t, name, NULL)) + 1);
+	if (class == HOST_NONE)
+		class = (enum host_class)(*known - 1);
+	/* a Python frame of a file called …dataloader.py is no wait for data unless it fetches a batch */
+	if (class == HOST_LOADING && t->kind[i] == EVENT_HOST_PYTHON &&
+	    !strstr(trace_text(t, name, NULL), "__next__"))
+		return HOST_NONE;
+	return class;
+}
+
 struct work {
 	const struct thresholds *t;
 	struct host_part *h;
-	uint8_t *class_of_text; /* enum host_class + 1; 0 = not looked at yet */
-	size_t text_count;
+	struct names names;
 	uint8_t *gc_lane;
 };
 
 static void work_free(struct work *w)
 {
-	free(w->class_of_text);
+	free(w->names.class_of);
 	free(w->gc_lane);
 }
 
 static int work_init(struct work *w)
 {
 	const struct trace *t = &w->h->c->trace;
-	size_t texts = sb_strings_count(t->strings);
+	int rc = names_init(&w->names, t);
 
-	w->text_count = texts;
-	w->class_of_text = calloc(texts + 1, 1);
 	w->gc_lane = calloc(t->lane_count + 1, 1);
-	if (!w->class_of_text || !w->gc_lane)
+	if (rc != SB_OK || !w->gc_lane)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < t->lane_count; i++) {
 		w->gc_lane[i] = host_text_has(trace_text(t, t->lanes[i].process, NULL), "Python GC");
@@ -101,34 +157,67 @@ static int add_garbage(struct work *w, size_t i)
 	return intervals_add(&w->h->garbage, t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
 }
 
+/* Over the threshold a call of the loader counts whatever else the step does. */
+static int add_long_loading(struct work *w, size_t i)
+{
+	const struct trace *t = &w->h->c->trace;
+	struct host_time *h = &w->h->seen;
+
+	h->loading_calls++;
+	h->loading_max_ns = larger(h->loading_max_ns, t->dur_ns[i]);
+	if ((double)t->dur_ns[i] < threshold_of(w, "dataloader_us") * 1000)
+		return SB_OK;
+	h->loading_count++;
+	return intervals_add(&w->h->long_loading, t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
+}
+
 static int add_host(struct work *w, size_t i)
 {
 	const struct trace *t = &w->h->c->trace;
-	const char *name = trace_text(t, t->name[i], NULL);
-	uint8_t *known = &w->class_of_text[t->name[i] < w->text_count ? t->name[i] : w->text_count];
 	struct host_time *h = &w->h->seen;
-	enum host_class class = class_of_kind(t->kind[i]);
+	enum host_class class = class_at(&w->names, i);
+	int rc = SB_OK;
 
-	if (!*known)
-		*known = (uint8_t)(class_of(name) + 1);
-	if (class == HOST_NONE)
-		class = (enum host_class)(*known - 1);
 	h->host_known = true;
 	h->cann_known = h->cann_known || t->kind[i] == EVENT_HOST_RUNTIME;
 	if (class == HOST_NONE)
 		return SB_OK;
-	/* a Python frame of a file called …dataloader.py is no wait for data unless it fetches a batch */
-	if (class == HOST_LOADING && t->kind[i] == EVENT_HOST_PYTHON && !strstr(name, "__next__"))
-		return SB_OK;
-	if (class == HOST_LOADING) {
-		if ((double)t->dur_ns[i] < threshold_of(w, "dataloader_us") * 1000)
-			return SB_OK;
-		h->loading_count++;
-		h->loading_max_ns = larger(h->loading_max_ns, t->dur_ns[i]);
-	}
+	if (class == HOST_LOADING)
+		rc = add_long_loading(w, i);
 	h->compilation_count += class == HOST_COMPILATION;
 	h->synchronization_count += class == HOST_SYNCHRONIZATION;
-	return intervals_add(&w->h->of[class], t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
+	if (class == HOST_ALLOCATION) {
+		h->allocation_count++;
+		h->allocation_total_ns = sb_add_sat(h->allocation_total_ns, t->dur_ns[i]);
+	}
+	return rc == SB_OK ? intervals_add(&w->h->of[class], t->start_ns[i],
+	                                   interval_end(t->start_ns[i], t->dur_ns[i]))
+	                   : rc;
+}
+
+int host_events(const struct capture *c, enum host_class class, uint32_t **out, size_t *out_count)
+{
+	const struct trace *t = &c->trace;
+	struct names names = {0};
+	uint32_t *list = NULL;
+	size_t n = 0;
+	int rc = names_init(&names, t);
+
+	for (size_t i = 0; i < t->count && rc == SB_OK; i++) {
+		if (!is_host(t->kind[i]) || class_at(&names, i) != class)
+			continue;
+		rc = sb_grow(&list, n, sizeof(*list));
+		if (rc == SB_OK)
+			list[n++] = (uint32_t)i;
+	}
+	free(names.class_of);
+	if (rc != SB_OK) {
+		free(list);
+		return rc;
+	}
+	*out = list;
+	*out_count = n;
+	return SB_OK;
 }
 
 static int walk(struct work *w)
@@ -148,6 +237,7 @@ static int walk(struct work *w)
 	for (int i = 0; i < HOST_CLASSES; i++)
 		intervals_normalise(&w->h->of[i]);
 	intervals_normalise(&w->h->garbage);
+	intervals_normalise(&w->h->long_loading);
 	return rc;
 }
 
@@ -258,6 +348,7 @@ void host_part_free(struct host_part *h)
 	for (int i = 0; i < HOST_CLASSES; i++)
 		intervals_free(&h->of[i]);
 	intervals_free(&h->garbage);
+	intervals_free(&h->long_loading);
 	free(h->devices);
 	free(h->events);
 	free(h->first);

@@ -6,6 +6,7 @@
 struct work {
 	struct rank_view *v;
 	const struct host_part *host;
+	double loading_share, allocation_us;            /* thresholds */
 	struct interval_set fetching, busy, free, idle; /* free: inside the span; idle: also the rest of the
 	                                                   steps */
 };
@@ -26,7 +27,7 @@ static bool on_device(const struct rank_view *v, size_t event)
 	return capture_is_ascend(v->c) || (device < 0 ? v->device == SB_NULL : v->device == device);
 }
 
-static bool to_device(const struct trace *t, size_t event)
+bool host_copy_to_device(const struct trace *t, size_t event)
 {
 	static const char *const words[] = {"HtoD", "HostToDevice", "H2D", "host to device",
 	                                    "HOST_TO_DEVICE"};
@@ -51,8 +52,9 @@ static int add_event(struct work *w, struct activity *a, size_t i)
 		return SB_OK;
 	if (!capture_is_ascend(w->v->c))
 		rc = activity_add(a, kind, t->start_ns[i], t->dur_ns[i]);
-	if (rc == SB_OK && kind == EVENT_MEMCPY && to_device(t, i)) {
+	if (rc == SB_OK && kind == EVENT_MEMCPY && host_copy_to_device(t, i)) {
 		w->v->host.fetching_count++;
+		w->v->host.pageable_count += host_text_has(trace_text(t, t->name[i], NULL), "pageable ->");
 		rc = intervals_add(&w->fetching, t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
 	}
 	return rc;
@@ -233,6 +235,26 @@ static int take_part(struct work *w, const struct interval_set *cause, int64_t *
 	return take(w, &part, out_ns);
 }
 
+/* One long call is a fault whatever it costs; short ones count when the device waits for them too much. */
+static int take_loading(struct work *w)
+{
+	const struct interval_set all = near_idle(w, &w->host->of[HOST_LOADING]);
+	double share = (double)intervals_common(&all, &w->idle) / (double)w->v->total_ns;
+
+	w->v->host.loading_share = share;
+	w->v->host.loading_by_share = share > w->loading_share;
+	return take_part(w, w->v->host.loading_by_share ? &w->host->of[HOST_LOADING] : &w->host->long_loading,
+	                 &w->v->host.loading_ns);
+}
+
+static int take_allocation(struct work *w)
+{
+	/* a few calls at the start of a job are how it begins */
+	if ((double)w->v->host.allocation_total_ns < w->allocation_us * 1000)
+		return SB_OK;
+	return take_part(w, &w->host->of[HOST_ALLOCATION], &w->v->host.allocation_ns);
+}
+
 static int split(struct work *w)
 {
 	struct host_time *h = &w->v->host;
@@ -247,15 +269,20 @@ static int split(struct work *w)
 	if (rc == SB_OK)
 		rc = take_part(w, &w->host->of[HOST_COMPILATION], &h->compilation_ns);
 	if (rc == SB_OK)
-		rc = take_part(w, &w->host->of[HOST_LOADING], &h->loading_ns);
+		rc = take_allocation(w);
+	if (rc == SB_OK)
+		rc = take_loading(w);
 	if (rc == SB_OK)
 		rc = take(w, &w->fetching, &ignored);
 	return rc == SB_OK ? take_waits(w) : rc;
 }
 
-int host_time_fill(const struct host_part *host, struct rank_view *v)
+int host_time_fill(const struct thresholds *t, const struct host_part *host, struct rank_view *v)
 {
-	struct work w = {.v = v, .host = host};
+	struct work w = {.v = v,
+	                 .host = host,
+	                 .loading_share = threshold_get(t, "loading_share")->value,
+	                 .allocation_us = threshold_get(t, "allocation_us")->value};
 	ACTIVITY_AUTO a = ACTIVITY_NONE;
 	int rc = SB_OK;
 

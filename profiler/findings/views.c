@@ -72,7 +72,7 @@ static int build_capture(struct check_context *ctx, const struct host_part *host
 		fill(&v, &rows[from], end - from);
 		if (v.total_ns <= 0)
 			continue;
-		rc = host_time_fill(host, &v);
+		rc = host_time_fill(ctx->t, host, &v);
 		if (rc != SB_OK)
 			return rc;
 		ctx->views[ctx->view_count++] = v;

@@ -97,4 +97,17 @@ static inline struct capture *make_rank(struct profile *p, int64_t rank, int64_t
 	}
 	return c;
 }
+
+/* One step of 100 ms on a GPU: kernels 0 to 20 and 60 to 100 ms. */
+static inline struct capture *make_gap(struct profile *p, uint32_t *out_host)
+{
+	struct capture *c = make_capture(p, FORMAT_KINETO, 0);
+	uint32_t gpu = add_lane(c, "GPU 0", "7", 0);
+
+	*out_host = add_lane(c, "python", "1", -1);
+	add_step(c, 1, 0, 100000000);
+	add_event(c, gpu, EVENT_KERNEL, "a", 0, 20000000, -1);
+	add_event(c, gpu, EVENT_KERNEL, "b", 60000000, 40000000, -1);
+	return c;
+}
 #endif

@@ -131,57 +131,6 @@ static void free_time_without_a_cause_is_the_hosts(void **state)
 	assert_int_equal(near.a.count, 0);
 }
 
-/* One step of 100 ms on a GPU: kernels 0 to 20 and 60 to 100 ms. */
-static struct capture *make_gap(struct profile *p, uint32_t *out_host)
-{
-	struct capture *c = make_capture(p, FORMAT_KINETO, 0);
-	uint32_t gpu = add_lane(c, "GPU 0", "7", 0);
-
-	*out_host = add_lane(c, "python", "1", -1);
-	add_step(c, 1, 0, 100000000);
-	add_event(c, gpu, EVENT_KERNEL, "a", 0, 20000000, -1);
-	add_event(c, gpu, EVENT_KERNEL, "b", 60000000, 40000000, -1);
-	return c;
-}
-
-static void a_long_load_while_the_device_idles_is_the_cause(void **state)
-{
-	JUDGED_AUTO j = {0};
-	uint32_t host;
-	struct capture *c = make_gap(&j.p, &host);
-
-	(void)state;
-	/* 30 of its 35 ms fall into the gap 20..60; the other call is a nanosecond too short to count */
-	add_event(c, host, EVENT_HOST_OP, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-	          15000000, 35000000, -1);
-	add_event(c, host, EVENT_HOST_OP, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-	          50000000, 9999999, -1);
-	judge(&j);
-	const struct finding *f = found(&j, "io.loading");
-
-	is_near(f ? f->share_of_step : NAN, 0.30);
-	is_near(evidence_of(f, "longest_dataloader_us"), 35000);
-	is_near(evidence_of(f, "dataloader_calls"), 1);
-	/* 10 ms are left to the host, which is 10 % and not more */
-	assert_null(found(&j, "cpu.host_bound"));
-	assert_string_equal(j.a.cause, "loading");
-}
-
-static void a_load_that_the_device_does_not_wait_for_is_no_finding(void **state)
-{
-	JUDGED_AUTO j = {0};
-	uint32_t host;
-	struct capture *c = make_gap(&j.p, &host);
-
-	(void)state;
-	add_event(c, host, EVENT_HOST_OP, "enumerate(DataLoader)#__next__", 62000000, 30000000, -1);
-	/* a frame of a file of that name is no load */
-	add_event(c, host, EVENT_HOST_PYTHON, "my_dataloader.py(3): train", 0, 100000000, -1);
-	judge(&j);
-	assert_null(found(&j, "io.loading"));
-	is_near(found(&j, "cpu.host_bound")->share_of_step, 0.40);
-}
-
 static void waiting_costs_its_idle_time_and_the_lead_it_lost(void **state)
 {
 	JUDGED_AUTO j = {0};
@@ -207,26 +156,6 @@ static void a_wait_while_the_device_works_is_free(void **state)
 	judge(&j);
 	assert_null(found(&j, "cpu.synchronization"));
 	assert_false(left_open(&j, "cpu.synchronization"));
-}
-
-static void exposed_copies_to_the_device_are_fetching(void **state)
-{
-	JUDGED_AUTO j = {0};
-	JUDGED_AUTO near = {0};
-	uint32_t host;
-	struct capture *c = make_gap(&j.p, &host);
-
-	(void)state;
-	/* 10..30: half under a kernel; the copy back to the host does not count */
-	add_event(c, 0, EVENT_MEMCPY, "Memcpy HtoD (Pageable -> Device)", 10000000, 20000000, -1);
-	add_event(c, 0, EVENT_MEMCPY, "Memcpy DtoH (Device -> Pageable)", 30000000, 20000000, -1);
-	judge(&j);
-	is_near(found(&j, "io.fetching")->share_of_step, 0.10);
-	assert_null(found(&j, "cpu.host_bound"));
-	c = make_gap(&near.p, &host);
-	add_event(c, 0, EVENT_MEMCPY, "Memcpy HtoD (Pageable -> Device)", 20000000, 5000000, -1);
-	judge(&near);
-	assert_null(found(&near, "io.fetching"));
 }
 
 static void compilation_counts_from_twenty_calls(void **state)
@@ -396,11 +325,8 @@ int main(void)
 	    cmocka_unit_test(one_step_is_weak_evidence),
 	    cmocka_unit_test(what_a_threshold_says_can_be_changed),
 	    cmocka_unit_test(free_time_without_a_cause_is_the_hosts),
-	    cmocka_unit_test(a_long_load_while_the_device_idles_is_the_cause),
-	    cmocka_unit_test(a_load_that_the_device_does_not_wait_for_is_no_finding),
 	    cmocka_unit_test(waiting_costs_its_idle_time_and_the_lead_it_lost),
 	    cmocka_unit_test(a_wait_while_the_device_works_is_free),
-	    cmocka_unit_test(exposed_copies_to_the_device_are_fetching),
 	    cmocka_unit_test(compilation_counts_from_twenty_calls),
 	    cmocka_unit_test(garbage_collection_needs_its_lane),
 	    cmocka_unit_test(long_receives_are_the_pipelines_bubble),
