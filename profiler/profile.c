@@ -144,8 +144,12 @@ void warnings_repeat(struct warnings *w, const char *code, const char *file, uin
 
 struct kernel kernel_unknown(void)
 {
-	return (struct kernel){
-	    .step = SB_NULL, .start_ns = SB_NULL, .wait_ns = SB_NULL, .block_dim = -1, .pipe_ratio = NAN};
+	return (struct kernel){.step = SB_NULL,
+	                       .start_ns = SB_NULL,
+	                       .wait_ns = SB_NULL,
+	                       .block_dim = -1,
+	                       .pipe_ratio = NAN,
+	                       .stream = -1};
 }
 
 int capture_add_kernel(struct capture *c, const struct kernel *k)

@@ -54,6 +54,7 @@ struct kernel {
 	float pipe_ratio;   /* the largest of all pipe ratios (mac, scalar, mte1..3, fixpipe, vec); NaN = no
 	                       counters */
 	uint32_t pipe;      /* string id: column of that ratio, e.g. "aiv_mte2" */
+	int32_t stream;     /* of the device; -1 = not told, as for collectives */
 	bool communication; /* an HCCL / COMMUNICATION row: overlaps the others */
 	uint8_t origin;     /* enum kernel_origin */
 	uint16_t device;    /* the number + 1; 0 = not told */

@@ -186,6 +186,7 @@ static int kernel_task(struct tasks *t, struct kernel *k, int64_t stream, struct
 	}
 	k->start_ns = e->start_ns;
 	k->dur_ns = e->dur_ns;
+	k->stream = stream >= 0 && stream <= INT32_MAX ? (int32_t)stream : -1;
 	e->name = k->name;
 	e->kind = EVENT_KERNEL;
 	return db_event(t->r, DB_HARDWARE, stream, e, &d);

@@ -37,7 +37,7 @@ static const struct {
 #define TEXT_COUNT (sizeof(TEXTS) / sizeof(TEXTS[0]))
 
 struct columns {
-	int step, start, dur, wait, block_dim, device;
+	int step, start, dur, wait, block_dim, device, stream;
 	int64_t first_device; /* SB_NULL = none yet */
 	struct clock_range range;
 	bool one_device; /* kernels of several devices are no fault of the file, where it is false */
@@ -103,6 +103,7 @@ static void find_columns(const struct csv *c, struct columns *k)
 	    .wait = csv_column_any(c, WAIT),
 	    .block_dim = csv_column_any(c, BLOCK_DIM),
 	    .device = csv_column(c, "Device_id"),
+	    .stream = csv_column(c, "Stream ID"),
 	    .first_device = SB_NULL,
 	};
 	for (size_t i = 0; i < TEXT_COUNT; i++) {
@@ -201,6 +202,8 @@ static int read_row(struct read_context *ctx, struct capture *cap, const struct 
 		k.wait_ns = v;
 	if (csv_int(c, cols->block_dim, &v) == SB_OK && v >= 0 && v <= INT32_MAX)
 		k.block_dim = (int32_t)v;
+	if (csv_int(c, cols->stream, &v) == SB_OK && v >= 0 && v <= INT32_MAX)
+		k.stream = (int32_t)v;
 	rc = read_texts(cap, c, cols, &k);
 	if (rc != SB_OK)
 		return rc;

@@ -85,6 +85,7 @@ static inline struct kernel *add_kernel(struct capture *c, const char *name, con
 	k->type = type ? text_id(c, type) : 0;
 	k->core = text_id(c, core);
 	k->block_dim = -1;
+	k->stream = -1;
 	k->pipe_ratio = NAN;
 	return k;
 }
