@@ -84,6 +84,12 @@ bool query_int(struct call *c, const char *name, int64_t least, int64_t most, in
 /* One of several words; *out is the index, unchanged when the parameter is not there. */
 bool query_word(struct call *c, const char *name, const char *const *words, size_t count, size_t *out);
 
+/* "rank": a number or "unknown". *out: RANK_NOT_GIVEN without it, SB_NULL for the one of unknown rank. */
+#define RANK_NOT_GIVEN (-1)
+bool query_rank(struct call *c, int64_t *out);
+/* A time in microseconds, as ns; SB_NULL without it. */
+bool query_time(struct call *c, const char *name, int64_t *out);
+
 /* ---- lists (page.c) ---- */
 
 #define PAGE_DEFAULT 50
@@ -209,6 +215,7 @@ void results_operators(struct call *c);
  */
 void results_again(struct call *c);
 void timeline_get(struct call *c);
+void critical_path_get(struct call *c);
 void plans_kinds(struct call *c);
 void plans_list(struct call *c);
 void plans_create(struct call *c);

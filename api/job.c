@@ -5,6 +5,7 @@
 
 #include "api/internal.h"
 #include "api/profiles/documents.h"
+#include "profiler/path_file.h"
 #include "profiler/timeline.h"
 
 /* Reading takes most of the time of a job; the rest is for the analyses and the side files. */
@@ -102,6 +103,12 @@ static int write_timeline(struct reading *r, const struct profile_results *res, 
 	return rc == SB_OK ? timeline_end(&w, err) : rc;
 }
 
+static int write_paths(struct reading *r, const struct profile_results *res, int fd, struct sb_error *err)
+{
+	(void)r;
+	return path_file_write(&res->profile, &res->paths, fd, err);
+}
+
 static int write_side(struct reading *r, const char *name, const struct profile_results *res,
                       int (*write)(struct reading *r, const struct profile_results *res, int fd,
                                    struct sb_error *err),
@@ -124,6 +131,8 @@ static int write_sides(struct reading *r, const struct profile_results *res, str
 {
 	int rc = write_side(r, "operators", res, write_operators, err);
 
+	if (rc == SB_OK)
+		rc = write_side(r, "critical-path", res, write_paths, err);
 	return rc == SB_OK ? write_side(r, "timeline", res, write_timeline, err) : rc;
 }
 

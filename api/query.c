@@ -78,3 +78,25 @@ bool query_word(struct call *c, const char *name, const char *const *words, size
 	problem_query(c->res, name, detail);
 	return false;
 }
+
+bool query_rank(struct call *c, int64_t *out)
+{
+	const char *text = query_text(c, "rank");
+
+	*out = RANK_NOT_GIVEN;
+	if (!text || strcmp(text, "unknown") != 0)
+		return query_int(c, "rank", 0, INT32_MAX, out);
+	*out = SB_NULL;
+	return true;
+}
+
+bool query_time(struct call *c, const char *name, int64_t *out)
+{
+	const char *text = query_text(c, name);
+
+	*out = SB_NULL;
+	if (!text || (sb_parse_us(text, strlen(text), out) == SB_OK && *out != SB_NULL))
+		return true;
+	problem_query(c->res, name, "This must be a time in microseconds, such as 1500.25.");
+	return false;
+}

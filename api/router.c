@@ -6,6 +6,7 @@ static const char *const Q_LIST[] = {"limit", "cursor", NULL};
 static const char *const Q_NAME[] = {"name", NULL};
 static const char *const Q_OPERATORS[] = {"by", "rank", "step", "sort", "limit", NULL};
 static const char *const Q_TIMELINE[] = {"rank", "source", "from_us", "to_us", "px", "lane", "limit", NULL};
+static const char *const Q_PATH[] = {"rank", "source", "device", "from_us", "to_us", "limit", NULL};
 static const char *const Q_ROWS[] = {"rank", "step", NULL};
 static const char *const Q_FORMAT[] = {"format", NULL};
 static const char *const Q_VERBOSE[] = {"verbose", NULL};
@@ -18,6 +19,7 @@ const struct route ROUTES[] = {
     {"GET", "/v1/profiles/{id}/breakdown", results_rows, API_INLINE, false, Q_ROWS, "breakdown"},
     {"GET", "/v1/profiles/{id}/operators", results_operators, API_POOL, false, Q_OPERATORS, NULL},
     {"GET", "/v1/profiles/{id}/timeline", timeline_get, API_POOL, false, Q_TIMELINE, NULL},
+    {"GET", "/v1/profiles/{id}/critical-path", critical_path_get, API_POOL, false, Q_PATH, NULL},
     {"GET", "/v1/profiles/{id}/communication", results_rows, API_POOL, false, Q_ROWS, "communication"},
     {"GET", "/v1/profiles/{id}/input-pipeline", results_document, API_POOL, false, NULL, "input-pipeline"},
     {"GET", "/v1/profiles/{id}/analysis", results_document, API_INLINE, false, NULL, "analysis"},

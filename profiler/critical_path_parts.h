@@ -18,7 +18,7 @@ struct path_work {
 	uint8_t part;
 };
 
-/* The work of one device of one capture, by end (then start, then place in the source). */
+/* The work of one device of one capture, by end (then start, part and place in the source). */
 struct path_works {
 	uint32_t capture;
 	int64_t device;

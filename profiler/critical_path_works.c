@@ -117,9 +117,11 @@ static struct path_work work_of_event(const struct trace *t, size_t i)
 static int by_end(const void *a, const void *b)
 {
 	const struct path_work *x = a, *y = b;
-	const int64_t left[] = {x->end, x->start, x->index}, right[] = {y->end, y->start, y->index};
+	/* the place in the file comes last, so that the order of events changes no sum */
+	const int64_t left[] = {x->end, x->start, x->part, x->index};
+	const int64_t right[] = {y->end, y->start, y->part, y->index};
 
-	return sb_compare(left, right, 3);
+	return sb_compare(left, right, 4);
 }
 
 /* A work of a stream, to find the one before it. */

@@ -7,6 +7,17 @@
 #include "api/profiles/json_build.h"
 #include "base/num.h"
 
+static int find_paths(struct profile_results *r, struct sb_error *err)
+{
+	COLLECTIVES_AUTO c = {0};
+	int rc = collectives_match(&r->profile, &c);
+
+	if (rc != SB_OK)
+		return sb_fail(err, rc, "collectives", "The collectives cannot be matched: %s.",
+		               sb_strerror(rc));
+	return critical_paths_find(&r->profile, &c, &r->paths, err);
+}
+
 int results_compute(const struct read_input *inputs, size_t count, const struct read_limits *limits,
                     const struct read_hooks *hooks, struct profile_results *out, struct sb_error *err)
 {
@@ -22,6 +33,8 @@ int results_compute(const struct read_input *inputs, size_t count, const struct 
 		rc = communication_compute(&r.profile, threshold_get(t, "r_wait")->value, &r.communication,
 		                           err);
 	if (rc == SB_OK)
+		rc = find_paths(&r, err);
+	if (rc == SB_OK)
 		rc = analysis_run(&r.profile, &r.breakdown, &r.operators, &r.communication, t, &r.analysis,
 		                  err);
 	if (rc == SB_OK)
@@ -34,6 +47,7 @@ int results_compute(const struct read_input *inputs, size_t count, const struct 
 void results_free(struct profile_results *r)
 {
 	analysis_free(&r->analysis);
+	critical_paths_free(&r->paths);
 	communication_free(&r->communication);
 	operators_free(&r->operators);
 	breakdown_free(&r->breakdown);

@@ -2,6 +2,7 @@
 #define SB_API_PROFILES_DOCUMENTS_H
 #include "api/json.h"
 #include "profiler/analysis.h"
+#include "profiler/critical_path.h"
 #include "profiler/read.h"
 
 /* Everything that is computed once from a profile, and its JSON. The same code serves the API and `signalbox
@@ -11,6 +12,7 @@ struct profile_results {
 	struct breakdown breakdown;
 	struct operator_table operators;
 	struct communication_report communication;
+	struct critical_paths paths;
 	struct analysis analysis;
 };
 

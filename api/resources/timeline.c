@@ -17,35 +17,13 @@
 
 /* Parameters as read; what depends on the capture is still open. */
 struct wish {
-	int64_t rank;           /* -1 = not given, SB_NULL = the one of unknown rank */
+	int64_t rank;           /* as query_rank() has it */
 	const char *source;     /* path of the capture, NULL = not given */
 	int64_t from_ns, to_ns; /* SB_NULL = not given */
 	int64_t px, limit;
 	uint32_t lanes[LANES_MAX];
 	size_t lane_count; /* 0 = all */
 };
-
-static bool read_rank(struct call *c, struct wish *w)
-{
-	const char *text = query_text(c, "rank");
-
-	w->rank = -1;
-	if (!text || strcmp(text, "unknown") != 0)
-		return query_int(c, "rank", 0, INT32_MAX, &w->rank);
-	w->rank = SB_NULL;
-	return true;
-}
-
-static bool read_time(struct call *c, const char *name, int64_t *out)
-{
-	const char *text = query_text(c, name);
-
-	*out = SB_NULL;
-	if (!text || (sb_parse_us(text, strlen(text), out) == SB_OK && *out != SB_NULL))
-		return true;
-	problem_query(c->res, name, "This must be a time in microseconds, such as 1500.25.");
-	return false;
-}
 
 static int compare_ids(const void *left, const void *right)
 {
@@ -82,9 +60,9 @@ static bool read_wish(struct call *c, struct wish *w)
 	w->px = PX_DEFAULT;
 	w->limit = LANES_DEFAULT;
 	w->source = query_text(c, "source");
-	return read_rank(c, w) && read_time(c, "from_us", &w->from_ns) && read_time(c, "to_us", &w->to_ns) &&
-	       query_int(c, "px", 1, TIMELINE_PX_MAX, &w->px) && read_lanes(c, w) &&
-	       query_int(c, "limit", 1, LANES_MAX, &w->limit);
+	return query_rank(c, &w->rank) && query_time(c, "from_us", &w->from_ns) &&
+	       query_time(c, "to_us", &w->to_ns) && query_int(c, "px", 1, TIMELINE_PX_MAX, &w->px) &&
+	       read_lanes(c, w) && query_int(c, "limit", 1, LANES_MAX, &w->limit);
 }
 
 static int add_choice(const struct timeline *t, const struct timeline_section *s, struct sb_buf *b)
@@ -133,7 +111,7 @@ static int find(const struct timeline *t, const struct wish *w, const struct tim
 
 		if (!source)
 			return SB_EFORMAT;
-		if ((w->rank != -1 && s->rank != w->rank) ||
+		if ((w->rank != RANK_NOT_GIVEN && s->rank != w->rank) ||
 		    (w->source && (len != strlen(w->source) || memcmp(source, w->source, len) != 0)))
 			continue;
 		*out = s;
@@ -146,7 +124,7 @@ static int find(const struct timeline *t, const struct wish *w, const struct tim
 static int choose(struct call *c, const struct timeline *t, const struct wish *w,
                   const struct timeline_section **out, bool *out_answered)
 {
-	bool named = w->rank != -1 || w->source;
+	bool named = w->rank != RANK_NOT_GIVEN || w->source;
 	const char *name = w->source ? "source" : "rank";
 	int rc;
 
