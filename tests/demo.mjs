@@ -68,7 +68,7 @@ async function plan(url) {
 const { url, pid } = await start();
 try {
   title("a made-up job: 4 Ascend ranks, 3 steps, communication that hides under no computing");
-  run(resolve(build, "generate"), "ascend", "--ranks", "4", "--steps", "3", "--fault", "poor_overlap", job);
+  run(resolve(build, "generate"), "ascend", "--ranks", "4", "--steps", "3", "--fault", "parallel.poor_overlap", job);
   title("breakdown and advice (signalbox analyze)");
   run(program, "analyze", job);
   title("the same job sent to the service (signalbox push)");

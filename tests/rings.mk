@@ -27,7 +27,7 @@ endif
 # profiles that never were; shares no code with the program, because tests believe it
 $(GENERATE): $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/generate/*.c)))
 	$(call say,LD   $@)
-	$(Q)$(CC) $(LDFLAGS) $^ -lz -lsqlite3 -o $@
+	$(Q)$(CC) $(LDFLAGS) $^ -lz -lsqlite3 -lm -o $@
 generate: $(GENERATE)
 
 WEB_TEST_MODULES := $(if $(wildcard tests/web/package-lock.json),tests/web/node_modules/.package-lock.json)

@@ -64,10 +64,10 @@ const varieties = [
   ["--level", "1"],
   ["--level", "2", "--layout", "new"],
   ["--level", "1", "--layout", "old", "--seed", "5"],
-  ["--level", "1", "--layout", "insight", "--ranks", "3", "--fault", "slow_rank"],
-  ["--level", "2", "--fault", "bubble", "--seed", "9", "--ranks", "4"],
-  ["--level", "1", "--steps", "1", "--fault", "poor_overlap"],
-  ["--level", "2", "--fault", "sync", "--layout", "new"],
+  ["--level", "1", "--layout", "insight", "--ranks", "3", "--fault", "communication.slow_rank"],
+  ["--level", "2", "--fault", "parallel.pipeline_bubble", "--seed", "9", "--ranks", "4"],
+  ["--level", "1", "--steps", "1", "--fault", "parallel.poor_overlap"],
+  ["--level", "2", "--fault", "cpu.synchronization", "--layout", "new"],
 ];
 for (const options of varieties)
   test(`text and databases of ${options.join(" ")} give the same answers`, () => {
@@ -93,17 +93,17 @@ for (const options of varieties)
   });
 
 const faults = [
-  ["poor_overlap", "parallel.poor_overlap"],
-  ["small_packets", "communication.small_packets"],
-  ["alignment", "communication.alignment"],
-  ["format_conversion", "compute.format_conversion"],
-  ["aicpu", "compute.aicpu"],
-  ["slow_rank", "communication.slow_rank"],
-  ["host_bound", "cpu.host_bound"],
-  ["loader", "io.loading"],
-  ["sync", "cpu.synchronization"],
-  ["underutilized", "compute.underutilized"],
-  ["bubble", "parallel.pipeline_bubble"],
+  ["parallel.poor_overlap", "parallel.poor_overlap"],
+  ["communication.small_packets", "communication.small_packets"],
+  ["communication.alignment", "communication.alignment"],
+  ["compute.format_conversion", "compute.format_conversion"],
+  ["compute.aicpu", "compute.aicpu"],
+  ["communication.slow_rank", "communication.slow_rank"],
+  ["cpu.host_bound", "cpu.host_bound"],
+  ["io.loading", "io.loading"],
+  ["cpu.synchronization", "cpu.synchronization"],
+  ["compute.underutilized", "compute.underutilized"],
+  ["parallel.pipeline_bubble", "parallel.pipeline_bubble"],
 ];
 for (const [fault, code] of faults)
   test(`a database with ${fault} gets ${code}`, () => {

@@ -15,7 +15,7 @@ before(async () => { s = await Service.start(); });
 after(async () => { await s.stop(); rmSync(place, { recursive: true, force: true }); });
 
 test("iterations and queues agree with what was made", async () => {
-  for (const fault of ["healthy", "reading"]) {
+  for (const fault of ["healthy", "io.reading"]) {
     const job = join(place, fault);
     execFileSync(GENERATE, ["mindinsight", "--ranks", "2", "--fault", fault, "--truth", `${job}.truth`, job]);
     const truth = JSON.parse(readFileSync(`${job}.truth`, "utf8"));
@@ -34,7 +34,7 @@ test("iterations and queues agree with what was made", async () => {
         assert.ok(Math.abs(queue.mean_size - wanted.sum / wanted.samples) < 1e-9);
       }
     const reader = json.queues.find((q) => q.kind === "operator" && q.name === "TFReader");
-    assert.deepEqual([reader.operator, reader.parent, reader.workers, reader.capacity, reader.empty], [1, 0, 8, 64, fault === "reading" ? 2 : 0]);
+    assert.deepEqual([reader.operator, reader.parent, reader.workers, reader.capacity, reader.empty], [1, 0, 8, 64, fault === "io.reading" ? 2 : 0]);
   }
 });
 

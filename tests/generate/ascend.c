@@ -34,24 +34,32 @@ static void write_info(const struct ascend_options *o, const struct ascend_rank 
 	    "},\n        \"experimental_config\": {\n            \"_profiler_level\": \"Level%d\", "
 	    "\"_aic_metrics\": "
 	    "\"%s\", \"_l2_cache\": false,\n            \"_export_type\": \"%s\", "
-	    "\"_gc_detect_threshold\": null\n    "
+	    "\"_gc_detect_threshold\": %s\n    "
 	    "    }\n    },\n%s    \"rank_id\": %" PRId64 "\n}",
 	    o->steps, ASCEND_FIRST_STEP, o->level,
 	    o->level > 0 ? "ACL_AICORE_PIPE_UTILIZATION" : "ACL_AICORE_NONE", o->db ? "db" : "text",
+	    o->faults.given[FAULT_GARBAGE_COLLECTION] ? "1.0" : "null",
 	    o->layout == ASCEND_MINDSPORE ? "    \"profiler_parameters\": {\"data_process\": true},\n" : "",
 	    r->rank);
 	out_close(&out);
 	out = ascend_open(r, "profiler_metadata.json", true);
+	out_text(out, "{\n    \"ENV_VARIABLES\": ");
+	ascend_write_environment(o, out);
 	out_fmt(out,
-	        "{\n    \"ENV_VARIABLES\": {\"ASCEND_GLOBAL_LOG_LEVEL\": \"\", \"HCCL_RDMA_TC\": \"\", "
-	        "\"HCCL_RDMA_SL\": "
-	        "\"\", \"ACLNN_CACHE_LIMIT\": \"\", \"ASCEND_LAUNCH_BLOCKING\": \"\"},\n    "
-	        "\"parallel_group_info\": "
-	        "{\"%s\": {\"group_name\": \"dp\", \"group_rank\": %" PRId64 ", \"global_ranks\": [",
+	        ",\n    \"parallel_group_info\": {\"%s\": {\"group_name\": \"dp\", \"group_rank\": %" PRId64
+	        ", \"global_ranks\": [",
 	        ascend_group_name(o, r), (r->rank - ascend_group_first(o, r)));
 	for (int64_t i = ascend_group_first(o, r); i < ascend_group_end(o, r); i++)
 		out_fmt(out, "%s%" PRId64, i > ascend_group_first(o, r) ? ", " : "", i);
-	out_text(out, "]}}\n}");
+	out_text(out, "]}");
+	if (o->shape == ASCEND_EXPERTS)
+		out_fmt(out,
+		        ", \"3340912778560019243\": {\"group_name\": \"ep\", \"group_rank\": %" PRId64
+		        ", \"global_ranks\": [",
+		        r->rank);
+	for (int64_t i = 0; o->shape == ASCEND_EXPERTS && i < o->ranks; i++)
+		out_fmt(out, "%s%" PRId64 "%s", i ? ", " : "", i, i == o->ranks - 1 ? "]}" : "");
+	out_text(out, "}\n}");
 	out_close(&out);
 }
 
@@ -88,7 +96,10 @@ void ascend_write_truth(const struct ascend_options *o, const struct ascend_rank
 {
 	OUT_AUTO out = out_open(o->truth, false);
 
-	out_fmt(out, "{\"format\": \"%s\", \"ranks\": [", format);
+	out_fmt(out, "{\"format\": \"%s\", \"mean_step_ns\": %" PRId64 ", \"faults\": ", format,
+	        ascend_mean_step(o, ranks));
+	faults_write(out, &o->faults);
+	out_text(out, ", \"ranks\": [");
 	for (int64_t i = 0; i < o->ranks; i++) {
 		const struct ascend_rank *r = &ranks[i];
 
@@ -128,19 +139,37 @@ static void make_directory(const struct ascend_options *o, struct ascend_rank *r
 	out_mkdir(path);
 }
 
-/* A reader and a batcher, the latter never empty. */
-static void write_pipeline(const struct ascend_rank *r)
+/* What the three queues of the data pipeline held: the reader's, the host's and the device's. */
+static void write_pipeline(const struct ascend_options *o, const struct ascend_rank *r)
 {
+	bool unread = o->faults.size[FAULT_READING] > 0, unprocessed = o->faults.size[FAULT_PROCESSING] > 0;
+	bool starved = unread || unprocessed;
 	char name[64];
 	struct out *out;
 
 	snprintf(name, sizeof(name), "minddata_pipeline_raw_%" PRId64 ".csv", r->rank);
 	out = ascend_open(r, name, false);
-	out_text(out,
-	         "op_id,op_type,num_workers,output_queue_size,output_queue_average_size,output_queue_length,"
-	         "output_queue_usage_rate,sample_interval,parent_id,children_id\r\n"
-	         "0,Batch,4,\"[3, 5, 4]\",4.0,64,0.0625,10,,[1]\r\n"
-	         "1,TFReader,8,\"[64, 60, 62]\",62.0,64,0.96875,10,0,\r\n");
+	out_fmt(out,
+	        "op_id,op_type,num_workers,output_queue_size,output_queue_average_size,output_queue_length,"
+	        "output_queue_usage_rate,sample_interval,parent_id,children_id\r\n"
+	        "0,Batch,4,\"[%s]\",4.0,64,0.0625,10,,[1]\r\n"
+	        "1,TFReader,8,\"[%s]\",62.0,64,0.96875,10,0,\r\n",
+	        starved ? "0, 0, 0" : "3, 5, 4", unread ? "0, 0, 0" : "64, 60, 62");
+	out_close(&out);
+	snprintf(name, sizeof(name), "device_queue_profiling_%" PRId64 ".txt", r->rank);
+	out = ascend_open(r, name, false);
+	for (int64_t i = 0; i < o->steps; i++)
+		out_fmt(out,
+		        "0 1 %" PRId64 " 4 %" PRId64 "\n0 2 %" PRId64 " 6 %" PRId64 "\n0 0 %" PRId64
+		        " 2 %" PRId64 "\n1 64 %" PRId64 " %" PRId64 " %" PRId64 "\n",
+		        i + 1, i, i + 1, i, i + 1, i, i + 1, starved && i > 0 ? 0 : 40 + i % 8, i);
+	out_close(&out);
+	snprintf(name, sizeof(name), "minddata_aicpu_%" PRId64 ".txt", r->rank);
+	out = ascend_open(r, name, false);
+	for (int64_t i = 0; i < o->steps; i++)
+		out_fmt(out, "GetNext_dequeue_wait %" PRId64 " %" PRId64 " %" PRId64 "\n",
+		        r->steps[i].start / 1000, (r->steps[i].start + r->steps[i].load) / 1000,
+		        starved && i > 0 ? 0 : 5 + i % 3);
 	out_close(&out);
 }
 
@@ -149,6 +178,8 @@ void ascend_rank_free(struct ascend_rank *r)
 	free(r->kernels);
 	free(r->links);
 	free(r->steps);
+	free(r->calls);
+	free(r->copies);
 	free(r->directory);
 	spans_free(&r->computing);
 	spans_free(&r->communication);
@@ -170,7 +201,7 @@ int ascend_main(const struct ascend_options *o)
 			continue;
 		}
 		if (o->layout == ASCEND_MINDSPORE)
-			write_pipeline(&ranks[i]);
+			write_pipeline(o, &ranks[i]);
 		ascend_write_trace(o, &ranks[i]);
 		ascend_write_tables(o, &ranks[i]);
 		if (o->level > 0)

@@ -1,5 +1,6 @@
 #ifndef SB_TESTS_GENERATE_ASCEND_H
 #define SB_TESTS_GENERATE_ASCEND_H
+#include "tests/generate/faults.h"
 #include "tests/generate/random.h"
 #include "tests/generate/spans.h"
 #include "tests/generate/truth.h"
@@ -8,31 +9,22 @@
 
 /* A made-up data-parallel training job on Ascend NPUs, as the PyTorch profiler there would write it down: one
  * directory *_ascend_pt a rank. All files of a rank agree to the nanosecond. */
-enum ascend_fault {
-	ASCEND_HEALTHY,
-	ASCEND_POOR_OVERLAP,      /* communication starts when computing is over */
-	ASCEND_SMALL_PACKETS,     /* packets of 1 MiB at a quarter of the rate */
-	ASCEND_ALIGNMENT,         /* one packet size in each operator is no multiple of 512 bytes */
-	ASCEND_FORMAT_CONVERSION, /* TransData before and after every third kernel */
-	ASCEND_AICPU,             /* operators of 300 us and more on the AI CPU */
-	ASCEND_SLOW_RANK,         /* rank 1 computes 1.5 times as long, the others wait for it */
-	ASCEND_HOST_BOUND,        /* the device waits for launches between kernels */
-	ASCEND_LOADER,            /* each step starts with a long wait for data */
-	ASCEND_SYNC,              /* a synchronising call after every eighth kernel */
-	ASCEND_UNDERUTILIZED,     /* every pipe of every kernel is below half */
-	ASCEND_BUBBLE             /* pipeline stages: long receive operators */
-};
-
 /* How the databases are laid out: as the samples of 2025 are, with older or with newer names of columns, or
  * as MindStudio Insight leaves one that it has opened. Or the text as MindSpore's profiler writes it: its own
  * directories, lanes and names, and the data pipeline. */
 enum ascend_layout { ASCEND_PLAIN, ASCEND_OLD, ASCEND_NEW, ASCEND_INSIGHT, ASCEND_MINDSPORE };
 
+/* Data parallel, two pipeline stages, or experts on all ranks. */
+enum ascend_shape { ASCEND_DATA, ASCEND_PIPELINE, ASCEND_EXPERTS };
+
 struct ascend_options {
 	int64_t ranks, steps, kernels; /* kernels of one step and rank */
-	int level;                     /* 0, 1 or 2 */
+	int64_t noise;                 /* percent by which a kernel's time varies */
+	int64_t skew;                  /* ms by which the clocks of ranks differ */
+	enum ascend_shape shape;
+	int level; /* 0, 1 or 2 */
 	uint64_t seed;
-	enum ascend_fault fault;
+	struct faults faults;
 	bool db; /* databases instead of text */
 	enum ascend_layout layout;
 	const char *name; /* a name for the first operator of each step, or NULL */
@@ -51,7 +43,8 @@ struct ascend_kernel {
 	int64_t op, op_dur, launch, launch_dur; /* host: PyTorch operator and launch call */
 	int64_t start, dur;                     /* device */
 	int64_t step;                           /* index */
-	int64_t sync;                           /* ns of a synchronising call behind it, 0 for none */
+	int64_t sync_start, sync;               /* a synchronising call behind it, sync 0 for none */
+	int64_t tokens;                         /* of a grouped product, else 0 */
 	int work;                               /* row of the table of works */
 	bool first;                             /* first of its step */
 };
@@ -62,13 +55,28 @@ struct ascend_packets {
 
 struct ascend_link {
 	const char *name; /* hcom_allReduce__… */
-	const char *kind; /* allReduce or receive */
+	const char *kind; /* allReduce, alltoallv or receive */
+	bool rdma,
+	    experts; /* between nodes; of the group that exchanges tokens, which has lanes of its own */
 	int64_t launch, launch_dur;
 	int64_t start, dur, wait, transit; /* dur = wait + transit + idle */
+	int64_t arrival;                   /* the part of wait before the transfer */
 	int64_t step;
 	int packet_kinds;
 	struct ascend_packets packets[2];
 	char text[64];
+};
+
+/* What the host does besides operators. */
+enum ascend_call_kind { CALL_GARBAGE, CALL_COMPILE, CALL_FREE, CALL_TAKE };
+struct ascend_call {
+	int64_t start, dur;
+	enum ascend_call_kind kind;
+};
+
+/* A copy from host to device: its call, and what the device does. */
+struct ascend_copy {
+	int64_t launch, launch_dur, start, dur, bytes;
 };
 
 struct ascend_step {
@@ -81,11 +89,17 @@ struct ascend_step {
 struct ascend_rank {
 	int64_t rank;
 	struct random random, shared; /* shared draws the same on every rank: what the shapes decide */
-	int64_t host, compute, link;
+	struct random extra, also;    /* the same two for what only a fault brings */
+	int64_t host, compute, link, exchange;
+	int64_t shift; /* ns that its clock is ahead */
 	struct ascend_kernel *kernels;
 	int64_t kernel_count, kernel_cap;
 	struct ascend_link *links;
 	int64_t link_count, link_cap;
+	struct ascend_call *calls;
+	int64_t call_count, call_cap;
+	struct ascend_copy *copies;
+	int64_t copy_count, copy_cap;
 	struct ascend_step *steps;
 	struct spans computing, communication, exposed, gaps; /* the Overlap lane */
 	struct truth_row whole;
@@ -93,17 +107,48 @@ struct ascend_rank {
 	char *directory;
 };
 
-enum { ASCEND_FIRST_STEP = 10, ASCEND_STREAM = 2, ASCEND_LINK_STREAM = 4 };
+enum { ASCEND_FIRST_STEP = 10, ASCEND_STREAM = 2, ASCEND_LINK_STREAM = 4, ASCEND_LINK_LANES = 8 };
 extern const int64_t ascend_start_ns;
 /* The communication group of a rank: ranks [first, end), and its hash. */
 int64_t ascend_group_first(const struct ascend_options *o, const struct ascend_rank *r);
 int64_t ascend_group_end(const struct ascend_options *o, const struct ascend_rank *r);
 const char *ascend_group_name(const struct ascend_options *o, const struct ascend_rank *r);
+/* The same of the group that an operator belongs to. */
+const char *ascend_link_group(const struct ascend_options *o, const struct ascend_rank *r,
+                              const struct ascend_link *l);
 extern const struct ascend_work ascend_works[];
-extern const int ascend_plain_works, ascend_trans_work, ascend_aicpu_work;
+extern const int ascend_plain_works, ascend_trans_work, ascend_aicpu_work, ascend_work_count;
+extern const int ascend_grouped_work, ascend_small_work, ascend_small_works;
+/* The input shapes of a kernel as the tables have them, without the quotes. */
+void ascend_shapes(const struct ascend_options *o, const struct ascend_kernel *k, char *text, int64_t size);
+/* The rank that one of all has the fault of. */
+int64_t ascend_culprit(const struct ascend_options *o);
+/* The PyTorch operator and the CANN call of a communication operator. */
+const char *ascend_link_op(const struct ascend_link *l);
+/* The clock of a rank's cores, MHz. */
+int ascend_megahertz(const struct ascend_options *o, const struct ascend_rank *r);
+/* The name of a call without its level. */
+const char *ascend_call_name(const struct ascend_call *c);
+/* The variables that the capture has noted down, as a JSON object. */
+void ascend_write_environment(const struct ascend_options *o, struct out *out);
 /* Name of a kernel as the device rows have it, into name. */
 void ascend_kernel_name(const struct ascend_options *o, const struct ascend_rank *r, int64_t index,
                         char *name, int64_t size);
+
+int64_t ascend_later(int64_t a, int64_t b);
+/* ns on the host of a rank: as drawn, and longer where a fault makes the host slow. */
+int64_t ascend_host(const struct ascend_options *o, struct ascend_rank *r, int64_t low, int64_t high);
+/* One collective of ranks [begin, end): it starts on each when that rank is ready, and ends on all together.
+ * kind is allReduce or alltoallv; last: nothing is left to compute beside it. */
+void ascend_collective(const struct ascend_options *o, struct ascend_rank *ranks, int64_t begin, int64_t end,
+                       int64_t step, const char *kind, bool last);
+/* A receive operator of a pipeline stage; peer is the rank that sends, or NULL. */
+void ascend_receive(const struct ascend_options *o, struct ascend_rank *r, int64_t step,
+                    const struct ascend_rank *peer);
+/* Fills lanes and truth of a rank that was played. */
+void ascend_measure(const struct ascend_options *o, struct ascend_rank *r);
+/* The step's mean over ranks and steps, ns. */
+int64_t ascend_mean_step(const struct ascend_options *o, const struct ascend_rank *ranks);
 
 /* Plays the job and fills the lanes and the truth. ranks[] has options->ranks zeroed elements. */
 void ascend_play(const struct ascend_options *o, struct ascend_rank *ranks);
@@ -131,6 +176,9 @@ bool ascend_pipe_ratios(const struct ascend_options *o, const struct ascend_kern
 void ascend_write_databases(const struct ascend_options *o, const struct ascend_rank *r);
 /* Opens a file of the rank: directory/ASCEND_PROFILER_OUTPUT/name, or directory/name when top is set. */
 struct out *ascend_open(const struct ascend_rank *r, const char *name, bool top);
+/* Words of --shape, ended by NULL; and the shape that shows the faults asked for, where none was given. */
+extern const char *const ascend_shape_names[];
+void ascend_default(struct ascend_options *o);
 /* The whole subcommand. */
 int ascend_main(const struct ascend_options *o);
 #endif

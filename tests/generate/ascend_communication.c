@@ -15,9 +15,16 @@ static void millionths(struct out *out, int64_t value)
 	out_text(out, text);
 }
 
+enum { SIZES_MAX = 16 };
+/* What uses a link: nothing, HCCS or RDMA. */
+enum user { NOBODY, BY_HCCS, BY_RDMA };
+
 struct body {
-	int64_t start, elapse, transit, wait;
-	struct ascend_packets packets[2];
+	int64_t start, elapse, transit, wait, arrival;
+	struct packets_of {
+		struct ascend_packets packets;
+		bool rdma;
+	} sizes[SIZES_MAX];
 	int kinds;
 };
 
@@ -41,27 +48,33 @@ static void times(struct out *out, const struct body *b, bool total)
 	millionths(out, b->transit);
 	out_text(out, ", \"Wait Time(ms)\": ");
 	millionths(out, b->wait);
-	/* Every wait of this job comes before the first transfer: all of it is synchronisation. */
+	/* what comes before the first transfer */
 	out_text(out, ", \"Synchronization Time(ms)\": ");
-	millionths(out, b->wait);
+	millionths(out, b->arrival);
 	out_text(out, ", \"Idle Time(ms)\": ");
 	millionths(out, b->elapse - b->transit - b->wait);
 	out_fmt(out, ", \"Wait Time Ratio\": %.4f, \"Synchronization Time Ratio\": %.4f}, ",
-	        share(b->wait, b->transit), share(b->wait, b->transit));
+	        share(b->wait, b->transit), share(b->arrival, b->transit));
 }
 
-static void link(struct out *out, const char *name, const struct body *b, bool total, bool used, bool sizes)
+static void link(struct out *out, const char *name, const struct body *b, bool total, enum user user,
+                 bool sizes)
 {
 	int64_t bytes = 0;
 	int64_t ns = 0;
 	int64_t large = 0;
 	int64_t count = 0;
+	const char *comma = "\"";
 
-	for (int i = 0; used && i < b->kinds; i++) {
-		bytes += b->packets[i].bytes * b->packets[i].count;
-		ns += b->packets[i].ns;
-		count += b->packets[i].count;
-		large += b->packets[i].bytes > 32000000 ? b->packets[i].count : 0;
+	for (int i = 0; i < b->kinds; i++) {
+		const struct ascend_packets *p = &b->sizes[i].packets;
+
+		if (user != (b->sizes[i].rdma ? BY_RDMA : BY_HCCS))
+			continue;
+		bytes += p->bytes * p->count;
+		ns += p->ns;
+		count += p->count;
+		large += p->bytes > (user == BY_RDMA ? 500000 : 32000000) ? p->count : 0;
 	}
 	out_fmt(out, "\"%s\": {\"Transit Size(MB)\": ", name);
 	millionths(out, bytes);
@@ -70,12 +83,17 @@ static void link(struct out *out, const char *name, const struct body *b, bool t
 	out_fmt(out, ", \"Bandwidth(GB/s)\": %.4f, \"Large Packet Ratio\": %.4f, \"Size Distribution\": {",
 	        ns && !total ? (double)bytes / (double)ns : 0.0,
 	        count && sizes && !total ? (double)large / (double)count : 0.0);
-	for (int i = 0; used && sizes && i < b->kinds; i++) {
-		out_text(out, i ? ", \"" : "\"");
-		millionths(out, b->packets[i].bytes);
-		out_fmt(out, "\": [%" PRId64 ", ", b->packets[i].count);
-		millionths(out, b->packets[i].ns);
+	for (int i = 0; sizes && i < b->kinds; i++) {
+		const struct ascend_packets *p = &b->sizes[i].packets;
+
+		if (user != (b->sizes[i].rdma ? BY_RDMA : BY_HCCS))
+			continue;
+		out_text(out, comma);
+		millionths(out, p->bytes);
+		out_fmt(out, "\": [%" PRId64 ", ", p->count);
+		millionths(out, p->ns);
 		out_text(out, "]");
+		comma = ", \"";
 	}
 	out_text(out, "}}");
 }
@@ -84,15 +102,15 @@ static void body(struct out *out, const struct body *b, bool total)
 {
 	times(out, b, total);
 	out_text(out, "\"Communication Bandwidth Info\": {");
-	link(out, "RDMA", b, total, false, true);
+	link(out, "RDMA", b, total, BY_RDMA, true);
 	out_text(out, ", ");
-	link(out, "HCCS", b, total, true, true);
+	link(out, "HCCS", b, total, BY_HCCS, true);
 	out_text(out, ", ");
-	link(out, "PCIE", b, total, false, true);
+	link(out, "PCIE", b, total, NOBODY, true);
 	out_text(out, ", ");
-	link(out, "SDMA", b, total, true, false);
+	link(out, "SDMA", b, total, BY_HCCS, false);
 	out_text(out, ", ");
-	link(out, "SIO", b, total, false, true);
+	link(out, "SIO", b, total, NOBODY, true);
 	out_text(out, "}}");
 }
 
@@ -101,27 +119,28 @@ static void add(struct body *sum, const struct ascend_link *l)
 	sum->elapse += l->dur;
 	sum->transit += l->transit;
 	sum->wait += l->wait;
+	sum->arrival += l->arrival;
 	for (int i = 0; i < l->packet_kinds; i++) {
-		sum->packets[i].bytes = l->packets[i].bytes;
-		sum->packets[i].count += l->packets[i].count;
-		sum->packets[i].ns += l->packets[i].ns;
+		int at = 0;
+
+		while (at < sum->kinds && (sum->sizes[at].packets.bytes != l->packets[i].bytes ||
+		                           sum->sizes[at].rdma != l->rdma))
+			at++;
+		if (at == SIZES_MAX)
+			out_die("too many sizes of packets");
+		if (at == sum->kinds)
+			sum->sizes[sum->kinds++] =
+			    (struct packets_of){.packets.bytes = l->packets[i].bytes, .rdma = l->rdma};
+		sum->sizes[at].packets.count += l->packets[i].count;
+		sum->sizes[at].packets.ns += l->packets[i].ns;
 	}
-	sum->kinds = l->packet_kinds > sum->kinds ? l->packet_kinds : sum->kinds;
-}
-
-static struct body body_of(const struct ascend_link *l)
-{
-	struct body one = {.start = l->start, .elapse = l->dur, .transit = l->transit, .wait = l->wait};
-
-	memcpy(one.packets, l->packets, sizeof(one.packets));
-	one.kinds = l->packet_kinds;
-	return one;
 }
 
 void ascend_write_body(struct out *out, const struct ascend_link *l)
 {
-	const struct body one = body_of(l);
+	struct body one = {.start = l->start};
 
+	add(&one, l);
 	body(out, &one, false);
 }
 
@@ -137,7 +156,7 @@ static void section(struct out *out, const struct ascend_options *o, const struc
 
 		if (l->step != step || (l->kind[0] == 'r') != (kind == 'p'))
 			continue;
-		out_fmt(out, "%s\"%s@%s\": ", any ? ", " : "", l->text, ascend_group_name(o, r));
+		out_fmt(out, "%s\"%s@%s\": ", any ? ", " : "", l->text, ascend_link_group(o, r, l));
 		ascend_write_body(out, l);
 		add(&sum, l);
 		any = true;

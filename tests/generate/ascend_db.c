@@ -170,7 +170,8 @@ static void identity(struct ascend_db *db)
 	/* not in the order of time, as seen */
 	s = ascend_db_insert(db, "INSERT INTO AICORE_FREQ VALUES (?,?,?)");
 	for (int64_t i = 3; i > 0; i--)
-		ascend_db_row(db, s, "iii", r->rank % 8, ascend_start_ns + i * 1000000, INT64_C(1800));
+		ascend_db_row(db, s, "iii", r->rank % 8, ascend_start_ns + r->shift + i * 1000000,
+		              (int64_t)ascend_megahertz(db->o, r));
 	sqlite3_finalize(s);
 }
 
@@ -183,13 +184,15 @@ static void enums(struct ascend_db *db)
 	    "(20000,'acl'),(50001,'op'),(50002,'queue'),(50003,'trace'),(50004,'mstx')");
 	if (db->o->layout == ASCEND_OLD)
 		return;
-	ascend_db_run(
-	    db, "CREATE TABLE ENUM_HCCL_DATA_TYPE (id INTEGER PRIMARY KEY,name TEXT);"
-	        "CREATE TABLE ENUM_HCCL_TRANSPORT_TYPE (id INTEGER PRIMARY KEY,name TEXT);"
-	        "CREATE TABLE ENUM_HCCL_LINK_TYPE (id INTEGER PRIMARY KEY,name TEXT);"
-	        "INSERT INTO ENUM_HCCL_DATA_TYPE VALUES (4,'FP32'),(11,'BFP16'),(65535,'INVALID_TYPE');"
-	        "INSERT INTO ENUM_HCCL_TRANSPORT_TYPE VALUES (0,'SDMA'),(2,'LOCAL'),(65535,'INVALID_TYPE');"
-	        "INSERT INTO ENUM_HCCL_LINK_TYPE VALUES (0,'ON_CHIP'),(1,'HCCS'),(65535,'INVALID_TYPE')");
+	ascend_db_run(db,
+	              "CREATE TABLE ENUM_HCCL_DATA_TYPE (id INTEGER PRIMARY KEY,name TEXT);"
+	              "CREATE TABLE ENUM_HCCL_TRANSPORT_TYPE (id INTEGER PRIMARY KEY,name TEXT);"
+	              "CREATE TABLE ENUM_HCCL_LINK_TYPE (id INTEGER PRIMARY KEY,name TEXT);"
+	              "INSERT INTO ENUM_HCCL_DATA_TYPE VALUES (4,'FP32'),(11,'BFP16'),(65535,'INVALID_TYPE');"
+	              "INSERT INTO ENUM_HCCL_TRANSPORT_TYPE VALUES "
+	              "(0,'SDMA'),(1,'RDMA'),(2,'LOCAL'),(65535,'INVALID_TYPE');"
+	              "INSERT INTO ENUM_HCCL_LINK_TYPE VALUES "
+	              "(0,'ON_CHIP'),(1,'HCCS'),(3,'ROCE'),(65535,'INVALID_TYPE')");
 }
 
 /* What MindStudio Insight adds while it looks at a database: rows of its own that are half done. */

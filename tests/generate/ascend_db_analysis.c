@@ -64,10 +64,26 @@ static void link_row(struct ascend_db *db, sqlite3_stmt *s, const struct ascend_
 	ascend_db_row(db, s,
 	              "tttdddidid"
 	              "tt",
-	              l->text, ascend_group_name(db->o, db->r), kind, millionths(bytes), millionths(ns),
+	              l->text, ascend_link_group(db->o, db->r, l), kind, millionths(bytes), millionths(ns),
 	              (double)bytes / (double)ns, INT64_C(0), p ? millionths(p->bytes) : 0.0,
 	              p ? p->count : INT64_C(0), p ? millionths(p->ns) : 0.0, step,
 	              l->kind[0] == 'r' ? "p2p" : "collective");
+}
+
+static void operator_rows(struct ascend_db *db, sqlite3_stmt *times, sqlite3_stmt *links,
+                          const struct ascend_link *l)
+{
+	char step[32];
+
+	snprintf(step, sizeof(step), "step%" PRId64, ASCEND_FIRST_STEP + l->step);
+	ascend_db_row(db, times, "ttddddddtt", l->text, ascend_link_group(db->o, db->r, l), us(l->start),
+	              millionths(l->dur), millionths(l->transit), millionths(l->wait), millionths(l->arrival),
+	              millionths(l->dur - l->transit - l->wait), step,
+	              l->kind[0] == 'r' ? "p2p" : "collective");
+	for (int p = 0; p < l->packet_kinds; p++)
+		link_row(db, links, l, l->rdma ? "RDMA" : "HCCS", &l->packets[p], step);
+	if (!l->rdma)
+		link_row(db, links, l, "SDMA", NULL, step);
 }
 
 static void communication(struct ascend_db *db)
@@ -85,19 +101,12 @@ static void communication(struct ascend_db *db)
 	    "package_size NUMERIC, count NUMERIC, total_duration NUMERIC, step TEXT, type TEXT)");
 	times = ascend_db_insert(db, "INSERT INTO CommAnalyzerTime VALUES (?,?,?,?,?,?,?,?,?,?)");
 	links = ascend_db_insert(db, "INSERT INTO CommAnalyzerBandwidth VALUES (?,?,?,?,?,?,?,?,?,?,?,?)");
-	for (int64_t i = 0; i < db->r->link_count; i++) {
-		const struct ascend_link *l = &db->r->links[i];
-		char step[32];
-
-		snprintf(step, sizeof(step), "step%" PRId64, ASCEND_FIRST_STEP + l->step);
-		ascend_db_row(db, times, "ttddddddtt", l->text, ascend_group_name(db->o, db->r), us(l->start),
-		              millionths(l->dur), millionths(l->transit), millionths(l->wait),
-		              millionths(l->wait), millionths(l->dur - l->transit - l->wait), step,
-		              l->kind[0] == 'r' ? "p2p" : "collective");
-		for (int p = 0; p < l->packet_kinds; p++)
-			link_row(db, links, l, "HCCS", &l->packets[p], step);
-		link_row(db, links, l, "SDMA", NULL, step);
-	}
+	for (int64_t step = 0; step < db->o->steps; step++)
+		for (int collective = 0; collective < 2; collective++)
+			for (int64_t i = 0; i < db->r->link_count; i++)
+				if (db->r->links[i].step == step &&
+				    (db->r->links[i].kind[0] != 'r') == collective)
+					operator_rows(db, times, links, &db->r->links[i]);
 	if (db->o->layout == ASCEND_OLD)
 		ascend_db_row(db, times, "ttddddddtt", "Total Op Info", ascend_group_name(db->o, db->r), 0.0,
 		              1.0, 1.0, 1.0, 1.0, 1.0, "step10", "collective");

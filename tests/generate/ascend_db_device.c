@@ -82,9 +82,14 @@ static void compute(struct device *d, const struct ascend_kernel *k, int64_t id,
 	const struct ascend_work *w = &ascend_works[k->work];
 	bool known = d->db->o->level > 0;
 	char shapes[400];
+	size_t at;
 
 	/* quoted, as the CSV has them */
-	snprintf(shapes, sizeof(shapes), "\"%s\"", w->shapes);
+	ascend_shapes(d->db->o, k, shapes + 1, (int64_t)sizeof(shapes) - 2);
+	shapes[0] = '"';
+	at = strlen(shapes);
+	shapes[at] = '"';
+	shapes[at + 1] = '\0';
 	ascend_db_row(d->db, d->compute, d->db->o->layout == ASCEND_NEW ? "siiissssssssss" : "siiisssssssss",
 	              name, id, (int64_t)(known ? w->blocks : 0), INT64_C(0), known ? w->core : "N/A",
 	              known ? w->type : "N/A", known ? w->in_formats : "N/A",
@@ -117,52 +122,83 @@ static void kernel(struct device *d, int64_t index)
 		task(d, k->start + k->dur, 20, ASCEND_STREAM, NO_VALUE, "EVENT_RECORD");
 }
 
+static const char *group_text(const struct ascend_link *l)
+{
+	return l->experts ? "127.0.0.1%eth0_60000_1_1738454400" : "127.0.0.1%eth0_60000_0_1738454400";
+}
+
 static void transfer(struct device *d, const struct ascend_link *l, int64_t op, const char *name,
                      const char *hardware, int64_t plane, int64_t start, int64_t dur, int64_t bytes)
 {
 	struct ascend_db *db = d->db;
 	bool old = db->o->layout == ASCEND_OLD;
-	int64_t id = task(d, start, dur, ASCEND_LINK_STREAM + plane, NO_VALUE, hardware);
-	int64_t transport = bytes ? 0 : 2;
-	int64_t link = bytes ? 1 : 65535;
+	int64_t id = task(d, start, dur, ASCEND_LINK_STREAM + l->experts * ASCEND_LINK_LANES + plane,
+	                  NO_VALUE, hardware);
+	int64_t transport = !bytes ? 2 : l->rdma ? 1 : 0;
+	int64_t link = !bytes ? 65535 : l->rdma ? 3 : 1;
 
 	if (old) {
-		transport = ascend_db_text(db, bytes ? "SDMA" : "LOCAL");
-		link = ascend_db_text(db, bytes ? "HCCS" : "INVALID_TYPE");
+		transport = ascend_db_text(db, !bytes ? "LOCAL" : l->rdma ? "RDMA" : "SDMA");
+		link = ascend_db_text(db, !bytes ? "INVALID_TYPE" : l->rdma ? "ROCE" : "HCCS");
 	}
-	ascend_db_row(db, d->transfer, "sisisiiiiiiiii", l->text, id, name, plane,
-	              "127.0.0.1%eth0_60000_0_1738454400", INT64_C(9223372036854775807), INT64_C(65535),
-	              db->r->rank, (db->r->rank + 1 + plane) % 8, transport, bytes, INT64_C(65535), link, op);
+	ascend_db_row(db, d->transfer, "sisisiiiiiiiii", l->text, id, name, plane, group_text(l),
+	              INT64_C(9223372036854775807), INT64_C(65535), db->r->rank,
+	              (db->r->rank + 1 + plane) % 8, transport, bytes, INT64_C(65535), link, op);
 }
 
 static void collective(struct device *d, int64_t index)
 {
 	struct ascend_db *db = d->db;
 	const struct ascend_link *l = &db->r->links[index];
-	bool receive = l->kind[0] == 'r';
+	int planes = l->kind[0] == 'r' || l->rdma ? 1 : 7;
+	int64_t late = l->wait - l->arrival;
 	int64_t connection = 500000000 + index;
 	int64_t type = db->o->layout == ASCEND_OLD ? ascend_db_text(db, "BFP16") : 11;
 	char kind[80];
 
 	snprintf(kind, sizeof(kind), "hcom_%s_", l->kind);
 	ascend_db_row(db, d->collective, db->o->layout == ASCEND_OLD ? "siiisiiiisi" : "siiisiiiisisi",
-	              l->text, l->start, l->start + l->dur, connection, "127.0.0.1%eth0_60000_0_1738454400",
-	              index + 1, INT64_C(0), INT64_C(0), type, "MESH-RING", INT64_C(20971520),
-	              db->o->level > 0 ? kind : "N/A", db->r->rank % 8);
-	if (l->wait)
-		transfer(d, l, index + 1, "Notify_Wait", "Notify Wait", 0, l->start, l->wait, 0);
-	for (int plane = 0; plane < (receive ? 1 : 7); plane++) {
-		int64_t at = l->start + l->wait;
+	              l->text, l->start, l->start + l->dur, connection, group_text(l), index + 1, INT64_C(0),
+	              INT64_C(0), type, "MESH-RING", INT64_C(20971520), db->o->level > 0 ? kind : "N/A",
+	              db->r->rank % 8);
+	if (l->arrival)
+		transfer(d, l, index + 1, "Notify_Wait", "Notify Wait", 0, l->start, l->arrival, 0);
+	if (late)
+		transfer(d, l, index + 1, "Notify_Wait", "Notify Wait", 0, l->start + l->arrival + l->transit,
+		         late, 0);
+	for (int plane = 0; plane < planes; plane++) {
+		int64_t at = l->start + l->arrival;
 
 		for (int p = 0; p < l->packet_kinds; p++)
-			for (int64_t i = 0; i < l->packets[p].count / (receive ? 1 : 7); i++) {
+			for (int64_t i = 0; i < l->packets[p].count / planes; i++) {
 				int64_t ns = l->packets[p].ns / l->packets[p].count;
 
-				transfer(d, l, index + 1, "Memcpy", "SDMA", plane, at, ns,
-				         l->packets[p].bytes);
+				transfer(d, l, index + 1, l->rdma ? "RDMASend" : "Memcpy",
+				         l->rdma ? "RDMA" : "SDMA", plane, at, ns, l->packets[p].bytes);
 				at += ns;
 			}
 	}
+}
+
+static void copies(struct device *d)
+{
+	struct ascend_db *db = d->db;
+	sqlite3_stmt *s;
+
+	if (db->r->copy_count == 0)
+		return;
+	ascend_db_run(db, "CREATE TABLE MEMCPY_INFO (globalTaskId INTEGER PRIMARY KEY,size INTEGER,"
+	                  "memcpyOperation INTEGER);"
+	                  "CREATE TABLE ENUM_MEMCPY_OPERATION (id INTEGER PRIMARY KEY,name TEXT);"
+	                  "INSERT INTO ENUM_MEMCPY_OPERATION VALUES (0,'host to host'),(1,'host to device')");
+	s = ascend_db_insert(db, "INSERT INTO MEMCPY_INFO VALUES (?,?,?)");
+	for (int64_t i = 0; i < db->r->copy_count; i++) {
+		const struct ascend_copy *c = &db->r->copies[i];
+		int64_t id = task(d, c->start, c->dur, ASCEND_STREAM, 600000000 + i, "MEMCPY_ASYNC");
+
+		ascend_db_row(db, s, "iii", id, c->bytes, INT64_C(1));
+	}
+	sqlite3_finalize(s);
 }
 
 void ascend_db_device(struct ascend_db *db)
@@ -194,6 +230,7 @@ void ascend_db_device(struct ascend_db *db)
 	}
 	while (l < db->r->link_count)
 		collective(&d, l++);
+	copies(&d);
 	sqlite3_finalize(d.task);
 	sqlite3_finalize(d.compute);
 	sqlite3_finalize(d.counter);

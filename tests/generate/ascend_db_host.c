@@ -50,18 +50,40 @@ static void kernel(struct host *h, int64_t index)
 		cann(h, RUNTIME, "KernelLaunch", id + 200000000, k->launch, k->launch_dur);
 	if (!k->sync)
 		return;
-	cann(h, ACL, "aclrtSynchronizeStreamWithTimeout", id + 100000000, k->op + k->op_dur, k->sync);
-	framework(h, OP, "aten::item", HOST_PID, k->op + k->op_dur, k->sync);
+	cann(h, ACL, "aclrtSynchronizeStreamWithTimeout", id + 100000000, k->sync_start, k->sync);
+	framework(h, OP, "aten::item", HOST_PID, k->sync_start, k->sync);
 }
 
 static void link(struct host *h, int64_t index)
 {
 	const struct ascend_link *l = &h->db->r->links[index];
 
-	framework(h, OP, l->kind[0] == 'r' ? "c10d::recv_" : "c10d::allreduce_", HOST_PID, l->launch,
-	          l->launch_dur);
+	framework(h, OP, ascend_link_op(l), HOST_PID, l->launch, l->launch_dur);
 	/* api_statistic.csv of this generator calls all of them so */
 	cann(h, HCCL, "hcom_allReduce_", 500000000 + index, l->launch, l->launch_dur);
+}
+
+static void others(struct host *h)
+{
+	const struct ascend_rank *r = h->db->r;
+	sqlite3_stmt *s = NULL;
+
+	if (h->db->o->faults.given[FAULT_GARBAGE_COLLECTION]) {
+		ascend_db_run(h->db,
+		              "CREATE TABLE GC_RECORD (startNs INTEGER,endNs INTEGER,globalTid INTEGER)");
+		s = ascend_db_insert(h->db, "INSERT INTO GC_RECORD VALUES (?,?,?)");
+	}
+	for (int64_t i = 0; i < r->call_count; i++) {
+		const struct ascend_call *c = &r->calls[i];
+
+		if (c->kind == CALL_GARBAGE)
+			ascend_db_row(h->db, s, "iii", c->start, c->start + c->dur, thread(HOST_PID));
+		else
+			cann(h, ACL, ascend_call_name(c), 700000000 + i, c->start, c->dur);
+	}
+	sqlite3_finalize(s);
+	for (int64_t i = 0; i < r->copy_count; i++)
+		cann(h, ACL, "aclrtMemcpyAsync", 600000000 + i, r->copies[i].launch, r->copies[i].launch_dur);
 }
 
 void ascend_db_host(struct ascend_db *db)
@@ -82,6 +104,7 @@ void ascend_db_host(struct ascend_db *db)
 		kernel(&h, i);
 	for (int64_t i = 0; i < db->r->link_count; i++)
 		link(&h, i);
+	others(&h);
 	for (int64_t i = 0; i < db->o->steps; i++) {
 		const struct ascend_step *s = &db->r->steps[i];
 

@@ -3,63 +3,70 @@
 #include <getopt.h>
 #include <stddef.h>
 
-static const char *const ascend_faults[] = {
-    [ASCEND_HEALTHY] = "healthy",
-    [ASCEND_POOR_OVERLAP] = "poor_overlap",
-    [ASCEND_SMALL_PACKETS] = "small_packets",
-    [ASCEND_ALIGNMENT] = "alignment",
-    [ASCEND_FORMAT_CONVERSION] = "format_conversion",
-    [ASCEND_AICPU] = "aicpu",
-    [ASCEND_SLOW_RANK] = "slow_rank",
-    [ASCEND_HOST_BOUND] = "host_bound",
-    [ASCEND_LOADER] = "loader",
-    [ASCEND_SYNC] = "sync",
-    [ASCEND_UNDERUTILIZED] = "underutilized",
-    [ASCEND_BUBBLE] = "bubble",
-    NULL,
-};
-
 static const char *const ascend_layouts[] = {[ASCEND_PLAIN] = "plain",
                                              [ASCEND_OLD] = "old",
                                              [ASCEND_NEW] = "new",
                                              [ASCEND_INSIGHT] = "insight",
                                              [ASCEND_MINDSPORE] = "mindspore",
                                              NULL};
+const char *const ascend_shape_names[] = {
+    [ASCEND_DATA] = "data", [ASCEND_PIPELINE] = "pipeline", [ASCEND_EXPERTS] = "experts", NULL};
+
+void ascend_default(struct ascend_options *o)
+{
+	if (o->faults.given[FAULT_BUBBLE])
+		o->shape = ASCEND_PIPELINE;
+	if (o->faults.given[FAULT_IMBALANCE] || o->faults.given[FAULT_ALL_TO_ALL])
+		o->shape = ASCEND_EXPERTS;
+}
+
+static void take_option(struct ascend_options *o, int letter, const char **faults)
+{
+	switch (letter) {
+	case 'k': o->kernels = option_number(optarg, 16, 10000000); break;
+	case 's': o->steps = option_number(optarg, 1, 30000); break;
+	case 'r': o->ranks = option_number(optarg, 1, 4096); break;
+	case 'd': o->seed = (uint64_t)option_number(optarg, 0, INT64_MAX); break;
+	case 'l': o->level = (int)option_number(optarg, 0, 2); break;
+	case 'f': *faults = optarg; break;
+	case 'b': o->db = true; break;
+	case 'y': o->layout = (enum ascend_layout)option_word(ascend_layouts, optarg); break;
+	case 'p': o->shape = (enum ascend_shape)option_word(ascend_shape_names, optarg); break;
+	case 'i': o->noise = option_number(optarg, 0, 50); break;
+	case 'x': o->skew = option_number(optarg, 0, 1000000); break;
+	case 'n': o->name = optarg; break;
+	default: o->truth = optarg; break;
+	}
+}
 
 static int run(int argc, char **argv)
 {
-	struct ascend_options o = {.steps = 3, .ranks = 2, .kernels = 160, .level = 1, .seed = 1};
+	static const char own[] = "ksrdlfntbypix";
+	struct ascend_options o = {.steps = 3, .ranks = 2, .kernels = 160, .level = 1, .seed = 1, .noise = 1};
+	const char *faults = "healthy";
 
-	for (int c = option_next(argc, argv, "ksrdlfntby"); c != -1;
-	     c = option_next(argc, argv, "ksrdlfntby"))
-		switch (c) {
-		case 'k': o.kernels = option_number(optarg, 16, 10000000); break;
-		case 's': o.steps = option_number(optarg, 1, 30000); break;
-		case 'r': o.ranks = option_number(optarg, 1, 4096); break;
-		case 'd': o.seed = (uint64_t)option_number(optarg, 0, INT64_MAX); break;
-		case 'l': o.level = (int)option_number(optarg, 0, 2); break;
-		case 'f': o.fault = (enum ascend_fault)option_word(ascend_faults, optarg); break;
-		case 'b': o.db = true; break;
-		case 'y': o.layout = (enum ascend_layout)option_word(ascend_layouts, optarg); break;
-		case 'n': o.name = optarg; break;
-		default: o.truth = optarg; break;
-		}
+	for (int c = option_next(argc, argv, own); c != -1; c = option_next(argc, argv, own))
+		take_option(&o, c, &faults);
 	if (o.db && o.layout == ASCEND_MINDSPORE)
 		option_misuse("--layout mindspore is text");
 	if (optind + 1 != argc)
 		option_misuse("one DIR is needed");
+	faults_parse(faults,
+	             o.db                           ? IN_DATABASE
+	             : o.layout == ASCEND_MINDSPORE ? IN_MINDSPORE
+	                                            : IN_ASCEND,
+	             &o.faults);
+	ascend_default(&o);
 	o.path = argv[optind];
 	return ascend_main(&o);
 }
 
 const struct dialect ASCEND_DIALECT = {
     .name = "ascend",
-    .usage =
-        "generate ascend [options] DIR                one *_ascend_pt directory a rank\n"
-        "  --level 0|1|2 (1) --kernels N a step (160); faults: healthy poor_overlap small_packets alignment\n"
-        "  format_conversion aicpu slow_rank host_bound loader sync underutilized bubble\n"
-        "  --db writes databases instead of text; --layout plain|old|new|insight (plain) names their "
-        "columns\n"
-        "  --layout mindspore writes *_ascend_ms directories, as text\n",
+    .usage = "generate ascend [options] DIR                one *_ascend_pt directory a rank\n"
+             "  --level 0|1|2 (1) --kernels N a step (160)\n"
+             "  --db writes databases instead of text; --layout plain|old|new|insight (plain) names their "
+             "columns\n"
+             "  --layout mindspore writes *_ascend_ms directories, as text\n",
     .run = run,
 };

@@ -31,22 +31,6 @@ static void pipe_cells(struct out *out, int64_t ns, int ratio)
 	out_fmt(out, ",0.%03d", ratio);
 }
 
-bool ascend_pipe_ratios(const struct ascend_options *o, const struct ascend_kernel *k, int cube[5],
-                        int vector[4])
-{
-	int most = o->fault == ASCEND_UNDERUTILIZED ? 310 : 890;
-	const int cube_ratios[5] = {most, 90, most / 2, most * 2 / 3, 60};
-	const int vector_ratios[4] = {most / 3, 80, most, most * 2 / 3};
-	bool aicpu = k->work == ascend_aicpu_work;
-	bool is_vector = strcmp(ascend_works[k->work].core, "AI_VECTOR_CORE") == 0;
-
-	for (int i = 0; i < 5; i++)
-		cube[i] = aicpu || is_vector ? 0 : cube_ratios[i];
-	for (int i = 0; i < 4; i++)
-		vector[i] = aicpu || !is_vector ? 0 : vector_ratios[i];
-	return !aicpu;
-}
-
 static void pipes(const struct ascend_options *o, struct out *out, const struct ascend_kernel *k)
 {
 	const struct ascend_work *w = &ascend_works[k->work];
@@ -87,7 +71,7 @@ static void kernel_row(const struct ascend_options *o, struct out *out, const st
 	const struct ascend_kernel *k = &r->kernels[index];
 	const struct ascend_work *w = &ascend_works[k->work];
 	int64_t wait = index ? k->start - (k[-1].start + k[-1].dur) : 0;
-	char name[600];
+	char name[600], shapes[400];
 
 	ascend_kernel_name(o, r, index, name, sizeof(name));
 	out_int(out, ASCEND_FIRST_STEP + k->step);
@@ -106,7 +90,8 @@ static void kernel_row(const struct ascend_options *o, struct out *out, const st
 	out_fmt(out, ",%d", w->blocks);
 	if (o->level > 0) {
 		out_text(out, ",0,NO");
-		quoted_shape(out, w->shapes);
+		ascend_shapes(o, k, shapes, sizeof(shapes));
+		quoted_shape(out, shapes);
 		out_fmt(out, ",DT_BF16;DT_BF16,%s", w->in_formats);
 		quoted_shape(out, "8192,4096");
 		out_fmt(out, ",DT_BF16,%s,N/A", w->out_formats);
@@ -178,44 +163,34 @@ static void step_trace_time(const struct ascend_options *o, const struct ascend_
 	}
 }
 
+static void statistic_row(struct out *out, const struct truth_name *t, const char *core, int64_t all)
+{
+	out_fmt(out, "%s,%s,%" PRId64, t->name, core, t->count);
+	out_us_cell(out, t->total);
+	out_us_cell(out, t->low);
+	out_us_cell(out, t->total / t->count);
+	out_us_cell(out, t->high);
+	out_fmt(out, ",%.3f\n", 100.0 * (double)t->total / (double)all);
+}
+
 static void op_statistic(const struct ascend_rank *r)
 {
 	OUT_AUTO out = ascend_open(r, "op_statistic.csv", false);
-	struct truth_name rows[16] = {0};
+	TRUTH_TALLY_AUTO rows = {0};
 	int64_t all = 0;
 
 	for (int64_t i = 0; i < r->kernel_count; i++) {
-		struct truth_name *t = &rows[r->kernels[i].work];
-		int64_t ns = r->kernels[i].dur;
-
-		t->low = !t->count || ns < t->low ? ns : t->low;
-		t->high = ns > t->high ? ns : t->high;
-		t->count++;
-		t->total += ns;
-		all += ns;
+		truth_tally_add(&rows, ascend_works[r->kernels[i].work].type, r->kernels[i].dur);
+		all += r->kernels[i].dur;
 	}
-	/* The matrix multiplications are one type in several rows of the table of works. */
-	for (int i = 0; i < ascend_plain_works; i++)
-		for (int j = i + 1; j < ascend_plain_works; j++)
-			if (rows[i].count && rows[j].count &&
-			    strcmp(ascend_works[i].type, ascend_works[j].type) == 0) {
-				rows[i].low = rows[j].low < rows[i].low ? rows[j].low : rows[i].low;
-				rows[i].high = rows[j].high > rows[i].high ? rows[j].high : rows[i].high;
-				rows[i].count += rows[j].count;
-				rows[i].total += rows[j].total;
-				rows[j].count = 0;
-			}
 	out_text(out,
 	         "OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)\n");
-	for (int i = 0; i <= ascend_aicpu_work; i++) {
-		if (!rows[i].count)
-			continue;
-		out_fmt(out, "%s,%s,%" PRId64, ascend_works[i].type, ascend_works[i].core, rows[i].count);
-		out_us_cell(out, rows[i].total);
-		out_us_cell(out, rows[i].low);
-		out_us_cell(out, rows[i].total / rows[i].count);
-		out_us_cell(out, rows[i].high);
-		out_fmt(out, ",%.3f\n", 100.0 * (double)rows[i].total / (double)all);
+	for (int64_t i = 0; i < rows.count; i++) {
+		int work = 0;
+
+		while (strcmp(ascend_works[work].type, rows.items[i].name) != 0)
+			work++;
+		statistic_row(out, &rows.items[i], ascend_works[work].core, all);
 	}
 }
 
@@ -246,6 +221,7 @@ static void api_statistic(const struct ascend_options *o, const struct ascend_ra
 	struct truth_name launch = {0};
 	struct truth_name link = {0};
 	struct truth_name sync = {0};
+	struct truth_name calls[CALL_TAKE + 1] = {0};
 
 	for (int64_t i = 0; i < r->kernel_count; i++) {
 		tally(&launch, r->kernels[i].launch_dur);
@@ -257,6 +233,13 @@ static void api_statistic(const struct ascend_options *o, const struct ascend_ra
 	out_text(out, "Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance\n");
 	api_row(out, "node", "launch", &launch);
 	api_row(out, "hccl", "hcom_allReduce_", &link);
+	for (int64_t i = 0; i < r->call_count; i++)
+		tally(&calls[r->calls[i].kind], r->calls[i].dur);
+	for (int i = CALL_COMPILE; i <= CALL_TAKE; i++) {
+		const struct ascend_call call = {.kind = (enum ascend_call_kind)i};
+
+		api_row(out, "acl", ascend_call_name(&call), &calls[i]);
+	}
 	api_row(out, "acl", "aclrtSynchronizeStreamWithTimeout", &sync);
 	if (o->level == 2)
 		api_row(out, "runtime", "KernelLaunch", &launch);

@@ -1,67 +1,48 @@
-#include "tests/generate/ascend.h"
-#include "tests/generate/out.h"
+#include "tests/generate/ascend_trace.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Processes of the trace: the host's id times 1024 and a number for the kind, as the exporter builds them. */
-enum { HOST_PID = 3100412, DEQUEUE_TID = 3100955 };
-static const int64_t cann_pid = HOST_PID * INT64_C(1024) + 96;
-static const int64_t device_pid = HOST_PID * INT64_C(1024) + 288;
-static const int64_t frequency_pid = HOST_PID * INT64_C(1024) + 320;
-static const int64_t link_pid = HOST_PID * INT64_C(1024) + 352;
-static const int64_t memory_pid = HOST_PID * INT64_C(1024) + 416;
-static const int64_t overlap_pid = HOST_PID * INT64_C(1024) + 608;
-
-struct writer {
-	struct out *out;
-	const struct ascend_options *o;
-	const struct ascend_rank *r;
-	int64_t rows;
-	bool msprof;   /* without the framework */
-	bool old;      /* times as numbers */
-	int64_t shift; /* ns between the epoch and the clock that the file counts by */
-};
-
-static void time_of(struct writer *w, int64_t ns)
+void trace_time(struct trace_writer *w, int64_t ns)
 {
 	out_text(w->out, w->old ? "\"ts\": " : "\"ts\": \"");
 	out_us(w->out, ns - w->shift);
 	out_text(w->out, w->old ? "" : "\"");
 }
 
-static void row(struct writer *w)
+void trace_row(struct trace_writer *w)
 {
 	out_text(w->out, w->rows++ ? ", {" : "{");
 }
 
-static void span(struct writer *w, const char *name, int64_t pid, int64_t tid, int64_t start, int64_t dur)
+void trace_span(struct trace_writer *w, const char *name, int64_t pid, int64_t tid, int64_t start,
+                int64_t dur)
 {
-	row(w);
+	trace_row(w);
 	out_text(w->out, "\"ph\": \"X\", \"name\": ");
 	out_json(w->out, name);
 	out_fmt(w->out, ", \"pid\": %" PRId64 ", \"tid\": %" PRId64 ", ", pid, tid);
-	time_of(w, start);
+	trace_time(w, start);
 	out_text(w->out, ", \"dur\": ");
 	out_us(w->out, dur);
 }
 
-static void flow(struct writer *w, char ph, const char *cat, const char *name, int64_t id, bool text,
+static void flow(struct trace_writer *w, char ph, const char *cat, const char *name, int64_t id, bool text,
                  int64_t pid, int64_t tid, int64_t ts)
 {
 	if (w->msprof && cat[0] == 'a')
 		return;
-	row(w);
+	trace_row(w);
 	out_fmt(w->out,
 	        "\"ph\": \"%c\", \"bp\": \"e\", \"name\": \"%s\", \"id\": %s%" PRId64 "%s, \"pid\": %" PRId64
 	        ", \"tid\": "
 	        "%" PRId64 ", ",
 	        ph, name, text ? "\"" : "", id, text ? "\"" : "", pid, tid);
-	time_of(w, ts);
+	trace_time(w, ts);
 	out_fmt(w->out, ", \"cat\": \"%s\"}", cat);
 }
 
-static void python_span(struct writer *w, const char *name, const char *cat, int64_t tid, int64_t start,
+static void python_span(struct trace_writer *w, const char *name, const char *cat, int64_t tid, int64_t start,
                         int64_t dur)
 {
 	char text[96];
@@ -76,7 +57,7 @@ static void python_span(struct writer *w, const char *name, const char *cat, int
 		snprintf(text, sizeof(text), "PynativeFramework::%.60s", name + 6);
 		name = text;
 	}
-	span(w, name, HOST_PID, tid, start, dur);
+	trace_span(w, name, HOST_PID, tid, start, dur);
 	out_fmt(
 	    w->out,
 	    ", \"cat\": \"%s\", \"args\": {\"Sequence number\": -1, \"Fwd thread id\": 0, \"Input Dims\": "
@@ -86,7 +67,7 @@ static void python_span(struct writer *w, const char *name, const char *cat, int
 	    cat);
 }
 
-static void step_rows(struct writer *w)
+static void step_rows(struct trace_writer *w)
 {
 	char name[40];
 
@@ -100,26 +81,26 @@ static void step_rows(struct writer *w)
 	}
 }
 
-static void queue_rows(struct writer *w, const char *op, int64_t id, int64_t at, int64_t launch)
+static void queue_rows(struct trace_writer *w, const char *op, int64_t id, int64_t at, int64_t launch)
 {
 	char name[80];
 
 	if (w->msprof)
 		return;
-	span(w, "Enqueue", HOST_PID, HOST_PID, at, 1500);
+	trace_span(w, "Enqueue", HOST_PID, HOST_PID, at, 1500);
 	out_fmt(w->out, ", \"cat\": \"enqueue\", \"args\": {\"correlation_id\": %" PRId64 "}}", id);
 	flow(w, 's', "async_task_queue", "enqueue_to_dequeue", id, false, HOST_PID, HOST_PID, at);
 	snprintf(name, sizeof(name), "Dequeue@%.60s", op);
-	span(w, name, HOST_PID, DEQUEUE_TID, launch - 800, 5800);
+	trace_span(w, name, HOST_PID, DEQUEUE_TID, launch - 800, 5800);
 	out_fmt(w->out, ", \"cat\": \"dequeue\", \"args\": {\"correlation_id\": %" PRId64 "}}", id);
 	flow(w, 'f', "async_task_queue", "enqueue_to_dequeue", id, false, HOST_PID, DEQUEUE_TID,
 	     launch - 800);
 }
 
-static void cann_row(struct writer *w, const char *name, const char *level, const char *item, int64_t id,
-                     int64_t start, int64_t dur)
+void trace_cann(struct trace_writer *w, const char *name, const char *level, const char *item, int64_t id,
+                int64_t start, int64_t dur)
 {
-	span(w, name, cann_pid, DEQUEUE_TID, start, dur);
+	trace_span(w, name, CANN_PID, DEQUEUE_TID, start, dur);
 	out_fmt(w->out,
 	        ", \"args\": {\"Thread Id\": %d, \"Mode\": \"launch\", \"level\": \"%s\", \"id\": \"0\", "
 	        "\"item_id\": ",
@@ -134,7 +115,7 @@ static const char *task_type(const struct ascend_work *k)
 	return k->core[0] == 'A' && k->core[3] == 'V' ? "AI_CORE" : k->core;
 }
 
-static void kernel_rows(struct writer *w, int64_t index)
+static void kernel_rows(struct trace_writer *w, int64_t index)
 {
 	const struct ascend_kernel *k = &w->r->kernels[index];
 	const struct ascend_work *work = &ascend_works[k->work];
@@ -145,192 +126,113 @@ static void kernel_rows(struct writer *w, int64_t index)
 	python_span(w, k->first && w->o->name ? w->o->name : work->op, "cpu_op", HOST_PID, k->op, k->op_dur);
 	queue_rows(w, work->op, id, k->op + 1000, k->launch);
 	if (w->o->level > 0) {
-		cann_row(w, "Node@launch", "node", name, id, k->launch, k->launch_dur);
-		flow(w, 's', "HostToDevice", "HostToDevice", id, true, cann_pid, DEQUEUE_TID, k->launch);
-		flow(w, 'f', "HostToDevice", "HostToDevice", id, true, device_pid, ASCEND_STREAM, k->start);
+		trace_cann(w, "Node@launch", "node", name, id, k->launch, k->launch_dur);
+		flow(w, 's', "HostToDevice", "HostToDevice", id, true, CANN_PID, DEQUEUE_TID, k->launch);
+		flow(w, 'f', "HostToDevice", "HostToDevice", id, true, DEVICE_PID, ASCEND_STREAM, k->start);
 		if (k->sync)
-			cann_row(w, "AscendCL@aclrtSynchronizeStreamWithTimeout", "acl", "0", id + 100000000,
-			         k->op + k->op_dur, k->sync);
+			trace_cann(w, "AscendCL@aclrtSynchronizeStreamWithTimeout", "acl", "0",
+			           id + 100000000, k->sync_start, k->sync);
 	}
 	if (k->sync)
-		python_span(w, "aten::item", "cpu_op", HOST_PID, k->op + k->op_dur, k->sync);
+		python_span(w, "aten::item", "cpu_op", HOST_PID, k->sync_start, k->sync);
 	flow(w, 's', "async_npu", "torch_to_npu", k->start, false, HOST_PID, HOST_PID, k->op);
-	span(w, name, device_pid, ASCEND_STREAM, k->start, k->dur);
+	trace_span(w, name, DEVICE_PID, ASCEND_STREAM, k->start, k->dur);
 	out_fmt(w->out,
 	        ", \"args\": {\"Model Id\": 4294967295, \"Task Type\": \"%s\", \"Physic Stream Id\": %d, "
 	        "\"Task Id\": "
 	        "%" PRId64 ", \"Batch Id\": 0, \"Subtask Id\": 4294967295, \"connection_id\": %" PRId64 "}}",
 	        task_type(work), ASCEND_STREAM, 11000 + index % 50000, id);
-	flow(w, 'f', "async_npu", "torch_to_npu", k->start, false, device_pid, ASCEND_STREAM, k->start);
+	flow(w, 'f', "async_npu", "torch_to_npu", k->start, false, DEVICE_PID, ASCEND_STREAM, k->start);
 }
 
 /* A task of a communication operator, on its plane and once more on the hardware's stream. */
-static void plane_task(struct writer *w, const char *name, const char *hardware, int plane, int64_t start,
-                       int64_t dur, int64_t bytes)
+static void plane_task(struct trace_writer *w, const struct ascend_link *l, const char *name,
+                       const char *hardware, int plane, int64_t start, int64_t dur, int64_t bytes)
 {
-	span(w, name, link_pid, plane + 1, start, dur);
+	int64_t lane = l->experts * ASCEND_LINK_LANES + plane;
+
+	trace_span(w, name, LINK_PID, lane + 1, start, dur);
 	out_fmt(w->out,
-	        ", \"args\": {\"notify_id\": \"18446744073709551615\", \"stream id\": %d, \"task type\": "
+	        ", \"args\": {\"notify_id\": \"18446744073709551615\", \"stream id\": %" PRId64
+	        ", \"task type\": "
 	        "\"%s\", \"src "
 	        "rank\": %" PRId64 ", \"dst rank\": %d, \"transport type\": \"%s\", \"size(Byte)\": %" PRId64
 	        ", \"data "
 	        "type\": "
 	        "\"INVALID_TYPE\", \"link type\": \"%s\", \"bandwidth(GB/s)\": %.6f}}",
-	        ASCEND_LINK_STREAM + plane, name, w->r->rank, (int)((w->r->rank + 1 + plane) % 8),
-	        bytes ? "SDMA" : "LOCAL", bytes, bytes ? "HCCS" : "INVALID_TYPE",
+	        ASCEND_LINK_STREAM + lane, name, w->r->rank, (int)((w->r->rank + 1 + plane) % 8),
+	        bytes ? l->rdma ? "RDMA" : "SDMA" : "LOCAL", bytes,
+	        bytes ? l->rdma ? "ROCE" : "HCCS" : "INVALID_TYPE",
 	        bytes ? (double)bytes / (double)dur : 0.0);
-	span(w, hardware, device_pid, ASCEND_LINK_STREAM + plane, start, dur);
+	trace_span(w, hardware, DEVICE_PID, ASCEND_LINK_STREAM + lane, start, dur);
 	out_fmt(w->out,
-	        ", \"args\": {\"Model Id\": 4294967295, \"Task Type\": \"%s\", \"Physic Stream Id\": %d, "
+	        ", \"args\": {\"Model Id\": 4294967295, \"Task Type\": \"%s\", \"Physic Stream Id\": %" PRId64
+	        ", "
 	        "\"Task Id\": "
 	        "807, \"Batch Id\": 0, \"Subtask Id\": 0}}",
-	        hardware, ASCEND_LINK_STREAM + plane);
+	        hardware, ASCEND_LINK_STREAM + lane);
 }
 
-static void plane_rows(struct writer *w, const struct ascend_link *l)
+static void plane_rows(struct trace_writer *w, const struct ascend_link *l)
 {
-	bool send = l->kind[0] == 'r';
-	int64_t at;
+	int planes = l->kind[0] == 'r' || l->rdma ? 1 : 7;
+	int64_t late = l->wait - l->arrival, at = l->start + l->arrival;
 
-	if (l->wait)
-		plane_task(w, "Notify_Wait", "Notify Wait", 0, l->start, l->wait, 0);
-	for (int plane = 0; plane < (send ? 1 : 7); plane++) {
-		at = l->start + l->wait;
+	if (l->arrival)
+		plane_task(w, l, "Notify_Wait", "Notify Wait", 0, l->start, l->arrival, 0);
+	if (late)
+		plane_task(w, l, "Notify_Wait", "Notify Wait", 0, at + l->transit, late, 0);
+	for (int plane = 0; plane < planes; plane++) {
+		at = l->start + l->arrival;
 		for (int p = 0; p < l->packet_kinds; p++) {
-			int64_t each = l->packets[p].count / (send ? 1 : 7);
+			int64_t each = l->packets[p].count / planes;
 
 			for (int64_t i = 0; i < each; i++) {
 				int64_t ns = l->packets[p].ns / l->packets[p].count;
 
-				plane_task(w, "Memcpy", "SDMA", plane, at, ns, l->packets[p].bytes);
+				plane_task(w, l, l->rdma ? "RDMASend" : "Memcpy", l->rdma ? "RDMA" : "SDMA",
+				           plane, at, ns, l->packets[p].bytes);
 				at += ns;
 			}
 		}
 	}
 }
 
-static void link_rows(struct writer *w, int64_t index)
+static void link_rows(struct trace_writer *w, int64_t index)
 {
 	const struct ascend_link *l = &w->r->links[index];
-	int64_t id = 500000000 + index;
+	int64_t id = 500000000 + index, lane = l->experts * ASCEND_LINK_LANES;
 	char name[80];
 
-	python_span(w, l->kind[0] == 'r' ? "c10d::recv_" : "c10d::allreduce_", "cpu_op", HOST_PID, l->launch,
-	            l->launch_dur);
+	python_span(w, ascend_link_op(l), "cpu_op", HOST_PID, l->launch, l->launch_dur);
 	if (w->o->level > 0) {
 		snprintf(name, sizeof(name), "hcom_%s_", l->kind);
-		cann_row(w, "HcclOp@hcom", "hccl", name, id, l->launch, l->launch_dur);
-		flow(w, 's', "HostToDevice", "HostToDevice", (id << 32) + 4294967295, true, cann_pid,
+		trace_cann(w, "HcclOp@hcom", "hccl", name, id, l->launch, l->launch_dur);
+		flow(w, 's', "HostToDevice", "HostToDevice", (id << 32) + 4294967295, true, CANN_PID,
 		     DEQUEUE_TID, l->launch);
-		flow(w, 'f', "HostToDevice", "HostToDevice", (id << 32) + 4294967295, true, link_pid, 0,
+		flow(w, 'f', "HostToDevice", "HostToDevice", (id << 32) + 4294967295, true, LINK_PID, lane,
 		     l->start);
 	}
 	flow(w, 's', "async_npu", "torch_to_npu", l->start, false, HOST_PID, HOST_PID, l->launch);
-	span(w, l->text, link_pid, 0, l->start, l->dur);
+	trace_span(w, l->text, LINK_PID, lane, l->start, l->dur);
 	out_fmt(w->out,
 	        ", \"args\": {\"connection_id\": %" PRId64
 	        ", \"model id\": 4294967295, \"data_type\": \"BFP16\", "
 	        "\"alg_type\": \"MESH-RING\", \"count\": 20971520}}",
 	        id);
-	flow(w, 'f', "async_npu", "torch_to_npu", l->start, false, link_pid, 0, l->start);
+	flow(w, 'f', "async_npu", "torch_to_npu", l->start, false, LINK_PID, lane, l->start);
 	plane_rows(w, l);
 }
 
-static void lane(struct writer *w, const struct spans *s, const char *name, int tid)
+static void lane(struct trace_writer *w, const struct spans *s, const char *name, int tid)
 {
 	for (int64_t i = 0; i < s->count; i++) {
-		span(w, name, overlap_pid, tid, s->items[i].start, s->items[i].end - s->items[i].start);
+		trace_span(w, name, OVERLAP_PID, tid, s->items[i].start, s->items[i].end - s->items[i].start);
 		out_text(w->out, "}");
 	}
 }
 
-static void counter(struct writer *w, const char *name, int64_t ts, int64_t pid)
-{
-	row(w);
-	out_fmt(w->out, "\"name\": \"%s\", ", name);
-	time_of(w, ts);
-	out_fmt(w->out, ", \"pid\": %" PRId64 ", \"tid\": 0, \"args\": {", pid);
-}
-
-static void counters(struct writer *w)
-{
-	int64_t end = w->r->host;
-	int64_t i = 0;
-
-	for (int64_t t = ascend_start_ns; t < end; t += 1000000, i++) {
-		counter(w, "AI Core Freq", t, frequency_pid);
-		out_text(w->out, "\"MHz\": 1800}, \"ph\": \"C\"}");
-		counter(w, "APP/HBM", t, memory_pid);
-		out_fmt(w->out, "\"KB\": %" PRId64 ".0}, \"ph\": \"C\"}", 40000000 + i % 16 * 1024);
-	}
-}
-
-static void name_process(struct writer *w, int64_t pid, const char *name, const char *label, int sort)
-{
-	row(w);
-	out_fmt(w->out,
-	        "\"name\": \"process_name\", \"pid\": %" PRId64
-	        ", \"tid\": 0, \"args\": {\"name\": \"%s\"}, \"ph\": "
-	        "\"M\"}",
-	        pid, name);
-	row(w);
-	out_fmt(w->out,
-	        "\"name\": \"process_labels\", \"pid\": %" PRId64
-	        ", \"tid\": 0, \"args\": {\"labels\": \"%s\"}, "
-	        "\"ph\": \"M\"}",
-	        pid, label);
-	row(w);
-	out_fmt(w->out,
-	        "\"name\": \"process_sort_index\", \"pid\": %" PRId64
-	        ", \"tid\": 0, \"args\": {\"sort_index\": %d}, "
-	        "\"ph\": \"M\"}",
-	        pid, sort);
-}
-
-static void name_thread(struct writer *w, int64_t pid, int64_t tid, const char *name)
-{
-	row(w);
-	out_fmt(w->out,
-	        "\"name\": \"thread_name\", \"pid\": %" PRId64 ", \"tid\": %" PRId64
-	        ", \"args\": {\"name\": \"%s\"}, \"ph\": "
-	        "\"M\"}",
-	        pid, tid, name);
-}
-
-static void names(struct writer *w)
-{
-	static const char *const lanes[] = {"Computing", "Communication", "Communication(Not Overlapped)",
-	                                    "Free"};
-	char text[40];
-
-	if (!w->msprof) {
-		name_process(w, HOST_PID, w->o->layout == ASCEND_MINDSPORE ? "MindSpore" : "Python", "CPU",
-		             0);
-		name_thread(w, HOST_PID, HOST_PID, "Thread 3100412");
-		name_thread(w, HOST_PID, DEQUEUE_TID, "Thread 3100955");
-	}
-	if (w->o->level > 0) {
-		name_process(w, cann_pid, "CANN", "CPU", 7);
-		name_thread(w, cann_pid, DEQUEUE_TID, "Thread 3100955");
-	}
-	name_process(w, device_pid, "Ascend Hardware", "NPU", 13);
-	name_thread(w, device_pid, ASCEND_STREAM, "Stream 2");
-	name_process(w, link_pid, w->o->level > 0 ? "Communication" : "HCCL", "NPU", 15);
-	name_thread(w, link_pid, 0, "Group 0 Communication");
-	for (int i = 0; i < 7; i++) {
-		snprintf(text, sizeof(text), "Plane %d", i);
-		name_thread(w, link_pid, i + 1, text);
-		snprintf(text, sizeof(text), "Stream %d", ASCEND_LINK_STREAM + i);
-		name_thread(w, device_pid, ASCEND_LINK_STREAM + i, text);
-	}
-	name_process(w, frequency_pid, "AI Core Freq", "NPU", 14);
-	name_process(w, memory_pid, "NPU MEM", "NPU", 17);
-	name_process(w, overlap_pid, "Overlap Analysis", "NPU", 23);
-	for (int i = 0; i < 4; i++)
-		name_thread(w, overlap_pid, i, lanes[i]);
-}
-
-static void write_rows(struct writer *w)
+static void write_rows(struct trace_writer *w)
 {
 	const struct ascend_rank *r = w->r;
 
@@ -344,16 +246,17 @@ static void write_rows(struct writer *w)
 	lane(w, &r->communication, "Communication", 1);
 	lane(w, &r->exposed, w->old ? "Not OverLapped" : "Communication(Not Overlapped)", 2);
 	lane(w, &r->gaps, "Free", 3);
-	counters(w);
+	trace_other_work(w);
+	trace_counters(w);
 	/* The names come last, as they may: a reader has to cope. */
-	names(w);
+	trace_names(w);
 	out_text(w->out, "]");
 }
 
 void ascend_write_trace(const struct ascend_options *o, struct ascend_rank *r)
 {
 	OUT_AUTO out = ascend_open(r, "trace_view.json", false);
-	struct writer w = {.out = out, .o = o, .r = r};
+	struct trace_writer w = {.out = out, .o = o, .r = r};
 
 	write_rows(&w);
 	r->trace_events = w.rows;
@@ -362,7 +265,7 @@ void ascend_write_trace(const struct ascend_options *o, struct ascend_rank *r)
 int64_t ascend_write_msprof(const struct ascend_options *o, const struct ascend_rank *r, struct out *out,
                             bool old, int64_t shift)
 {
-	struct writer w = {.out = out, .o = o, .r = r, .msprof = true, .old = old, .shift = shift};
+	struct trace_writer w = {.out = out, .o = o, .r = r, .msprof = true, .old = old, .shift = shift};
 
 	write_rows(&w);
 	return w.rows;

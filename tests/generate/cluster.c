@@ -76,7 +76,8 @@ static void operators(struct out *out, const struct ascend_options *o, const str
 	for (int64_t i = 0; i < r->link_count; i++) {
 		if (r->links[i].step != step || r->links[i].kind[0] == 'r')
 			continue;
-		out_fmt(out, "%s\"%s@%s\": {", any ? ", " : "", r->links[i].text, ascend_group_name(o, r));
+		out_fmt(out, "%s\"%s@%s\": {", any ? ", " : "", r->links[i].text,
+		        ascend_link_group(o, r, &r->links[i]));
 		for (int64_t k = first; k < ascend_group_end(o, r); k++) {
 			out_fmt(out, "%s\"%" PRId64 "\": ", k > first ? ", " : "", k);
 			ascend_write_body(out, &ranks[k].links[i]);
@@ -107,10 +108,10 @@ static void communication(const struct ascend_options *o, const struct ascend_ra
 
 static int run(int argc, char **argv)
 {
-	struct ascend_options o = {.steps = 1, .ranks = 8, .kernels = 160, .level = 1, .seed = 1};
+	struct ascend_options o = {.steps = 1, .ranks = 8, .kernels = 160, .level = 1, .seed = 1, .noise = 1};
 	struct ascend_rank *ranks;
 
-	msprof_options(argc, argv, "ksrdft", &o);
+	msprof_options(argc, argv, IN_CLUSTER, "ksrdftp", &o);
 	ranks = msprof_play(&o);
 	steps(&o, ranks);
 	communication(&o, ranks);
@@ -124,6 +125,6 @@ const struct dialect CLUSTER_DIALECT = {
     .name = "cluster",
     .usage =
         "generate cluster [options] DIR               the output of a cluster analysis of all ranks (8)\n"
-        "  --kernels N a step (160); --fault bubble makes two pipeline stages\n",
+        "  --kernels N a step (160); --shape pipeline makes two stages\n",
     .run = run,
 };

@@ -17,9 +17,7 @@ static struct truth_row measure(const struct kineto_rank *r, int64_t step)
 		          r->early + (2 * (int64_t)i + 1) * KINETO_EARLY_NS);
 	for (int64_t i = 0; i < r->count; i++) {
 		const struct unit *u = &r->units[i];
-		struct spans *s = u->kind == UNIT_COMPUTE      ? &work
-		                  : u->kind == UNIT_COLLECTIVE ? &link
-		                                               : &copies;
+		struct spans *s = u->kind == UNIT_COMPUTE ? &work : kineto_is_link(u) ? &link : &copies;
 
 		if (step < 0 || u->step == step)
 			spans_add(s, u->device, u->device + u->device_dur);
@@ -38,12 +36,25 @@ static void operators(struct out *out, const struct kineto_rank *r)
 	truth_write_tally(out, &tally);
 }
 
+static int64_t mean_step(const struct kineto_options *o, const struct kineto_rank *ranks)
+{
+	int64_t sum = 0;
+
+	for (int64_t i = 0; i < o->ranks; i++)
+		for (int64_t step = 0; step < o->steps; step++)
+			sum += ranks[i].steps[step].end - ranks[i].steps[step].start;
+	return sum / (o->ranks * o->steps);
+}
+
 static void truth(const struct kineto_options *o, const struct kineto_rank *ranks, const char *const *files,
                   const int64_t *bytes)
 {
 	OUT_AUTO out = out_open(o->truth, false);
 
-	out_fmt(out, "{\"format\": \"%s\", \"ranks\": [", o->format);
+	out_fmt(out, "{\"format\": \"%s\", \"mean_step_ns\": %" PRId64 ", \"faults\": ", o->format,
+	        mean_step(o, ranks));
+	faults_write(out, &o->faults);
+	out_text(out, ", \"ranks\": [");
 	for (int64_t i = 0; i < o->ranks; i++) {
 		const struct kineto_rank *r = &ranks[i];
 		struct truth_row whole = measure(r, -1);
@@ -53,7 +64,7 @@ static void truth(const struct kineto_options *o, const struct kineto_rank *rank
 		        o->old && o->ranks == 1 ? "null, \"index\": " : "", i, (i % 8));
 		out_json(out, files[i]);
 		out_fmt(out, ", \"bytes\": %" PRId64 ", \"events\": %" PRId64 ",\n \"whole\": ", bytes[i],
-		        o->events);
+		        o->events); /* 0: as many as the units take */
 		truth_write_row(out, &whole);
 		out_text(out, ",\n \"steps\": [");
 		for (int64_t step = 0; step < o->steps; step++) {
@@ -95,6 +106,7 @@ int kineto_main(const struct kineto_options *o)
 	for (int64_t i = 0; i < o->ranks; i++) {
 		free(ranks[i].units);
 		free(ranks[i].steps);
+		free(ranks[i].calls);
 		free(files[i]);
 	}
 	free(ranks);

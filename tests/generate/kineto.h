@@ -1,30 +1,27 @@
 #ifndef SB_TESTS_GENERATE_KINETO_H
 #define SB_TESTS_GENERATE_KINETO_H
+#include "tests/generate/faults.h"
 #include "tests/generate/random.h"
 #include "tests/generate/spans.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 /* A made-up data-parallel training job on GPUs, as the PyTorch profiler (Kineto) would write it down. */
-enum kineto_fault {
-	KINETO_HEALTHY,
-	KINETO_POOR_OVERLAP,  /* collectives start only when the backward pass is over */
-	KINETO_HOST_BOUND,    /* tiny kernels, slow operators: the device waits for launches */
-	KINETO_SLOW_RANK,     /* rank 1 computes 1.4 times as long, the others wait for it */
-	KINETO_SMALL_PACKETS, /* many collectives of 64 KiB */
-	KINETO_LOADER,        /* each step starts with a long wait for data */
-	KINETO_SYNC,          /* .item() after every fourth operator */
-	KINETO_UNDERUTILIZED  /* kernels of four blocks */
-};
+/* Data parallel, or experts on all ranks. */
+enum kineto_shape { KINETO_DATA, KINETO_EXPERTS };
 
 struct kineto_rank;
 struct kineto_options {
-	int64_t events; /* elements of traceEvents, per rank */
+	int64_t events; /* elements of traceEvents, per rank; 0: as many as `units` take */
+	int64_t units;  /* operators a step, at least; 0: as many as fit the events */
+	int64_t noise;  /* percent by which a kernel's time varies */
+	int64_t skew;   /* ms by which the clocks of ranks differ */
+	enum kineto_shape shape;
 	int64_t steps, ranks;
 	uint64_t seed;
 	bool old;  /* the dialect of 2021: whole microseconds, "Operator", text thread ids */
 	bool gzip; /* adds .gz to the names when several ranks are written */
-	enum kineto_fault fault;
+	struct faults faults;
 	const char *name; /* a name for the first operator of each step, or NULL */
 	const char *path; /* a file for one rank, a directory for several */
 	const char *truth;
@@ -33,12 +30,14 @@ struct kineto_options {
 	int64_t (*write)(const struct kineto_options *o, const struct kineto_rank *r, const char *path);
 };
 
-enum unit_kind { UNIT_COMPUTE, UNIT_COLLECTIVE, UNIT_COPY_IN, UNIT_COPY_OUT, UNIT_CLEAR };
-enum unit_phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER };
+enum unit_kind { UNIT_COMPUTE, UNIT_COLLECTIVE, UNIT_ALL_TO_ALL, UNIT_COPY_IN, UNIT_COPY_OUT, UNIT_CLEAR };
+/* Small: elementwise work on the input that could be one operator. */
+enum unit_phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_SMALL, PHASE_EXPERTS };
 
 /* One operator with what it launched: host span, launch call, device span. Times in ns. */
 struct unit {
 	int64_t op, launch, device, device_dur, bytes;
+	int64_t size;                         /* rows of its input, or the length of a sequence */
 	int64_t op_dur, launch_dur, sync_dur; /* sync_dur > 0: a synchronising call follows the launch */
 	int32_t pair;                         /* id that joins a forward and its backward operator, or 0 */
 	int16_t step, work;                   /* index of the step; row of the table of works */
@@ -51,9 +50,20 @@ struct work {
 	int64_t low, high;                  /* ns on the device */
 	int blocks, threads, occupancy;
 };
-extern const struct work kineto_forward[], kineto_backward[], kineto_optimizer[];
-extern const int kineto_forward_count, kineto_backward_count, kineto_optimizer_count;
+extern const struct work kineto_forward[], kineto_backward[], kineto_optimizer[], kineto_small[];
+extern const int kineto_forward_count, kineto_backward_count, kineto_optimizer_count, kineto_small_count;
 const struct work *kineto_work(const struct unit *u);
+/* The unit.size that keeps the device near its peak for ns, and the shapes as JSON. */
+int64_t kineto_size(const struct work *w, int64_t ns);
+void kineto_dims(const struct unit *u, char *text, int64_t size);
+bool kineto_is_attention(const struct work *w);
+bool kineto_is_link(const struct unit *u);
+/* A call of the host that launches nothing. */
+enum kineto_call_kind { CALL_GARBAGE, CALL_FREE, CALL_TAKE };
+struct kineto_call {
+	int64_t start, dur;
+	enum kineto_call_kind kind;
+};
 
 struct kineto_step {
 	int64_t start, end; /* host window */
@@ -63,7 +73,11 @@ struct kineto_step {
 struct kineto_rank {
 	int64_t rank;
 	struct random random, shared; /* shared draws the same on every rank: what the shapes decide */
-	int64_t host, compute, link;  /* where each clock stands */
+	struct random extra, also;    /* the same two for what only a fault brings */
+	int64_t host, compute, link, exchange; /* where each clock stands */
+	int64_t shift;                         /* ns that its clock is ahead */
+	struct kineto_call *calls;
+	int64_t call_count, call_cap;
 	int64_t launches;
 	int64_t queue[1024]; /* start times of the last launches: a full queue blocks the host */
 	struct unit *units;
@@ -76,6 +90,22 @@ enum { KINETO_EARLY = 3, KINETO_EARLY_NS = 20000, KINETO_FIRST_STEP = 10 };
 /* Epoch of the relative times, and the moment the first step starts. */
 extern const int64_t kineto_base_ns, kineto_start_ns;
 
+int64_t kineto_later(int64_t a, int64_t b);
+/* ns as drawn; whole microseconds in the old dialect. */
+int64_t kineto_draw(const struct kineto_options *o, struct kineto_rank *r, int64_t low, int64_t high);
+int64_t kineto_round(const struct kineto_options *o, int64_t ns);
+struct unit *kineto_unit(struct kineto_rank *r, enum unit_kind kind, enum unit_phase phase, int64_t step);
+/* The host side of an operator: where it starts, and when its launch call returns. */
+void kineto_issue(const struct kineto_options *o, struct kineto_rank *r, struct unit *u);
+/* One collective of all ranks: it starts on each when that rank is ready, and ends on all together. */
+void kineto_collective(const struct kineto_options *o, struct kineto_rank *ranks, enum unit_kind kind,
+                       int64_t step, int64_t transit);
+/* The rank that one of all has the fault of. */
+int64_t kineto_culprit(const struct kineto_options *o);
+/* Another machine's clock: everything the rank wrote down is off by the same. */
+void kineto_shift(const struct kineto_options *o, struct kineto_rank *r);
+const char *kineto_call_name(const struct kineto_call *c);
+
 /* Plays the job; ranks[] has options->ranks zeroed elements. The caller frees units and steps of each. */
 void kineto_play(const struct kineto_options *o, struct kineto_rank *ranks);
 /* Writes one rank's trace of exactly options->events events; returns its size before compression. */
@@ -83,5 +113,5 @@ int64_t kineto_write(const struct kineto_options *o, const struct kineto_rank *r
 /* Plays and writes what the options ask for. */
 int kineto_main(const struct kineto_options *o);
 /* The whole subcommand: fills in the options of the command line, of those letters that are its own. */
-int kineto_run(int argc, char **argv, const char *own, struct kineto_options *o);
+int kineto_run(int argc, char **argv, enum fault_dialect dialect, const char *own, struct kineto_options *o);
 #endif

@@ -1,154 +1,187 @@
 #include "tests/generate/kineto.h"
 #include "tests/generate/out.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 
 const int64_t kineto_base_ns = 1735689600000000000;
 const int64_t kineto_start_ns = 1735689600000000000 + 2764800000000000 + 123456000;
 
-/* The old dialect knows whole microseconds only: then every draw is one. */
-static int64_t round_up(const struct kineto_options *o, int64_t ns)
-{
-	return o->old ? (ns + 999) / 1000 * 1000 : ns;
-}
+enum { FUSED = 40, EXPERT_NS = 60000 };
 
-static int64_t draw(const struct kineto_options *o, struct kineto_rank *r, int64_t low, int64_t high)
-{
-	return round_up(o, random_between(&r->random, low, high));
-}
-
-static int64_t later(int64_t a, int64_t b)
+int64_t kineto_later(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
 
-static struct unit *new_unit(struct kineto_rank *r, enum unit_kind kind, enum unit_phase phase, int64_t step)
+/* The old dialect knows whole microseconds only: then every draw is one. */
+int64_t kineto_round(const struct kineto_options *o, int64_t ns)
+{
+	return o->old ? (ns + 999) / 1000 * 1000 : ns;
+}
+
+int64_t kineto_draw(const struct kineto_options *o, struct kineto_rank *r, int64_t low, int64_t high)
+{
+	return kineto_round(o, random_between(&r->random, low, high));
+}
+
+int64_t kineto_culprit(const struct kineto_options *o)
+{
+	return o->ranks > 1;
+}
+
+/* ns on the host of a rank: longer where another process takes its cores. */
+static int64_t host(const struct kineto_options *o, struct kineto_rank *r, int64_t low, int64_t high)
+{
+	int64_t ns = kineto_draw(o, r, low, high);
+
+	return r->rank == kineto_culprit(o) ? kineto_round(o, faults_longer(&o->faults, FAULT_CONTENTION, ns))
+	                                    : ns;
+}
+
+struct unit *kineto_unit(struct kineto_rank *r, enum unit_kind kind, enum unit_phase phase, int64_t step)
 {
 	if (r->count == r->cap) {
 		r->cap = r->cap ? r->cap * 2 : 1024;
 		r->units = out_alloc(r->units, r->cap, sizeof(*r->units));
 	}
-	r->units[r->count] =
-	    (struct unit){.kind = (uint8_t)kind, .phase = (uint8_t)phase, .step = (int16_t)step};
+	r->units[r->count] = (struct unit){
+	    .kind = (uint8_t)kind, .phase = (uint8_t)phase, .step = (int16_t)step, .size = 2048};
 	return &r->units[r->count++];
 }
 
-/* The host side of an operator: where it starts, and when its launch call returns. */
-static void issue(const struct kineto_options *o, struct kineto_rank *r, struct unit *u)
+void kineto_issue(const struct kineto_options *o, struct kineto_rank *r, struct unit *u)
 {
-	int64_t slow = o->fault == KINETO_HOST_BOUND ? 9 : o->fault == KINETO_SYNC ? 1 : 3;
 	int64_t *slot = &r->queue[r->launches++ % 1024];
 
 	u->op = r->host;
-	u->launch = u->op + draw(o, r, 3000 * slow, 5000 * slow);
-	u->launch_dur = draw(o, r, 2000, 4000);
+	u->launch = u->op + host(o, r, 9000, 15000);
+	u->launch_dur = host(o, r, 2000, 4000);
 	if (*slot > u->launch + u->launch_dur)
 		u->launch_dur = *slot - u->launch;
-	u->op_dur = u->launch + u->launch_dur - u->op + draw(o, r, 1000, 2000);
+	u->op_dur = u->launch + u->launch_dur - u->op + host(o, r, 1000, 2000);
 	u->extra = random_next(&r->random) % 4 == 0;
 	u->memory = random_next(&r->random) % 4 == 0;
-	r->host = u->op + u->op_dur + draw(o, r, 2000 * slow, 4000 * slow);
+	r->host = u->op + u->op_dur + host(o, r, 6000, 12000);
+	r->host += kineto_round(o, llround(o->faults.size[FAULT_HOST_BOUND] * 1000));
 }
 
 /* The device side on the compute stream. */
 static void run(const struct kineto_options *o, struct kineto_rank *r, struct unit *u, int64_t dur)
 {
-	int64_t ready = u->launch + u->launch_dur + draw(o, r, 2000, 4000);
+	int64_t ready = u->launch + u->launch_dur + kineto_draw(o, r, 2000, 4000);
 
-	u->device = later(ready, r->compute + draw(o, r, 700, 1100));
+	u->device = kineto_later(ready, r->compute + kineto_draw(o, r, 700, 1100));
 	u->device_dur = dur;
 	r->compute = u->device + dur;
 	r->queue[(r->launches - 1) % 1024] = u->device;
 }
 
-static void compute(const struct kineto_options *o, struct kineto_rank *r, enum unit_phase phase,
-                    int64_t step, int64_t index)
+static int64_t device(const struct kineto_options *o, const struct kineto_rank *r, const struct work *w,
+                      int64_t ns)
 {
-	struct unit *u = new_unit(r, UNIT_COMPUTE, phase, step);
+	bool culprit = r->rank == kineto_culprit(o);
+
+	ns = faults_longer(&o->faults, FAULT_UNDERUTILIZED, ns);
+	if (culprit && kineto_is_attention(w))
+		ns = faults_longer(&o->faults, FAULT_SLOW_RANK, ns);
+	if (culprit && o->faults.size[FAULT_FREQUENCY] > 0)
+		ns = llround((double)ns / (1 - o->faults.size[FAULT_FREQUENCY]));
+	return ns;
+}
+
+static int works_of(enum unit_phase phase)
+{
+	switch (phase) {
+	case PHASE_FORWARD: return kineto_forward_count;
+	case PHASE_BACKWARD: return kineto_backward_count;
+	case PHASE_SMALL: return kineto_small_count;
+	case PHASE_EXPERTS: return 1;
+	default: return kineto_optimizer_count;
+	}
+}
+
+static struct unit *compute(const struct kineto_options *o, struct kineto_rank *r, enum unit_phase phase,
+                            int64_t step, int64_t index)
+{
+	struct unit *u = kineto_unit(r, UNIT_COMPUTE, phase, step);
 	const struct work *w;
 	int64_t dur;
 
-	u->work = (int16_t)(index % (phase == PHASE_FORWARD    ? kineto_forward_count
-	                             : phase == PHASE_BACKWARD ? kineto_backward_count
-	                                                       : kineto_optimizer_count));
+	u->work = (int16_t)(index % works_of(phase));
 	w = kineto_work(u);
-	issue(o, r, u);
+	kineto_issue(o, r, u);
 	dur = random_between(&r->shared, w->low, w->high);
-	dur += random_between(&r->random, 0, dur / 100);
-	if (o->fault == KINETO_HOST_BOUND)
-		dur = dur % 4000 + 2000;
-	/* Longer than the host takes for an operator: but for the waits the device would never be idle. */
-	if (o->fault == KINETO_SYNC)
-		dur = dur % 4000 + 16000;
-	if (o->fault == KINETO_SLOW_RANK && r->rank == 1)
-		dur += dur * 2 / 5;
-	run(o, r, u, round_up(o, dur));
+	u->size = kineto_size(w, dur);
+	dur += random_between(&r->random, 0, dur * o->noise / 100);
+	run(o, r, u, kineto_round(o, device(o, r, w, dur)));
+	return u;
 }
 
 static void copy(const struct kineto_options *o, struct kineto_rank *r, enum unit_kind kind, int64_t step)
 {
-	struct unit *u = new_unit(r, kind, PHASE_FORWARD, step);
+	struct unit *u = kineto_unit(r, kind, PHASE_FORWARD, step);
 	const struct work *w = kineto_work(u);
+	int64_t more = kind == UNIT_COPY_IN ? faults_ms(&o->faults, FAULT_FETCHING) : 0;
 
-	issue(o, r, u);
-	run(o, r, u, draw(o, r, w->low, w->high));
+	kineto_issue(o, r, u);
+	run(o, r, u, kineto_draw(o, r, w->low, w->high) + kineto_round(o, more));
 	u->bytes = kind == UNIT_COPY_OUT ? 4 : u->device_dur * 20;
 	if (kind == UNIT_COPY_OUT) {
-		u->sync_dur = later(r->compute - (u->launch + u->launch_dur), 0) + draw(o, r, 3000, 5000);
+		u->sync_dur =
+		    kineto_later(r->compute - (u->launch + u->launch_dur), 0) + host(o, r, 3000, 5000);
 		u->op_dur += u->sync_dur;
 		r->host += u->sync_dur;
 	}
 }
 
-static void begin_step(const struct kineto_options *o, struct kineto_rank *r, int64_t step)
+static void call(const struct kineto_options *o, struct kineto_rank *r, enum kineto_call_kind kind,
+                 int64_t ns)
 {
-	bool slow = o->fault == KINETO_LOADER;
-
-	r->steps[step].start = r->host;
-	r->steps[step].load = slow ? draw(o, r, 80000000, 100000000) : draw(o, r, 80000, 120000);
-	r->host += r->steps[step].load + draw(o, r, 5000, 9000);
-	copy(o, r, UNIT_COPY_IN, step);
-	copy(o, r, UNIT_CLEAR, step);
+	if (r->call_count == r->call_cap) {
+		r->call_cap = r->call_cap ? r->call_cap * 2 : 64;
+		r->calls = out_alloc(r->calls, r->call_cap, sizeof(*r->calls));
+	}
+	r->calls[r->call_count++] = (struct kineto_call){r->host, kineto_round(o, ns), kind};
+	r->host += kineto_round(o, ns);
 }
 
-/* One collective of all ranks: it starts on each when that rank is ready, and ends on all together. */
-static void collective(const struct kineto_options *o, struct kineto_rank *ranks, int64_t step,
-                       int64_t transit, int64_t bytes)
+/* What only a fault brings draws elsewhere: the rest of the job goes on as if it were not there. */
+static void swap_draws(struct kineto_rank *r)
 {
-	int64_t barrier = 0;
+	struct random random = r->random, shared = r->shared;
 
-	for (int64_t i = 0; i < o->ranks; i++) {
-		struct kineto_rank *r = &ranks[i];
-		struct unit *u = new_unit(r, UNIT_COLLECTIVE, PHASE_BACKWARD, step);
+	r->random = r->extra;
+	r->shared = r->also;
+	r->extra = random;
+	r->also = shared;
+}
 
-		issue(o, r, u);
-		u->bytes = bytes;
-		/* The gradients it sends must be there: it never starts before the kernels launched so far.
-		 */
-		u->device = later(later(u->launch + u->launch_dur + draw(o, r, 3000, 5000), r->link + 1000),
-		                  r->compute + 1000);
-		r->queue[(r->launches - 1) % 1024] = u->device;
-		barrier = later(barrier, u->device);
-	}
-	for (int64_t i = 0; i < o->ranks; i++) {
-		struct kineto_rank *r = &ranks[i];
-		struct unit *u = &r->units[r->count - 1];
+static void begin_step(const struct kineto_options *o, struct kineto_rank *r, int64_t step)
+{
+	const struct faults *f = &o->faults;
 
-		u->device_dur = barrier + transit - u->device;
-		r->link = barrier + transit;
-	}
+	r->steps[step].start = r->host;
+	r->steps[step].load = kineto_draw(o, r, 80000, 120000) + faults_ms(f, FAULT_LOADING);
+	r->host += r->steps[step].load + kineto_draw(o, r, 5000, 9000);
+	copy(o, r, UNIT_COPY_IN, step);
+	copy(o, r, UNIT_CLEAR, step);
+	if (!f->given[FAULT_DISPATCH])
+		return;
+	swap_draws(r);
+	for (int k = 0; k < FUSED; k++)
+		for (int n = 0; n <= (int)f->size[FAULT_DISPATCH]; n++)
+			compute(o, r, PHASE_SMALL, step, n);
+	swap_draws(r);
 }
 
 /* As many units as leave about a seventh of the events for the rows that fill up. */
 static int64_t units_per_step(const struct kineto_options *o)
 {
-	int64_t units = (o->events - 64 - 8 * o->steps) / o->steps / 8;
+	int64_t units = o->units ? o->units : (o->events - 64 - 16 * o->steps) / o->steps / 8;
 
-	/* every second forward operator brings a copy and a wait along */
-	if (o->fault == KINETO_SYNC)
-		units -= units / 6;
 	if (units < 24)
-		out_die("at least %" PRId64 " events are needed for %" PRId64 " steps", 64 + 208 * o->steps,
+		out_die("at least %" PRId64 " events are needed for %" PRId64 " steps", 64 + 216 * o->steps,
 		        o->steps);
 	return units;
 }
@@ -169,63 +202,121 @@ static void pair_passes(struct kineto_rank *r, int64_t forward, int64_t backward
 	}
 }
 
+/* Memory of the device can only be given back when the device is done with it. */
+static void allocate(const struct kineto_options *o, struct kineto_rank *r)
+{
+	int64_t each = faults_ms(&o->faults, FAULT_ALLOCATION) / 8;
+
+	if (each == 0)
+		return;
+	call(o, r, CALL_FREE, kineto_later(r->compute - r->host, 0) + each);
+	call(o, r, CALL_TAKE, each);
+}
+
+static void in_forward(const struct kineto_options *o, struct kineto_rank *r, int64_t step, int64_t k,
+                       int64_t n)
+{
+	if (k % kineto_later(n / 4, 1) == n / 8)
+		allocate(o, r);
+	if (k == n / 3 && r->rank == kineto_culprit(o) && o->faults.size[FAULT_GARBAGE_COLLECTION] > 0)
+		call(o, r, CALL_GARBAGE, faults_ms(&o->faults, FAULT_GARBAGE_COLLECTION));
+	compute(o, r, PHASE_FORWARD, step, k);
+	if (faults_due(o->faults.size[FAULT_SYNCHRONIZATION], k, n) == 0)
+		return;
+	swap_draws(r);
+	copy(o, r, UNIT_COPY_OUT, step);
+	r->host += kineto_draw(o, r, 150000, 250000);
+	swap_draws(r);
+}
+
+/* The product of the tokens that the router gave to a rank's experts, between two exchanges. */
+static void expert_layer(const struct kineto_options *o, struct kineto_rank *ranks, int64_t step)
+{
+	double more = o->faults.size[FAULT_IMBALANCE];
+
+	kineto_collective(o, ranks, UNIT_ALL_TO_ALL, step, EXPERT_NS);
+	for (int64_t i = 0; i < o->ranks; i++) {
+		struct kineto_rank *r = &ranks[i];
+		double share =
+		    i == kineto_culprit(o) ? 1 + more : 1 - more / (double)kineto_later(o->ranks - 1, 1);
+		struct unit *u = compute(o, r, PHASE_EXPERTS, step, 0);
+		int64_t even = u->size + random_between(&r->random, -u->size / 50, u->size / 50);
+		int64_t tokens = kineto_later(llround((double)even * share), 16);
+
+		u->device_dur = kineto_round(o, u->device_dur * tokens / u->size);
+		u->size = tokens;
+		r->compute = u->device + u->device_dur;
+	}
+	kineto_collective(o, ranks, UNIT_ALL_TO_ALL, step, EXPERT_NS);
+}
+
+static void end_step(const struct kineto_options *o, struct kineto_rank *r, int64_t step, int64_t n)
+{
+	r->compute = kineto_later(r->compute, r->link);
+	for (int64_t k = 0; k < n; k++)
+		compute(o, r, PHASE_OPTIMIZER, step, k);
+	/* the loss is printed */
+	copy(o, r, UNIT_COPY_OUT, step);
+	r->steps[step].end = r->host;
+	r->host += 1000;
+}
+
 static void play_step(const struct kineto_options *o, struct kineto_rank *ranks, int64_t step, int64_t units)
 {
-	int64_t n_forward = units * 36 / 100;
-	int64_t n_backward = units * 52 / 100;
-	int64_t n_optimizer = units * 6 / 100;
-	int64_t buckets = o->fault == KINETO_SMALL_PACKETS ? units / 8 + 2 : later(units / 160, 2);
-	int64_t every = later(n_backward / buckets, 1);
-	bool tiny = o->fault == KINETO_HOST_BOUND || o->fault == KINETO_SYNC;
-	int64_t transit = o->fault == KINETO_SMALL_PACKETS ? 120000 : every * (tiny ? 2000 : 36000);
-	int64_t bytes = o->fault == KINETO_SMALL_PACKETS ? 65536 : transit * 150;
-	int64_t first = ranks[0].count;
-	int64_t turn;
+	int64_t n_forward = units * 36 / 100, n_backward = units * 52 / 100;
+	int64_t buckets = kineto_later(units / 160, 2), every = kineto_later(n_backward / buckets, 1);
+	int64_t late = llround((double)buckets * o->faults.size[FAULT_POOR_OVERLAP]);
+	int64_t transit = every * 36000, first = ranks[0].count, turn;
+	/* The last bucket cannot hide under anything: as in real jobs it is kept small. */
+	int64_t last = transit / 16000 * 1000;
 
 	for (int64_t i = 0; i < o->ranks; i++)
 		begin_step(o, &ranks[i], step);
-	for (int64_t k = 0; k < n_forward; k++)
-		for (int64_t i = 0; i < o->ranks; i++) {
-			compute(o, &ranks[i], PHASE_FORWARD, step, k);
-			if (o->fault == KINETO_SYNC && k % 2 == 1)
-				copy(o, &ranks[i], UNIT_COPY_OUT, step);
-		}
+	for (int64_t k = 0; k < n_forward; k++) {
+		for (int64_t i = 0; i < o->ranks; i++)
+			in_forward(o, &ranks[i], step, k, n_forward);
+		if (o->shape == KINETO_EXPERTS && k % 16 == 8)
+			expert_layer(o, ranks, step);
+	}
 	turn = ranks[0].count;
 	for (int64_t k = 0; k < n_backward; k++) {
 		for (int64_t i = 0; i < o->ranks; i++)
 			compute(o, &ranks[i], PHASE_BACKWARD, step, k);
-		/* The last bucket cannot hide under anything: as in real jobs it is kept small. */
-		if (o->fault != KINETO_POOR_OVERLAP && k % every == every - 1)
-			collective(o, ranks, step, k + every < n_backward ? transit : transit / 16000 * 1000,
-			           bytes);
+		if (k % every == every - 1 && k / every < buckets - late)
+			kineto_collective(o, ranks, UNIT_COLLECTIVE, step,
+			                  k + every < n_backward ? transit : last);
+		if (o->shape == KINETO_EXPERTS && k % 16 == 8)
+			expert_layer(o, ranks, step);
 	}
-	for (int64_t k = 0; o->fault == KINETO_POOR_OVERLAP && k < buckets; k++)
-		collective(o, ranks, step, transit, bytes);
+	for (int64_t k = buckets - late; k < buckets; k++)
+		kineto_collective(o, ranks, UNIT_COLLECTIVE, step, k < buckets - 1 ? transit : last);
 	for (int64_t i = 0; i < o->ranks; i++) {
-		struct kineto_rank *r = &ranks[i];
-
-		pair_passes(r, first, turn, n_forward / 3, (int32_t)(step * n_forward + 1));
-		r->compute = later(r->compute, r->link);
-		for (int64_t k = 0; k < n_optimizer; k++)
-			compute(o, r, PHASE_OPTIMIZER, step, k);
-		r->steps[step].end = r->host;
-		r->host += 1000;
+		pair_passes(&ranks[i], first, turn, n_forward / 3, (int32_t)(step * n_forward + 1));
+		end_step(o, &ranks[i], step, units * 6 / 100);
 	}
 }
 
 void kineto_play(const struct kineto_options *o, struct kineto_rank *ranks)
 {
+	struct random clocks = {.state = o->seed + 77};
 	int64_t units = units_per_step(o);
 
 	for (int64_t i = 0; i < o->ranks; i++) {
-		ranks[i].rank = i;
-		ranks[i].random.state = o->seed * 1000003 + (uint64_t)i;
-		ranks[i].shared.state = o->seed;
-		ranks[i].steps = out_alloc(NULL, o->steps, sizeof(*ranks[i].steps));
-		ranks[i].host = kineto_start_ns;
-		ranks[i].early = kineto_start_ns - INT64_C(2) * KINETO_EARLY * KINETO_EARLY_NS;
-		ranks[i].compute = ranks[i].link = kineto_start_ns;
+		struct kineto_rank *r = &ranks[i];
+
+		r->rank = i;
+		r->random.state = o->seed * 1000003 + (uint64_t)i;
+		r->shared.state = o->seed;
+		r->extra.state = o->seed * 7000003 + (uint64_t)i + 900;
+		r->also.state = o->seed + 31;
+		r->steps = out_alloc(NULL, o->steps, sizeof(*r->steps));
+		r->host = kineto_start_ns;
+		r->early = kineto_start_ns - INT64_C(2) * KINETO_EARLY * KINETO_EARLY_NS;
+		r->compute = r->link = r->exchange = kineto_start_ns;
+		r->shift = kineto_round(o, random_between(&clocks, 0, o->skew * 1000000));
 	}
 	for (int64_t step = 0; step < o->steps; step++)
 		play_step(o, ranks, step, units);
+	for (int64_t i = 0; i < o->ranks; i++)
+		kineto_shift(o, &ranks[i]);
 }

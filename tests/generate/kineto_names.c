@@ -1,4 +1,8 @@
 #include "tests/generate/kineto.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #define ELEMENTWISE(op, type)                                                                                \
 	"void at::native::vectorized_elementwise_kernel<4, at::native::" op "<" type                         \
@@ -68,10 +72,33 @@ const struct work kineto_optimizer[] = {
 };
 const int kineto_optimizer_count = sizeof(kineto_optimizer) / sizeof(kineto_optimizer[0]);
 
+#define SMALL(functor) ELEMENTWISE(functor, "float")
+const struct work kineto_small[] = {
+    {"aten::to", "aten::_to_copy", SMALL("CopyFunctor"), 1800, 2600, 16, 128, 6},
+    {"aten::mul", "aten::mul", SMALL("MulFunctor"), 1800, 2600, 16, 128, 6},
+    {"aten::sub", "aten::sub", SMALL("SubFunctor"), 1800, 2600, 16, 128, 6},
+    {"aten::exp", "aten::exp", SMALL("ExpFunctor"), 1800, 2600, 16, 128, 6},
+    {"aten::div", "aten::div", SMALL("DivFunctor"), 1800, 2600, 16, 128, 6},
+    {"aten::sigmoid", "aten::sigmoid", SMALL("SigmoidFunctor"), 1800, 2600, 16, 128, 6},
+};
+const int kineto_small_count = sizeof(kineto_small) / sizeof(kineto_small[0]);
+
+static const struct work experts = {"aten::_grouped_mm",
+                                    "aten::_grouped_mm",
+                                    "void cutlass::device_kernel<at::cuda::detail::enable_3x_kernel_for_sm9x<"
+                                    "cutlass::gemm::kernel::GemmUniversal<GroupedGemmProblemShape> > >",
+                                    57600,
+                                    57600,
+                                    132,
+                                    384,
+                                    62};
+
 static const struct work others[] = {
     [UNIT_COLLECTIVE] = {"c10d::allreduce_", "nccl:all_reduce",
                          "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 0, 0,
                          24, 544, 0},
+    [UNIT_ALL_TO_ALL] = {"c10d::alltoall_base_", "nccl:all_to_allv",
+                         "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 0, 0, 24, 544, 0},
     [UNIT_COPY_IN] = {"aten::to", "aten::copy_", "Memcpy HtoD (Pinned -> Device)", 60000, 90000, 0, 0, 0},
     [UNIT_COPY_OUT] = {"aten::item", "aten::_local_scalar_dense", "Memcpy DtoH (Device -> Pinned)", 1500,
                        2500, 0, 0, 0},
@@ -82,7 +109,65 @@ const struct work *kineto_work(const struct unit *u)
 {
 	if (u->kind != UNIT_COMPUTE)
 		return &others[u->kind];
-	if (u->phase == PHASE_FORWARD)
-		return &kineto_forward[u->work];
-	return u->phase == PHASE_BACKWARD ? &kineto_backward[u->work] : &kineto_optimizer[u->work];
+	switch (u->phase) {
+	case PHASE_FORWARD: return &kineto_forward[u->work];
+	case PHASE_BACKWARD: return &kineto_backward[u->work];
+	case PHASE_SMALL: return &kineto_small[u->work];
+	case PHASE_EXPERTS: return &experts;
+	default: return &kineto_optimizer[u->work];
+	}
+}
+
+bool kineto_is_attention(const struct work *w)
+{
+	return strstr(w->kernel, "flash") != NULL;
+}
+
+bool kineto_is_link(const struct unit *u)
+{
+	return u->kind == UNIT_COLLECTIVE || u->kind == UNIT_ALL_TO_ALL;
+}
+
+static bool is_product(const struct work *w)
+{
+	return strstr(w->kernel, "gemm") != NULL;
+}
+
+/* 820 TFLOP/s and 2.8 TB/s of an H100: products of [rows, 4096] with [4096, 4096], attention of 32 heads of
+ * 128, and elementwise work that reads two tensors and writes one. */
+int64_t kineto_size(const struct work *w, int64_t ns)
+{
+	if (w == &experts)
+		return 2048;
+	if (kineto_is_attention(w))
+		return llround(sqrt((double)ns * 820e3 / (strstr(w->kernel, "_bwd_") ? 40960 : 16384)));
+	return is_product(w) ? llround((double)ns * 820e3 / (2.0 * 4096 * 4096))
+	                     : ns * 2800 / (3 * 2 * 4096) + 1;
+}
+
+void kineto_dims(const struct unit *u, char *text, int64_t size)
+{
+	const struct work *w = kineto_work(u);
+	int64_t n = u->size;
+
+	if (u->phase == PHASE_EXPERTS)
+		snprintf(text, (size_t)size, "[[%" PRId64 ", 4096], [16, 4096, 2816], []]", n);
+	else if (kineto_is_attention(w))
+		snprintf(text, (size_t)size,
+		         "[[1, 32, %" PRId64 ", 128], [1, 32, %" PRId64 ", 128], [1, 32, %" PRId64 ", 128]]",
+		         n, n, n);
+	else if (strcmp(w->inner, "aten::addmm") == 0)
+		snprintf(text, (size_t)size, "[[4096], [%" PRId64 ", 4096], [4096, 4096]]", n);
+	else if (is_product(w))
+		snprintf(text, (size_t)size, "[[%" PRId64 ", 4096], [4096, 4096], []]", n);
+	else
+		snprintf(text, (size_t)size, "[[%" PRId64 ", 4096], [%" PRId64 ", 4096], []]", n, n);
+}
+
+const char *kineto_call_name(const struct kineto_call *c)
+{
+	static const char *const names[] = {
+	    [CALL_GARBAGE] = "gc", [CALL_FREE] = "cudaFree", [CALL_TAKE] = "cudaMalloc"};
+
+	return names[c->kind];
 }

@@ -3,26 +3,20 @@
 #include <getopt.h>
 #include <stddef.h>
 
-static const char *const kineto_faults[] = {
-    [KINETO_HEALTHY] = "healthy",
-    [KINETO_POOR_OVERLAP] = "poor_overlap",
-    [KINETO_HOST_BOUND] = "host_bound",
-    [KINETO_SLOW_RANK] = "slow_rank",
-    [KINETO_SMALL_PACKETS] = "small_packets",
-    [KINETO_LOADER] = "loader",
-    [KINETO_SYNC] = "sync",
-    [KINETO_UNDERUTILIZED] = "underutilized",
-    NULL,
-};
+static const char *const shapes[] = {[KINETO_DATA] = "data", [KINETO_EXPERTS] = "experts", NULL};
 
-static void take_option(struct kineto_options *o, int letter)
+static void take_option(struct kineto_options *o, int letter, enum fault_dialect dialect)
 {
 	switch (letter) {
 	case 'e': o->events = option_number(optarg, 1, INT64_C(1) << 40); break;
+	case 'u': o->units = option_number(optarg, 24, 1000000); break;
 	case 's': o->steps = option_number(optarg, 1, 30000); break;
 	case 'r': o->ranks = option_number(optarg, 1, 4096); break;
 	case 'd': o->seed = (uint64_t)option_number(optarg, 0, INT64_MAX); break;
-	case 'f': o->fault = (enum kineto_fault)option_word(kineto_faults, optarg); break;
+	case 'f': faults_parse(optarg, dialect, &o->faults); break;
+	case 'p': o->shape = (enum kineto_shape)option_word(shapes, optarg); break;
+	case 'i': o->noise = option_number(optarg, 0, 50); break;
+	case 'x': o->skew = option_number(optarg, 0, 1000000); break;
 	case 'n': o->name = optarg; break;
 	case 't': o->truth = optarg; break;
 	case 'o': o->old = true; break;
@@ -30,12 +24,15 @@ static void take_option(struct kineto_options *o, int letter)
 	}
 }
 
-int kineto_run(int argc, char **argv, const char *own, struct kineto_options *o)
+int kineto_run(int argc, char **argv, enum fault_dialect dialect, const char *own, struct kineto_options *o)
 {
+	o->noise = 1;
 	for (int c = option_next(argc, argv, own); c != -1; c = option_next(argc, argv, own))
-		take_option(o, c);
-	if (optind + 1 != argc || !o->events)
-		option_misuse("--events and one OUT are needed");
+		take_option(o, c, dialect);
+	if (optind + 1 != argc || (!o->events) == (!o->units))
+		option_misuse("either --events or --units, and one OUT are needed");
+	if (o->faults.given[FAULT_ALL_TO_ALL] || o->faults.given[FAULT_IMBALANCE])
+		o->shape = KINETO_EXPERTS;
 	o->path = argv[optind];
 	return kineto_main(o);
 }
@@ -49,14 +46,12 @@ static int run(int argc, char **argv)
 	                           .suffix = "pt.trace.json",
 	                           .write = kineto_write};
 
-	return kineto_run(argc, argv, "esrdfntoz", &o);
+	return kineto_run(argc, argv, IN_KINETO, "eusrdfntozpix", &o);
 }
 
 const struct dialect KINETO_DIALECT = {
     .name = "kineto",
-    .usage =
-        "generate kineto --events N [options] OUT     one trace, or a directory with --ranks above 1\n"
-        "  --old (dialect of 2021) --gzip; faults: healthy poor_overlap host_bound slow_rank small_packets\n"
-        "  loader sync underutilized\n",
+    .usage = "generate kineto --events N [options] OUT     one trace, or a directory with --ranks above 1\n"
+             "  --old (dialect of 2021) --gzip; --units N operators a step instead of --events\n",
     .run = run,
 };

@@ -11,6 +11,13 @@ int64_t kineto_device(const struct kineto_rank *r)
 	return r->rank % 8;
 }
 
+int64_t kineto_stream(const struct unit *u)
+{
+	return u->kind == UNIT_ALL_TO_ALL   ? KINETO_EXCHANGE
+	       : u->kind == UNIT_COLLECTIVE ? KINETO_LINK
+	                                    : KINETO_STREAM;
+}
+
 int64_t kineto_world(const struct kineto_options *o)
 {
 	return o->ranks > 1 ? o->ranks : 8;
@@ -106,33 +113,32 @@ void rows_operator(struct writer *w, const struct unit *u, int64_t index, bool n
 	int64_t tid = thread_of(u);
 	bool old = w->o->old;
 	const char *cat = old ? "Operator" : "cpu_op";
-	int64_t rows = 2048 + index % 7 * 512;
+	char dims[160];
 	int64_t inner = u->op + 1000;
 
+	kineto_dims(u, dims, sizeof(dims));
 	row_span(w, cat, named ? w->o->name : k->outer, KINETO_PID, tid, u->op, u->op_dur);
 	out_fmt(w->out, "\"External id\": %" PRId64 ", ", 2 * index + 1);
 	if (old)
 		out_fmt(w->out,
-		        "\"Trace name\": \"PyTorch Profiler\", \"Trace iteration\": 0, \"Input Dims\": "
-		        "[[%" PRId64 ", 4096], [], "
-		        "[]], \"Input type\": [\"float\", \"Scalar\", \"\"]",
-		        rows);
+		        "\"Trace name\": \"PyTorch Profiler\", \"Trace iteration\": 0, \"Input Dims\": %s, "
+		        "\"Input type\": [\"float\", \"Scalar\", \"\"]",
+		        dims);
 	else
 		out_fmt(w->out,
 		        "\"Record function id\": 0, \"Concrete Inputs\": [\"\", \"\", \"\"], \"Input type\": "
 		        "[\"c10::BFloat16\", \"c10::BFloat16\", \"Scalar\"], \"Input Strides\": [[4096, 1], "
 		        "[1, 4096], []], "
-		        "\"Input Dims\": [[%" PRId64 ", 4096], [4096, 4096], []], \"Ev Idx\": %" PRId64,
-		        rows, 2 * index);
+		        "\"Input Dims\": %s, \"Ev Idx\": %" PRId64,
+		        dims, 2 * index);
 	if (u->pair)
 		out_fmt(w->out, ", \"Sequence number\": %d, \"Fwd thread id\": %d", u->pair,
 		        u->phase == PHASE_BACKWARD ? 1 : 0);
 	row_close(w);
-	row_span(w, u->kind == UNIT_COLLECTIVE && !old ? "user_annotation" : cat, k->inner, KINETO_PID, tid,
-	         inner, u->op + u->op_dur - inner - (old ? 0 : 500));
-	out_fmt(w->out,
-	        "\"External id\": %" PRId64 ", \"Input Dims\": [[%" PRId64 ", 4096]], \"Ev Idx\": %" PRId64,
-	        2 * index + 2, rows, 2 * index + 1);
+	row_span(w, kineto_is_link(u) && !old ? "user_annotation" : cat, k->inner, KINETO_PID, tid, inner,
+	         u->op + u->op_dur - inner - (old ? 0 : 500));
+	out_fmt(w->out, "\"External id\": %" PRId64 ", \"Input Dims\": %s, \"Ev Idx\": %" PRId64,
+	        2 * index + 2, dims, 2 * index + 1);
 	row_close(w);
 	if (u->pair)
 		flow(w, u->phase == PHASE_BACKWARD ? 'f' : 's', u->pair, KINETO_PID, tid, u->op,
@@ -145,7 +151,7 @@ static const char *call_name(const struct unit *u)
 	case UNIT_COPY_IN:
 	case UNIT_COPY_OUT: return "cudaMemcpyAsync";
 	case UNIT_CLEAR: return "cudaMemsetAsync";
-	default: return u->kind == UNIT_COLLECTIVE ? "cudaLaunchKernelExC" : "cudaLaunchKernel";
+	default: return kineto_is_link(u) ? "cudaLaunchKernelExC" : "cudaLaunchKernel";
 	}
 }
 
@@ -162,7 +168,7 @@ static void runtime_row(struct writer *w, const struct unit *u, const char *name
 
 static void kernel_args(struct writer *w, const struct unit *u, const struct work *k)
 {
-	bool thin = w->o->fault == KINETO_UNDERUTILIZED && u->kind == UNIT_COMPUTE;
+	bool thin = w->o->faults.size[FAULT_UNDERUTILIZED] > 0 && u->kind == UNIT_COMPUTE;
 	int blocks = thin ? 4 : k->blocks;
 
 	out_fmt(w->out,
@@ -173,11 +179,11 @@ static void kernel_args(struct writer *w, const struct unit *u, const struct wor
 	        "occupancy %%\": %d",
 	        blocks / 132.0, blocks * k->threads / 32.0 / 132.0, blocks, k->threads,
 	        thin ? 1 : k->occupancy);
-	if (u->kind != UNIT_COLLECTIVE || w->o->old)
+	if (!kineto_is_link(u) || w->o->old)
 		return;
 	out_fmt(
 	    w->out,
-	    ",\n      \"Collective name\": \"allreduce\", \"In msg nelems\": %" PRId64
+	    ",\n      \"Collective name\": \"%s\", \"In msg nelems\": %" PRId64
 	    ", \"Out msg nelems\": %" PRId64 ", "
 	    "\"Group "
 	    "size\": %" PRId64
@@ -185,7 +191,8 @@ static void kernel_args(struct writer *w, const struct unit *u, const struct wor
 	    "\"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", \"Process Group "
 	    "Ranks\": "
 	    "\"[",
-	    u->bytes / 2, u->bytes / 2, kineto_world(w->o));
+	    u->kind == UNIT_COLLECTIVE ? "allreduce" : "all_to_allv", u->bytes / 2, u->bytes / 2,
+	    kineto_world(w->o));
 	for (int64_t i = 0; i < kineto_world(w->o); i++)
 		out_fmt(w->out, "%s%" PRId64, i ? ", " : "", i);
 	out_text(w->out, "]\"");
@@ -205,7 +212,7 @@ static void device_row(struct writer *w, const struct unit *u, int64_t index)
 {
 	const struct work *k = kineto_work(u);
 	int64_t device = kineto_device(w->r);
-	int64_t stream = u->kind == UNIT_COLLECTIVE ? KINETO_LINK : KINETO_STREAM;
+	int64_t stream = kineto_stream(u);
 
 	row_span(w, device_cat(u, w->o->old), k->kernel, device, stream, u->device, u->device_dur);
 	out_fmt(w->out,

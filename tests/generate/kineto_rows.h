@@ -8,7 +8,8 @@ enum {
 	KINETO_MAIN = 41007,
 	KINETO_AUTOGRAD = 41388,
 	KINETO_STREAM = 7,
-	KINETO_LINK = 20
+	KINETO_LINK = 20,
+	KINETO_EXCHANGE = 24
 };
 
 struct writer {
@@ -19,6 +20,8 @@ struct writer {
 	bool begun;   /* a row was written already: the next needs a comma */
 };
 
+/* The stream that a unit runs on. */
+int64_t kineto_stream(const struct unit *u);
 int64_t kineto_device(const struct kineto_rank *r);
 /* Ranks of the job: a single rank is one of eight. */
 int64_t kineto_world(const struct kineto_options *o);

@@ -28,7 +28,7 @@ static void step_twin(struct writer *w, int64_t step, int64_t *at)
 	for (; *at < w->r->count && w->r->units[*at].step == step; ++*at) {
 		const struct unit *u = &w->r->units[*at];
 
-		if (u->kind == UNIT_COLLECTIVE)
+		if (kineto_is_link(u))
 			continue;
 		first = u->device < first ? u->device : first;
 		last = u->device + u->device_dur > last ? u->device + u->device_dur : last;
@@ -48,6 +48,18 @@ static void early_rows(struct writer *w)
 		out_fmt(w->out,
 		        "\"device\": %" PRId64 ", \"context\": 1, \"stream\": %d, \"correlation\": %d",
 		        kineto_device(w->r), KINETO_STREAM, 4000 + i);
+		row_close(w);
+	}
+}
+
+static void rows_calls(struct writer *w)
+{
+	for (int64_t i = 0; i < w->r->call_count; i++) {
+		const struct kineto_call *c = &w->r->calls[i];
+
+		row_span(w, w->o->old ? "Runtime" : "cuda_runtime", kineto_call_name(c), KINETO_PID,
+		         KINETO_MAIN, c->start, c->dur);
+		out_fmt(w->out, "\"cbid\": 22, \"correlation\": %" PRId64, 60000000 + i);
 		row_close(w);
 	}
 }
@@ -75,6 +87,7 @@ static void tail_rows(struct writer *w)
 	meta(w, "thread_name", KINETO_PID, old ? "\"41388\"" : "41388", "thread 41388 (pt_autograd_0)");
 	meta(w, "thread_name", device, old ? "\"stream 7\"" : "7", "stream 7 ");
 	meta(w, "thread_name", device, old ? "\"stream 20\"" : "20", "stream 20 ");
+	meta(w, "thread_name", device, old ? "\"stream 24\"" : "24", "stream 24 ");
 	row_begin(w, "X", "Trace", "PyTorch Profiler (0)");
 	out_fmt(w->out,
 	        ", \"pid\": \"%s\", \"tid\": \"PyTorch Profiler\",\n    \"ts\": ", old ? "Traces" : "Spans");
@@ -149,15 +162,18 @@ static int64_t rows_of(const struct unit *u, bool old)
 	return 6 + (u->pair != 0) + (u->extra ? 2 - old : 0) + u->memory + (u->sync_dur != 0);
 }
 
-static int64_t missing(const struct writer *w)
+/* Also counts the rows that will be written, where nobody asked for a number of them. */
+static int64_t missing(struct writer *w)
 {
-	int64_t rows = 9 + KINETO_EARLY + w->o->steps * (w->o->old ? 2 : 3);
+	int64_t rows = 10 + KINETO_EARLY + w->o->steps * (w->o->old ? 2 : 3) + w->r->call_count;
 
 	for (int64_t i = 0; i < w->r->count; i++)
 		rows += rows_of(&w->r->units[i], w->o->old);
-	if (rows > w->o->events)
+	if (!w->o->events)
+		w->left = rows;
+	if (rows > w->left)
 		out_die("these options need %" PRId64 " events at least", rows);
-	return w->o->events - rows;
+	return w->left - rows;
 }
 
 /* The order of Kineto: operators, frames, then calls and device rows, metadata last. */
@@ -181,6 +197,7 @@ int64_t kineto_write(const struct kineto_options *o, const struct kineto_rank *r
 	}
 	fill_rows(&w, left);
 	early_rows(&w);
+	rows_calls(&w);
 	for (int64_t i = 0; i < r->count; i++)
 		rows_launch(&w, &r->units[i], i);
 	for (int64_t step = 0; step < o->steps && !o->old; step++)

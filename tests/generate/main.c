@@ -1,3 +1,4 @@
+#include "tests/generate/faults.h"
 #include "tests/generate/options.h"
 #include <errno.h>
 #include <getopt.h>
@@ -13,7 +14,11 @@ static const char common[] =
     "options of all dialects, where they make sense\n"
     "  --steps N    steps (3)              --ranks N    ranks\n"
     "  --seed N     same seed, same bytes  --name TEXT  names the first operator of each step\n"
-    "  --fault F    what ails the job      --truth FILE writes the expected values as JSON\n";
+    "  --truth FILE writes the expected values as JSON\n"
+    "  --noise N    percent by which kernels vary (1)   --skew N  ms by which the clocks of ranks differ "
+    "(0)\n"
+    "  --shape data|pipeline|experts (data)\n"
+    "  --fault CODE[=SIZE][,CODE[=SIZE]...]  what ails the job; size 0: the same job without it\n";
 
 _Noreturn void option_misuse(const char *what)
 {
@@ -21,6 +26,7 @@ _Noreturn void option_misuse(const char *what)
 	for (size_t i = 0; DIALECTS[i]; i++)
 		fprintf(stderr, "%s", DIALECTS[i]->usage);
 	fprintf(stderr, "%s", common);
+	faults_usage();
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
 	exit(2);
 }
@@ -46,14 +52,27 @@ int option_word(const char *const *names, const char *text)
 }
 
 static const struct option OPTIONS[] = {
-    {"events", required_argument, NULL, 'e'},  {"kernels", required_argument, NULL, 'k'},
-    {"steps", required_argument, NULL, 's'},   {"ranks", required_argument, NULL, 'r'},
-    {"seed", required_argument, NULL, 'd'},    {"level", required_argument, NULL, 'l'},
-    {"fault", required_argument, NULL, 'f'},   {"name", required_argument, NULL, 'n'},
-    {"truth", required_argument, NULL, 't'},   {"old", no_argument, NULL, 'o'},
-    {"gzip", no_argument, NULL, 'z'},          {"db", no_argument, NULL, 'b'},
-    {"layout", required_argument, NULL, 'y'},  {"workers", required_argument, NULL, 'w'},
-    {"missing", required_argument, NULL, 'm'}, {NULL, 0, NULL, 0},
+    {"events", required_argument, NULL, 'e'},
+    {"kernels", required_argument, NULL, 'k'},
+    {"steps", required_argument, NULL, 's'},
+    {"ranks", required_argument, NULL, 'r'},
+    {"seed", required_argument, NULL, 'd'},
+    {"level", required_argument, NULL, 'l'},
+    {"fault", required_argument, NULL, 'f'},
+    {"name", required_argument, NULL, 'n'},
+    {"truth", required_argument, NULL, 't'},
+    {"old", no_argument, NULL, 'o'},
+    {"gzip", no_argument, NULL, 'z'},
+    {"db", no_argument, NULL, 'b'},
+    {"layout", required_argument, NULL, 'y'},
+    {"workers", required_argument, NULL, 'w'},
+    {"missing", required_argument, NULL, 'm'},
+    {"shape", required_argument, NULL, 'p'},
+    {"noise", required_argument, NULL, 'i'},
+    {"skew", required_argument, NULL, 'x'},
+    {"units", required_argument, NULL, 'u'},
+    {"graphs", no_argument, NULL, 'g'},
+    {NULL, 0, NULL, 0},
 };
 
 int option_next(int argc, char **argv, const char *own)

@@ -1,3 +1,4 @@
+#include "tests/generate/faults.h"
 #include "tests/generate/options.h"
 #include "tests/generate/random.h"
 #include "tests/generate/spans.h"
@@ -11,12 +12,11 @@
  * all-reduces in ticks of 10 ns, sums by operator, and the queues of the input pipeline. */
 
 enum { STREAMS = 2, CAPACITY = 64, TICK = 10 };
-enum fault { HEALTHY, READING };
 
 struct options {
 	int64_t ranks, steps;
 	uint64_t seed;
-	enum fault fault;
+	struct faults faults;
 	const char *path, *truth;
 };
 
@@ -37,19 +37,29 @@ static struct out *open_file(const struct options *o, const char *stem, int64_t 
 	return out_open(path, false);
 }
 
-/* A starved job waits between its steps, and finds its queues empty. */
+static int64_t wait_ticks(const struct options *o)
+{
+	return (faults_ms(&o->faults, FAULT_READING) + faults_ms(&o->faults, FAULT_PROCESSING) +
+	        faults_ms(&o->faults, FAULT_FETCHING)) /
+	       TICK;
+}
+
+/* A starved job waits between its steps, and finds its queues empty up to the stage that is slow: host is
+ * what was processed, device what was fetched. */
 static void play(const struct options *o, struct random *random, struct step *steps)
 {
 	int64_t now = INT64_C(15490789606875);
 
 	for (int64_t i = 0; i < o->steps; i++) {
 		struct step *s = &steps[i];
-		bool starved = o->fault == READING && i > 0;
-		int64_t at;
+		bool unread = i > 0 && o->faults.size[FAULT_READING] > 0;
+		bool unprocessed = i > 0 && o->faults.size[FAULT_PROCESSING] > 0;
+		bool unfetched = i > 0 && o->faults.size[FAULT_FETCHING] > 0;
+		int64_t at, host, device;
 
 		s->start = now;
-		s->interval =
-		    i == 0 ? 0 : random_between(random, starved ? 8000000 : 20000, starved ? 9000000 : 22000);
+		s->interval = random_between(random, 20000, 22000);
+		s->interval = i == 0 ? 0 : s->interval + wait_ticks(o);
 		s->inner = random_between(random, 11000000, 12000000);
 		s->tail = random_between(random, 200000, 400000);
 		at = now + s->interval + s->inner / 2;
@@ -57,8 +67,10 @@ static void play(const struct options *o, struct random *random, struct step *st
 			s->reduce[k][0] = at + random_between(random, 0, 500000);
 			s->reduce[k][1] = s->reduce[k][0] + random_between(random, 1000000, 3000000);
 		}
-		s->host = starved ? 0 : random_between(random, 30, CAPACITY);
-		s->device = starved ? 0 : random_between(random, 1, 20);
+		host = random_between(random, 30, CAPACITY);
+		device = random_between(random, 1, 20);
+		s->host = unread || unprocessed ? 0 : unfetched ? CAPACITY : host;
+		s->device = unread || unprocessed || unfetched ? 0 : device;
 		now += s->interval + s->inner + s->tail;
 	}
 }
@@ -112,8 +124,8 @@ static void write_queues(const struct options *o, int64_t id, const struct step 
 	         "op_id,op_type,num_workers,output_queue_size,output_queue_average_size,output_queue_length,"
 	         "output_queue_usage_rate,sample_interval,parent_id,children_id\r\n"
 	         "0,Batch,4,,,,,10,,[1]\r\n");
-	out_fmt(raw, "1,TFReader,8,\"[%d, %d]\",1,64,0.5,10,0,\r\n", o->fault == READING ? 0 : 60,
-	        o->fault == READING ? 0 : 64);
+	out_fmt(raw, "1,TFReader,8,\"[%d, %d]\",1,64,0.5,10,0,\r\n",
+	        o->faults.size[FAULT_READING] > 0 ? 0 : 60, o->faults.size[FAULT_READING] > 0 ? 0 : 64);
 }
 
 /* In us; the truth has the same. */
@@ -204,15 +216,21 @@ static void write_run(const struct options *o)
 	struct random random = {.state = o->seed};
 	struct step *steps = out_alloc(NULL, o->steps, sizeof(*steps));
 	struct out *truth = o->truth ? out_open(o->truth, false) : NULL;
+	int64_t sum = 0;
 	char path[4096];
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/profiler", o->path) >= sizeof(path))
 		out_die("a path is too long");
 	out_mkdir(path);
-	if (truth)
-		out_text(truth, "{\"format\": \"mindinsight\", \"ranks\": [");
+	if (truth) {
+		out_text(truth, "{\"format\": \"mindinsight\", \"faults\": ");
+		faults_write(truth, &o->faults);
+		out_text(truth, ", \"ranks\": [");
+	}
 	for (int64_t id = 0; id < o->ranks; id++) {
 		play(o, &random, steps);
+		for (int64_t i = 0; i < o->steps; i++)
+			sum += (steps[i].interval + steps[i].inner + steps[i].tail) * TICK;
 		write_steps(o, id, steps);
 		write_queues(o, id, steps);
 		write_sums(o, id);
@@ -220,14 +238,13 @@ static void write_run(const struct options *o)
 			write_truth(truth, o, id, steps);
 	}
 	if (truth)
-		out_text(truth, "\n]}\n");
+		out_fmt(truth, "\n], \"mean_step_ns\": %" PRId64 "}\n", sum / (o->ranks * o->steps));
 	out_close(&truth);
 	free(steps);
 }
 
 static int run(int argc, char **argv)
 {
-	static const char *const faults[] = {[HEALTHY] = "healthy", [READING] = "reading", NULL};
 	struct options o = {.ranks = 1, .steps = 20, .seed = 1};
 
 	for (int c = option_next(argc, argv, "srdft"); c != -1; c = option_next(argc, argv, "srdft"))
@@ -235,7 +252,7 @@ static int run(int argc, char **argv)
 		case 's': o.steps = option_number(optarg, 1, 1000000); break;
 		case 'r': o.ranks = option_number(optarg, 1, 4096); break;
 		case 'd': o.seed = (uint64_t)option_number(optarg, 0, INT64_MAX); break;
-		case 'f': o.fault = (enum fault)option_word(faults, optarg); break;
+		case 'f': faults_parse(optarg, IN_MINDINSIGHT, &o.faults); break;
 		default: o.truth = optarg; break;
 		}
 	if (optind + 1 != argc)
@@ -248,6 +265,6 @@ static int run(int argc, char **argv)
 const struct dialect MINDINSIGHT_DIALECT = {
     .name = "mindinsight",
     .usage = "generate mindinsight [options] DIR           files in DIR/profiler, one set a rank\n"
-             "  --steps N (20); faults: healthy, reading (the input pipeline is empty)\n",
+             "  --steps N (20)\n",
     .run = run,
 };

@@ -66,9 +66,10 @@ static void kernel_row(const struct writer *w, struct out *out, int64_t index)
 	const struct ascend_kernel *k = &w->r->kernels[index];
 	const struct ascend_work *work = &ascend_works[k->work];
 	int64_t wait = index ? k->start - (k[-1].start + k[-1].dur) : 0;
-	char name[600];
+	char name[600], shapes[400];
 
 	ascend_kernel_name(w->o, w->r, index, name, sizeof(name));
+	ascend_shapes(w->o, k, shapes, sizeof(shapes));
 	out_text(out, w->old ? "model,1," : "0,4294967295,");
 	out_fmt(out, "%" PRId64 ",%d,", 11000 + index % 50000, ASCEND_STREAM);
 	if (w->old)
@@ -81,7 +82,7 @@ static void kernel_row(const struct writer *w, struct out *out, int64_t index)
 	out_us_cell(out, wait > 0 ? wait : 0);
 	out_fmt(out, "000,%d", work->blocks);
 	out_text(out, w->old ? "," : ",0,NO,");
-	out_fmt(out, "\"\"\"%s\"\"\",DT_BF16;DT_BF16,%s,\"\"\"8192,4096\"\"\",DT_BF16,%s%s\n", work->shapes,
+	out_fmt(out, "\"\"\"%s\"\"\",DT_BF16;DT_BF16,%s,\"\"\"8192,4096\"\"\",DT_BF16,%s%s\n", shapes,
 	        work->in_formats, work->out_formats, w->old ? "" : ",N/A");
 }
 
@@ -215,12 +216,9 @@ static void one_rank(struct writer *w)
 	out_close(&out);
 }
 
-void msprof_options(int argc, char **argv, const char *own, struct ascend_options *o)
+void msprof_options(int argc, char **argv, enum fault_dialect dialect, const char *own,
+                    struct ascend_options *o)
 {
-	static const char *const faults[] = {
-	    "healthy",   "poor_overlap", "small_packets", "alignment", "format_conversion", "aicpu",
-	    "slow_rank", "host_bound",   "loader",        "sync",      "underutilized",     "bubble",
-	    NULL};
 	static const char *const layouts[] = {
 	    [ASCEND_PLAIN] = "plain", [ASCEND_OLD] = "old", [ASCEND_NEW] = "new", NULL};
 
@@ -230,13 +228,15 @@ void msprof_options(int argc, char **argv, const char *own, struct ascend_option
 		case 's': o->steps = option_number(optarg, 1, 30000); break;
 		case 'r': o->ranks = option_number(optarg, 1, 16384); break;
 		case 'd': o->seed = (uint64_t)option_number(optarg, 0, INT64_MAX); break;
-		case 'f': o->fault = (enum ascend_fault)option_word(faults, optarg); break;
+		case 'f': faults_parse(optarg, dialect, &o->faults); break;
 		case 'y': o->layout = (enum ascend_layout)option_word(layouts, optarg); break;
+		case 'p': o->shape = (enum ascend_shape)option_word(ascend_shape_names, optarg); break;
 		default: o->truth = optarg; break;
 		}
 	if (optind + 1 != argc)
 		option_misuse("one DIR is needed");
 	o->path = argv[optind];
+	ascend_default(o);
 }
 
 struct ascend_rank *msprof_play(const struct ascend_options *o)
@@ -257,10 +257,10 @@ void msprof_free(const struct ascend_options *o, struct ascend_rank *ranks)
 
 static int run(int argc, char **argv)
 {
-	struct ascend_options o = {.steps = 3, .ranks = 1, .kernels = 160, .level = 1, .seed = 1};
+	struct ascend_options o = {.steps = 3, .ranks = 1, .kernels = 160, .level = 1, .seed = 1, .noise = 1};
 	struct ascend_rank *ranks;
 
-	msprof_options(argc, argv, "ksrdfty", &o);
+	msprof_options(argc, argv, IN_MSPROF, "ksrdftyp", &o);
 	ranks = msprof_play(&o);
 	for (int64_t i = 0; i < o.ranks; i++) {
 		struct writer w = {.o = &o, .r = &ranks[i], .old = o.layout == ASCEND_OLD};

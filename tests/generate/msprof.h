@@ -7,7 +7,8 @@
  */
 
 /* The options that both have. */
-void msprof_options(int argc, char **argv, const char *own, struct ascend_options *o);
+void msprof_options(int argc, char **argv, enum fault_dialect dialect, const char *own,
+                    struct ascend_options *o);
 /* Plays the job; frees what ascend_play() left in the ranks, and the ranks. */
 struct ascend_rank *msprof_play(const struct ascend_options *o);
 void msprof_free(const struct ascend_options *o, struct ascend_rank *ranks);

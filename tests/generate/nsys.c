@@ -148,8 +148,7 @@ static void device_row(struct export *x, const struct unit *u, int64_t index)
 		ROW(x, MEMSET, u->device, u->device_dur, device, KINETO_STREAM, correlation, GLOBAL_PID,
 		    u->bytes);
 	} else {
-		ROW(x, KERNEL, u->device, u->device_dur, device,
-		    u->kind == UNIT_COLLECTIVE ? KINETO_LINK : KINETO_STREAM, correlation, GLOBAL_PID,
+		ROW(x, KERNEL, u->device, u->device_dur, device, kineto_stream(u), correlation, GLOBAL_PID,
 		    name_id(x, kineto_work(u)->kernel));
 	}
 }
@@ -157,7 +156,8 @@ static void device_row(struct export *x, const struct unit *u, int64_t index)
 static const char *call_name(const struct unit *u)
 {
 	switch (u->kind) {
-	case UNIT_COLLECTIVE: return "cudaLaunchKernelExC_v11060";
+	case UNIT_COLLECTIVE:
+	case UNIT_ALL_TO_ALL: return "cudaLaunchKernelExC_v11060";
 	case UNIT_COPY_IN:
 	case UNIT_COPY_OUT: return "cudaMemcpyAsync_v3020";
 	case UNIT_CLEAR: return "cudaMemsetAsync_v3020";
@@ -197,6 +197,9 @@ static void other_rows(struct export *x)
 		range_id(x, KINETO_MAIN, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
 		         r->steps[i].start + 1000, r->steps[i].load);
 	}
+	for (int64_t i = 0; i < r->call_count; i++)
+		ROW(x, RUNTIME, r->calls[i].start, r->calls[i].dur, GLOBAL_PID | KINETO_MAIN, 3000 + i,
+		    name_id(x, kineto_call_name(&r->calls[i])));
 	for (int i = 0; i < KINETO_EARLY; i++)
 		ROW(x, KERNEL, r->early + 2 * (int64_t)i * KINETO_EARLY_NS, KINETO_EARLY_NS, kineto_device(r),
 		    KINETO_STREAM, 4000 + i, GLOBAL_PID, name_id(x, kineto_optimizer[0].kernel));
@@ -248,7 +251,7 @@ static int64_t write_export(const struct kineto_options *o, const struct kineto_
 		unit_rows(&x, &r->units[i], i, first ? o->name : NULL);
 	}
 	other_rows(&x);
-	if (x.left != 0)
+	if (o->events && x.left != 0)
 		out_die("these options need %" PRId64 " events at least", o->events - x.left);
 	secondary_tables(&x);
 	for (int i = 0; i < TABLES; i++)
@@ -265,12 +268,12 @@ static int run(int argc, char **argv)
 	struct kineto_options o = {
 	    .steps = 3, .ranks = 1, .seed = 1, .format = "nsys", .suffix = "sqlite", .write = write_export};
 
-	return kineto_run(argc, argv, "esrdfnt", &o);
+	return kineto_run(argc, argv, IN_NSYS, "eusrdfntpix", &o);
 }
 
 const struct dialect NSYS_DIALECT = {
     .name = "nsys",
     .usage = "generate nsys --events N [options] OUT       the job of kineto as an export of Nsight Systems\n"
-             "  faults as for kineto\n",
+             "  --units N operators a step instead of --events\n",
     .run = run,
 };

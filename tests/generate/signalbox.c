@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 /* The job of the Kineto dialect, written as a signalbox profile. */
-enum { LANE_MAIN, LANE_AUTOGRAD, LANE_STREAM, LANE_LINK };
+enum { LANE_MAIN, LANE_AUTOGRAD, LANE_STREAM, LANE_LINK, LANE_EXCHANGE };
 
 static void row(struct writer *w, int lane, const char *kind, const char *name, int64_t start, int64_t dur)
 {
@@ -43,10 +43,14 @@ static void head(struct writer *w)
 	        LANE_MAIN);
 	out_fmt(w->out, "{\"id\":%d,\"process\":\"python3\",\"thread\":\"thread 41388 (pt_autograd_0)\"},",
 	        LANE_AUTOGRAD);
-	out_fmt(w->out,
-	        "{\"id\":%d,\"process\":\"gpu\",\"thread\":\"stream 7\",\"device\":%" PRId64
-	        "},{\"id\":%d,\"process\":\"gpu\",\"thread\":\"stream 20\",\"device\":%" PRId64 "}],\n",
-	        LANE_STREAM, kineto_device(r), LANE_LINK, kineto_device(r));
+	for (int i = LANE_STREAM; i <= LANE_EXCHANGE; i++)
+		out_fmt(w->out,
+		        "{\"id\":%d,\"process\":\"gpu\",\"thread\":\"stream %d\",\"device\":%" PRId64 "}%s",
+		        i,
+		        i == LANE_STREAM ? KINETO_STREAM
+		        : i == LANE_LINK ? KINETO_LINK
+		                         : KINETO_EXCHANGE,
+		        kineto_device(r), i < LANE_EXCHANGE ? "," : "],\n");
 	out_text(w->out, "\"groups\":[{\"name\":\"0\",\"ranks\":[");
 	for (int64_t i = 0; i < kineto_world(w->o); i++)
 		out_fmt(w->out, "%s%" PRId64, i ? "," : "", i);
@@ -61,22 +65,25 @@ static void head(struct writer *w)
 
 static void device_row(struct writer *w, const struct unit *u, int64_t index)
 {
-	static const char *const kinds[] = {[UNIT_COMPUTE] = "kernel",
-	                                    [UNIT_COLLECTIVE] = "communication",
-	                                    [UNIT_COPY_IN] = "memcpy",
-	                                    [UNIT_COPY_OUT] = "memcpy",
-	                                    [UNIT_CLEAR] = "memset"};
+	static const char *const kinds[] = {
+	    [UNIT_COMPUTE] = "kernel",           [UNIT_COLLECTIVE] = "communication",
+	    [UNIT_ALL_TO_ALL] = "communication", [UNIT_COPY_IN] = "memcpy",
+	    [UNIT_COPY_OUT] = "memcpy",          [UNIT_CLEAR] = "memset"};
 
-	row(w, u->kind == UNIT_COLLECTIVE ? LANE_LINK : LANE_STREAM, kinds[u->kind], kineto_work(u)->kernel,
-	    u->device, u->device_dur);
+	row(w,
+	    u->kind == UNIT_ALL_TO_ALL   ? LANE_EXCHANGE
+	    : u->kind == UNIT_COLLECTIVE ? LANE_LINK
+	                                 : LANE_STREAM,
+	    kinds[u->kind], kineto_work(u)->kernel, u->device, u->device_dur);
 	number(w, "link", index);
 	if (u->kind != UNIT_COMPUTE)
 		number(w, "bytes", u->bytes);
 	if (u->kind == UNIT_COPY_IN || u->kind == UNIT_COPY_OUT)
 		out_fmt(w->out, ",\"direction\":\"%s\"",
 		        u->kind == UNIT_COPY_IN ? "host_to_device" : "device_to_host");
-	if (u->kind == UNIT_COLLECTIVE)
-		out_text(w->out, ",\"collective\":\"allreduce\",\"group\":\"0\"");
+	if (kineto_is_link(u))
+		out_fmt(w->out, ",\"collective\":\"%s\",\"group\":\"0\"",
+		        u->kind == UNIT_COLLECTIVE ? "allreduce" : "all_to_allv");
 	end(w);
 }
 
@@ -92,7 +99,7 @@ static void unit_rows(struct writer *w, const struct unit *u, int64_t index, con
 
 	row(w, lane, "host_op", name ? name : k->outer, u->op, u->op_dur);
 	end(w);
-	row(w, lane, u->kind == UNIT_COLLECTIVE ? "host_annotation" : "host_op", k->inner, u->op + 1000,
+	row(w, lane, kineto_is_link(u) ? "host_annotation" : "host_op", k->inner, u->op + 1000,
 	    u->op_dur - 1500);
 	end(w);
 	row(w, lane, "host_call", "launch", u->launch, u->launch_dur);
@@ -111,6 +118,13 @@ static void other_rows(struct writer *w)
 
 	for (int64_t i = 0; i < w->o->steps; i++) {
 		row(w, LANE_MAIN, "data_loading", "next batch", r->steps[i].start + 1000, r->steps[i].load);
+		end(w);
+	}
+	for (int64_t i = 0; i < r->call_count; i++) {
+		const struct kineto_call *c = &r->calls[i];
+
+		row(w, LANE_MAIN, c->kind == CALL_GARBAGE ? "garbage_collection" : "host_call",
+		    kineto_call_name(c), c->start, c->dur);
 		end(w);
 	}
 	for (int i = 0; i < KINETO_EARLY; i++) {
@@ -139,7 +153,7 @@ static int64_t write_profile(const struct kineto_options *o, const struct kineto
 		unit_rows(&w, &r->units[i], i, first ? o->name : NULL);
 	}
 	other_rows(&w);
-	if (w.left != 0)
+	if (o->events && w.left != 0)
 		out_die("these options need %" PRId64 " events at least", o->events - w.left);
 	out_text(out, "\n]}\n");
 	return out_bytes(out);
@@ -154,12 +168,12 @@ static int run(int argc, char **argv)
 	                           .suffix = "signalbox.json",
 	                           .write = write_profile};
 
-	return kineto_run(argc, argv, "esrdfntz", &o);
+	return kineto_run(argc, argv, IN_SIGNALBOX, "eusrdfntzpix", &o);
 }
 
 const struct dialect SIGNALBOX_DIALECT = {
     .name = "signalbox",
     .usage = "generate signalbox --events N [options] OUT  the job of kineto as a signalbox profile\n"
-             "  --gzip; faults as for kineto\n",
+             "  --gzip; --units N operators a step instead of --events\n",
     .run = run,
 };

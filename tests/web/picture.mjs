@@ -17,7 +17,7 @@ const folder = scratch();
 try {
   const capture = join(folder.path, 'llama-7b-dp4');
   mkdirSync(capture);
-  generate('kineto', '--events', '40000', '--steps', '4', '--ranks', '4', '--seed', '7', '--fault', 'poor_overlap', capture);
+  generate('kineto', '--events', '40000', '--steps', '4', '--ranks', '4', '--seed', '7', '--fault', 'parallel.poor_overlap', capture);
   const { page, close } = await openPage(browser, service.url, { viewport: { width: 1280, height: 800 } });
   await page.getByLabel('Choose a folder').setInputFiles(capture);
   await page.waitForURL(/#\/profiles\/.+/);

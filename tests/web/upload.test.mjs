@@ -62,7 +62,7 @@ test('a folder becomes one profile of all its ranks', async () => {
 test('a generated Ascend capture shows its collectives, links and packets', async () => {
   const { page, close } = await openPage(browser, service.url);
   const capture = join(folder.path, 'ascend');
-  generate('ascend', '--ranks', '2', '--steps', '2', '--fault', 'small_packets', '--name', MARKUP, capture);
+  generate('ascend', '--ranks', '2', '--steps', '2', '--fault', 'communication.small_packets', '--name', MARKUP, capture);
   await page.getByLabel('Choose a folder').setInputFiles(capture);
   await opened(page);
   const profile = await stored(page);

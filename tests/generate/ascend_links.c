@@ -1,0 +1,150 @@
+#include "tests/generate/ascend.h"
+#include "tests/generate/out.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Communication of the Ascend job: what is sent, how long that takes, and who waits for whom. */
+
+enum { PLANES = 7, GAP_NS = 1200 };
+enum { FULL_BYTES = 41943040, FULL_NS = 1560000 };                 /* 26.9 GB/s */
+enum { RDMA_BYTES = 4194304, RDMA_NS = 180000, RDMA_PACKETS = 8 }; /* 23.3 GB/s */
+enum { EXPERT_BYTES = 33554432, EXPERT_NS = 1247000 };             /* 26.9 GB/s */
+
+static struct ascend_link *new_link(struct ascend_rank *r, int64_t step, const char *kind)
+{
+	struct ascend_link *l;
+	int64_t order = 0;
+
+	if (r->link_count == r->link_cap) {
+		r->link_cap = r->link_cap ? r->link_cap * 2 : 64;
+		r->links = out_alloc(r->links, r->link_cap, sizeof(*r->links));
+	}
+	l = &r->links[r->link_count++];
+	*l = (struct ascend_link){.step = step, .kind = kind};
+	for (int64_t i = r->link_count - 1; i > 0 && r->links[i - 1].step == step; i--)
+		order++;
+	snprintf(l->text, sizeof(l->text), "hcom_%s__221_%" PRId64 "_%" PRId64, kind, order, step + 1);
+	return l;
+}
+
+/* A packet costs its bytes and 0.114 ms: 40 MiB reach 26.9 GB/s, 1 MiB 7. */
+static int64_t packet_ns(int64_t bytes)
+{
+	return bytes == FULL_BYTES ? FULL_NS : llround(113900 + (double)bytes / 29.0);
+}
+
+static void between_nodes(const struct ascend_options *o, const struct ascend_rank *r, struct ascend_link *l)
+{
+	bool retried = l->step == (o->steps > 1) && r->rank == ascend_culprit(o);
+
+	l->rdma = true;
+	l->packets[0] = (struct ascend_packets){RDMA_BYTES, RDMA_PACKETS, (int64_t)RDMA_PACKETS * RDMA_NS};
+	if (retried)
+		l->packets[0].ns += faults_ms(&o->faults, FAULT_RETRANSMISSION);
+	l->packet_kinds = 1;
+	l->transit = l->packets[0].ns;
+}
+
+static void between_experts(const struct ascend_options *o, struct ascend_link *l)
+{
+	int64_t ns = faults_longer(&o->faults, FAULT_ALL_TO_ALL, EXPERT_NS);
+
+	l->packets[0] = (struct ascend_packets){
+	    llround(EXPERT_BYTES * (1 + o->faults.size[FAULT_ALL_TO_ALL])), PLANES, PLANES * ns};
+	l->packet_kinds = 1;
+	l->transit = ns;
+}
+
+static void pack(const struct ascend_options *o, const struct ascend_rank *r, struct ascend_link *l,
+                 bool last)
+{
+	int64_t bytes = FULL_BYTES, each = last ? 1 : 2, ns, odd = 0;
+
+	if (o->faults.size[FAULT_SMALL_PACKETS] >= 1) {
+		bytes = (int64_t)o->faults.size[FAULT_SMALL_PACKETS];
+		each = (each * FULL_BYTES + bytes - 1) / bytes;
+	}
+	ns = packet_ns(bytes);
+	if (o->faults.size[FAULT_ALIGNMENT] > 0)
+		odd = each / 2;
+	if (r->rank == ascend_culprit(o))
+		ns = faults_longer(&o->faults, FAULT_SLOW_LINK, ns);
+	if (!last)
+		ns = faults_longer(&o->faults, FAULT_LINK_CONTENTION, ns);
+	ns = faults_longer(&o->faults, FAULT_CONFIGURATION, ns);
+	l->packets[0] = (struct ascend_packets){bytes, (each - odd) * PLANES, (each - odd) * PLANES * ns};
+	l->packet_kinds = 1;
+	l->transit = (each - odd) * ns;
+	if (odd > 0) {
+		ns = faults_longer(&o->faults, FAULT_ALIGNMENT, ns);
+		l->packets[1] = (struct ascend_packets){bytes - 300, odd * PLANES, odd * PLANES * ns};
+		l->packet_kinds = 2;
+		l->transit += odd * ns;
+	}
+}
+
+void ascend_collective(const struct ascend_options *o, struct ascend_rank *ranks, int64_t begin, int64_t end,
+                       int64_t step, const char *kind, bool last)
+{
+	int64_t barrier = 0, slowest = 0;
+	bool experts = kind[3] == 't';
+
+	for (int64_t i = begin; i < end; i++) {
+		struct ascend_rank *r = &ranks[i];
+		struct ascend_link *l = new_link(r, step, kind);
+
+		l->experts = experts;
+		if (experts)
+			between_experts(o, l);
+		else if (last && o->faults.given[FAULT_RETRANSMISSION])
+			between_nodes(o, r, l);
+		else
+			pack(o, r, l, last);
+		l->launch = r->host;
+		l->launch_dur = ascend_host(o, r, 9000, 14000);
+		r->host += l->launch_dur + ascend_host(o, r, 3000, 5000);
+		l->start = ascend_later(l->launch + l->launch_dur + 5000,
+		                        (experts ? r->exchange : r->link) + GAP_NS);
+		l->start = ascend_later(l->start, r->compute + GAP_NS);
+		barrier = ascend_later(barrier, l->start);
+		slowest = ascend_later(slowest, l->transit);
+	}
+	for (int64_t i = begin; i < end; i++) {
+		struct ascend_link *l = &ranks[i].links[ranks[i].link_count - 1];
+
+		l->arrival = barrier - l->start;
+		l->wait = l->arrival + slowest - l->transit;
+		l->dur = l->arrival + slowest + 20000; /* 20 us of neither */
+		if (experts)
+			ranks[i].exchange = ranks[i].compute = l->start + l->dur;
+		else
+			ranks[i].link = l->start + l->dur;
+	}
+}
+
+void ascend_receive(const struct ascend_options *o, struct ascend_rank *r, int64_t step,
+                    const struct ascend_rank *peer)
+{
+	struct ascend_link *l = new_link(r, step, "receive");
+	int64_t sent;
+
+	l->launch = r->host;
+	l->launch_dur = 10000;
+	l->start = ascend_later(l->launch + 15000, r->link + GAP_NS);
+	sent = peer ? peer->steps[step].start : l->start;
+	sent += random_between(&r->random, 200000, 300000) + faults_ms(&o->faults, FAULT_BUBBLE);
+	l->wait = l->arrival = ascend_later(sent - l->start, 0);
+	l->transit = 400000;
+	l->dur = l->wait + l->transit;
+	l->packets[0] = (struct ascend_packets){10752000, 1, 400000};
+	l->packet_kinds = 1;
+	r->link = l->start + l->dur;
+	r->compute = ascend_later(r->compute, r->link);
+	r->host += l->launch_dur + 2000;
+}
+
+const char *ascend_link_op(const struct ascend_link *l)
+{
+	return l->kind[0] == 'r' ? "c10d::recv_" : l->experts ? "c10d::alltoall_" : "c10d::allreduce_";
+}
