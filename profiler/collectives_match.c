@@ -64,6 +64,14 @@ static int list_members(struct drafts *d)
 	return SB_OK;
 }
 
+/* The other one of a domain of two. */
+static uint32_t other_of(const struct drafts *d, const struct collective_domain *domain, uint32_t member)
+{
+	uint32_t first = d->out.domain_members[domain->first];
+
+	return first == member ? d->out.domain_members[domain->first + 1] : first;
+}
+
 /* A send or receive tells its partner only where there are but two. The others are dropped. */
 static void direct_pairs(struct drafts *d)
 {
@@ -72,12 +80,13 @@ static void direct_pairs(struct drafts *d)
 	for (size_t i = 0; i < d->count; i++) {
 		struct draft *x = &d->items[i];
 		const struct collective_domain *domain = &d->out.domains[x->domain];
-		const uint32_t *two = &d->out.domain_members[domain->first];
 
 		if (x->pair) {
 			if (domain->count != 2)
 				continue;
-			x->direction = x->item.sends ? x->item.member : two[two[0] == x->item.member];
+			x->direction = x->item.member;
+			if (!x->item.sends)
+				x->direction = other_of(d, domain, x->item.member);
 		}
 		d->items[kept++] = *x;
 	}
