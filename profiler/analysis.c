@@ -94,6 +94,9 @@ static void context_free(struct check_context *ctx)
 	free(ctx->views);
 	free(ctx->items);
 	free(ctx->reliefs);
+	if (ctx->collectives)
+		collectives_free(ctx->collectives);
+	free(ctx->collectives);
 	sb_strings_free(&ctx->strings);
 }
 
@@ -140,13 +143,15 @@ static int run_checks(struct check_context *ctx, struct analysis *a)
 	for (size_t i = 0; i < CHECK_COUNT && ctx->failed == SB_OK; i++) {
 		bool judged = false, gpu = a->platform != PLATFORM_ASCEND;
 
+		ctx->needs = NULL;
 		if (CHECKS[i].run)
 			CHECKS[i].run(ctx, &judged);
 		/* "unexplained" is what is left over: nothing would evaluate it */
 		if (!judged && strcmp(CHECKS[i].code, "unexplained") != 0)
 			a->not_evaluated[a->not_evaluated_count++] = (struct not_evaluated){
-			    CHECKS[i].code,
-			    gpu && CHECKS[i].needs_gpu ? CHECKS[i].needs_gpu : CHECKS[i].needs};
+			    CHECKS[i].code, ctx->needs                   ? ctx->needs
+			                    : gpu && CHECKS[i].needs_gpu ? CHECKS[i].needs_gpu
+			                                                 : CHECKS[i].needs};
 	}
 	return ctx->failed;
 }

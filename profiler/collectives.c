@@ -1,5 +1,6 @@
 #include "profiler/collectives.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,7 +323,8 @@ static int add_operations(struct drafts *d, const struct source *s)
 
 	for (size_t i = 0; i < s->c->communication_count && i < COLLECTIVE_NONE && rc == SB_OK; i++) {
 		const struct communication_op *op = &s->c->communications[i];
-		double ns = op->elapse_us * 1000;
+		/* MindInsight tells the two parts, and no whole */
+		double ns = (isnan(op->elapse_us) ? op->transit_us + op->wait_us : op->elapse_us) * 1000;
 		struct draft x = {.item = {.source = COLLECTIVE_OPERATION,
 		                           .index = (uint32_t)i,
 		                           .operation = (uint32_t)i,

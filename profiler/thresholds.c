@@ -16,6 +16,7 @@ const struct thresholds THRESHOLDS_DEFAULT = {{
     {"exposed_share", "share", 0.05, ORIGIN_DEFAULT},
     {"bubble_share", "share", 0.10, ORIGIN_DEFAULT},
     {"slow_rank_share", "share", 0.05, ORIGIN_MSPROF_ANALYZE},
+    {"slow_rank_least_share", "share", 0.02, ORIGIN_DEFAULT},
     {"slow_rank_votes", "share of steps", 0.6, ORIGIN_DEFAULT},
     {"free_share", "share", 0.10, ORIGIN_MSPROF_ANALYZE},
     {"dataloader_us", "us", 10000, ORIGIN_MSPROF_ANALYZE},

@@ -2,6 +2,7 @@
 #define SB_PROFILER_FINDINGS_FINDINGS_H
 #include "profiler/activity.h"
 #include "profiler/analysis.h"
+#include "profiler/collectives.h"
 #include "profiler/replay.h"
 
 /* What the checks share. A check is one function and one row of the table in analysis.c. */
@@ -50,7 +51,10 @@ struct check_context {
 	struct relief *reliefs; /* of all findings: each has a stretch of its own */
 	size_t relief_count;
 	struct sb_strings *strings;
-	int failed; /* the first SB_E* of a builder below, SB_OK while all is well */
+	struct collectives *collectives; /* NULL until findings_collectives() is asked */
+	const char *needs; /* static: what the check that runs needs, where it knows better than its row of
+	                      the table; NULL = what the table says */
+	int failed;        /* the first SB_E* of a builder below, SB_OK while all is well */
 };
 
 /* Fills views: one a device with known time. SB_ENOMEM. */
@@ -58,6 +62,15 @@ int views_build(struct check_context *ctx);
 /* Splits the idle time of one view by what the host of its capture did. SB_ENOMEM. */
 struct host_part;
 int host_time_fill(const struct thresholds *t, const struct host_part *host, struct rank_view *v);
+
+/* The matched collectives of all captures, made when first asked for and kept by the context; NULL when
+ * memory is out (ctx->failed). */
+const struct collectives *findings_collectives(struct check_context *ctx);
+/* The view of a member of a domain; NULL when its time is not known. O(log views). */
+const struct rank_view *findings_member_view(const struct check_context *ctx,
+                                             const struct collective_member *m);
+/* The pipeline stage of a view's capture; SB_NULL when it is not known. */
+int64_t stage_of(const struct rank_view *v);
 
 /* Value of a threshold that exists. */
 double limit(const struct check_context *ctx, const char *name);
@@ -135,8 +148,6 @@ void check_underutilized(struct check_context *ctx, bool *out_judged);
 void check_aicpu(struct check_context *ctx, bool *out_judged);
 void check_format_conversion(struct check_context *ctx, bool *out_judged);
 void check_slow_rank(struct check_context *ctx, bool *out_judged);
-/* The part of check_slow_rank() for timelines without transmission times. */
-void check_straggler(struct check_context *ctx, bool *out_judged);
 void check_slow_link(struct check_context *ctx, bool *out_judged);
 void check_small_packets(struct check_context *ctx, bool *out_judged);
 void check_alignment(struct check_context *ctx, bool *out_judged);

@@ -1,298 +1,240 @@
+#include "profiler/findings/slow_rank.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/findings/findings.h"
-
-/* One rank's operators of a domain, us: one operator, those of one step, or all. */
-struct rank_sum {
-	uint32_t group; /* as in the report */
-	int64_t step;
-	size_t view, at; /* at: place in the source, so that sums do not depend on how ties are sorted */
-	double transit, wait, synchronization;
-};
-
-/* What the two rules say about one domain. */
-struct opinion {
-	const struct rank_view *by_waiting;      /* the last to arrive; NULL = nobody */
-	const struct rank_view *by_transmission; /* transmits longest (Hermes 5.4); NULL = nobody */
-	bool waits_known;
-	double wait_ratio;   /* the largest of all ranks */
-	double lost_us;      /* mean wait of the ranks that wait for by_waiting, as far as it is exposed */
-	double transit_us;   /* of by_transmission */
-	size_t steps, votes; /* steps that name somebody or nobody; those that name by_waiting */
-};
+#include "profiler/outlier.h"
 
 static double ratio(double part, double transit)
 {
 	return part + transit > 0 ? part / (part + transit) : 0;
 }
 
-/* msprof's slow-rank rule over the ranks: the largest wait ratio is over the limit and so is that rank's
- * synchronisation ratio: then the rank that waits least is the one that all wait for. Returns its place or
- * SIZE_MAX; the largest ratio in *out_largest, NaN when a wait is not known. */
-static size_t least_waiting(const struct check_context *ctx, const struct rank_sum *sums, size_t n,
-                            double *out_largest)
+size_t slow_rank_shortest(const struct check_context *ctx, const double *lengths, size_t n, double *scratch,
+                          bool *outlier)
+{
+	size_t least = 0, rest = 0;
+	struct outlier o;
+
+	for (size_t i = 0; i < n; i++) {
+		if (isnan(lengths[i]))
+			return NOBODY;
+		least = lengths[i] < lengths[least] ? i : least;
+	}
+	if (n < 2)
+		return NOBODY;
+	memcpy(scratch, lengths, n * sizeof(*scratch));
+	o = outlier_low(scratch, n);
+	if (outlier)
+		*outlier = o.found;
+	if (o.decided)
+		return o.found ? least : NOBODY;
+	/* too few for the test: the gap to the others */
+	for (size_t i = 0; i < n; i++)
+		if (i != least)
+			scratch[rest++] = lengths[i];
+	double others = outlier_median(scratch, rest);
+
+	return others - lengths[least] >= limit(ctx, "slow_rank_share") * others && others > lengths[least]
+	           ? least
+	           : NOBODY;
+}
+
+/* msprof's slow-rank rule: the largest wait ratio is over the limit. So is that rank's synchronisation ratio:
+ * the rank that waits least is the one that all wait for; else the waiting is for the end of transmissions.
+ */
+static void ask_waits(const struct check_context *ctx, const struct rank_times *t, size_t n,
+                      struct opinion *o)
 {
 	double largest = -1, sync_ratio = 0, least = INFINITY;
-	size_t slow = SIZE_MAX;
+	size_t late = NOBODY;
 
-	*out_largest = NAN;
 	for (size_t i = 0; i < n; i++) {
-		double r = ratio(sums[i].wait, sums[i].transit);
+		double r = ratio(t[i].wait, t[i].transit);
 
-		if (isnan(r + sums[i].wait + sums[i].transit + sums[i].synchronization))
-			return SIZE_MAX;
+		if (isnan(r + t[i].wait + t[i].transit + t[i].synchronization))
+			return;
 		if (r > largest) {
 			largest = r;
-			sync_ratio = ratio(sums[i].synchronization, sums[i].transit);
+			sync_ratio = ratio(t[i].synchronization, t[i].transit);
 		}
 		if (r < least) {
 			least = r;
+			late = i;
+		}
+	}
+	o->wait_ratio = largest;
+	if (n < 2 || !(largest > limit(ctx, "wait_ratio")))
+		return;
+	if (sync_ratio > limit(ctx, "wait_ratio"))
+		o->late_by_wait = late;
+	else
+		o->waits_for_sender = true;
+}
+
+static void ask_transmission(const struct check_context *ctx, const struct rank_times *t, size_t n,
+                             struct opinion *o)
+{
+	double sum = 0, most = 0;
+	size_t slow = NOBODY;
+
+	for (size_t i = 0; i < n; i++) {
+		if (isnan(t[i].transit))
+			return;
+		sum += t[i].transit;
+		if (t[i].transit > most) {
+			most = t[i].transit;
 			slow = i;
 		}
 	}
-	*out_largest = largest;
-	return n > 1 && largest > limit(ctx, "wait_ratio") && sync_ratio > limit(ctx, "wait_ratio")
-	           ? slow
-	           : SIZE_MAX;
+	if (slow == NOBODY)
+		return;
+	o->r_wait = 1 - sum / (double)n / most;
+	if (o->r_wait > limit(ctx, "r_wait"))
+		o->slow_sender = slow;
 }
 
-static bool in_domain(const struct domain *d, int64_t rank)
+struct opinion slow_rank_ask(const struct check_context *ctx, const struct rank_times *times, size_t n,
+                             double *scratch)
 {
-	size_t lo = 0, hi = d->rank_count;
+	struct opinion o = {.late_by_wait = NOBODY,
+	                    .late_by_length = NOBODY,
+	                    .slow_sender = NOBODY,
+	                    .wait_ratio = NAN,
+	                    .r_wait = NAN};
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (d->ranks[mid] < rank)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return rank != SB_NULL && lo < d->rank_count && d->ranks[lo] == rank;
+	ask_waits(ctx, times, n, &o);
+	ask_transmission(ctx, times, n, &o);
+	for (size_t i = 0; i < n; i++)
+		scratch[n + i] = times[i].length;
+	o.late_by_length = slow_rank_shortest(ctx, scratch + n, n, scratch, &o.outlier);
+	return o;
 }
 
-static int by_view(const struct rank_sum *x, const struct rank_sum *y)
+static void sums_free(struct rank_sums *s)
 {
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	return (x->view > y->view) - (x->view < y->view);
+	free(s->views);
+	free(s->all);
+	free(s->step);
+	free(s->last_in);
+	free(s->wait_votes);
+	free(s->length_votes);
+	free(s->transit_votes);
+	free(s->scratch);
 }
 
-static int by_place(const void *a, const void *b)
+static int sums_init(struct rank_sums *s, size_t n)
 {
-	const struct rank_sum *x = a, *y = b;
-	int order = by_view(x, y);
-
-	return order ? order : (x->at > y->at) - (x->at < y->at);
+	s->n = n;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): it is a list of pointers */
+	s->views = calloc(n, sizeof(*s->views));
+	s->all = calloc(n, sizeof(*s->all));
+	s->step = calloc(n, sizeof(*s->step));
+	s->last_in = calloc(n, sizeof(*s->last_in));
+	s->wait_votes = calloc(n, sizeof(*s->wait_votes));
+	s->length_votes = calloc(n, sizeof(*s->length_votes));
+	s->transit_votes = calloc(n, sizeof(*s->transit_votes));
+	s->scratch = calloc(2 * n, sizeof(*s->scratch));
+	return s->views && s->all && s->step && s->last_in && s->wait_votes && s->length_votes &&
+	               s->transit_votes && s->scratch
+	           ? SB_OK
+	           : SB_ENOMEM;
 }
 
-static void add(struct rank_sum *to, const struct rank_sum *from)
+static void add_times(struct rank_times *to, const struct rank_times *from)
 {
-	to->transit += from->transit;
+	to->length += from->length;
 	to->wait += from->wait;
 	to->synchronization += from->synchronization;
+	to->transit += from->transit;
 }
 
-/* All operators of all ranks, sorted: each domain's lie together. *out_items is the caller's. */
-static int gather(const struct check_context *ctx, struct rank_sum **out_items, size_t *out_count)
+static void add_set(const struct check_context *ctx, const struct collectives *m,
+                    const struct collective_set *set, struct rank_sums *s)
 {
-	size_t most = 1, n = 0;
-	struct rank_sum *items;
+	const struct collective *items = &m->items[set->first];
+	size_t shortest = 0, longest = 0;
 
-	for (size_t i = 0; i < ctx->view_count; i++)
-		most += ctx->views[i].c->communication_count;
-	items = malloc(most * sizeof(*items));
-	if (!items)
-		return SB_ENOMEM;
-	for (size_t i = 0; i < ctx->view_count; i++) {
-		const struct capture *c = ctx->views[i].c;
+	for (size_t i = 0; i < set->count; i++) {
+		const struct capture *c = &ctx->p->captures[m->members[items[i].member].capture];
+		struct rank_times t = {(double)items[i].dur_ns, NAN, NAN, NAN};
 
-		for (size_t k = 0; k < c->communication_count; k++) {
-			const struct communication_op *op = &c->communications[k];
-			size_t len;
-			const char *group = trace_text(&c->trace, op->group, &len);
+		if (items[i].operation != COLLECTIVE_NONE) {
+			const struct communication_op *op = &c->communications[items[i].operation];
 
-			if (op->point_to_point)
-				continue;
-			items[n] = (struct rank_sum){sb_strings_find(ctx->communication->strings, group, len),
-			                             op->step,
-			                             i,
-			                             n,
-			                             op->transit_us,
-			                             op->wait_us,
-			                             op->synchronization_us};
-			n++;
+			t.wait = op->wait_us * 1000;
+			t.synchronization = op->synchronization_us * 1000;
+			t.transit = op->transit_us * 1000;
 		}
+		add_times(&s->step[i], &t);
+		shortest = items[i].dur_ns < items[shortest].dur_ns ? i : shortest;
+		longest = items[i].dur_ns > items[longest].dur_ns ? i : longest;
 	}
-	qsort(items, n, sizeof(*items), by_place);
-	*out_items = items;
-	*out_count = n;
-	return SB_OK;
-}
-
-/* The operators of one domain among all: *from is its first, the number of those whose rank is in the domain
- * is returned; they are moved to the front. */
-static size_t domain_items(const struct check_context *ctx, const struct domain *d, struct rank_sum *items,
-                           size_t count, size_t *from)
-{
-	size_t lo = 0, hi = count, n = 0;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (items[mid].group < d->group)
-			lo = mid + 1;
-		else
-			hi = mid;
+	if ((double)items[longest].dur_ns - (double)items[shortest].dur_ns >
+	    limit(ctx, "wait_ratio") * (double)items[longest].dur_ns) {
+		s->last_in[shortest]++;
+		s->compared++;
 	}
-	*from = lo;
-	for (; lo < count && items[lo].group == d->group; lo++)
-		if (in_domain(d, ctx->views[items[lo].view].rank))
-			items[*from + n++] = items[lo];
-	return n;
-}
-
-/* Merges sorted entries of one step and view; returns how many are left. */
-static size_t merge(struct rank_sum *items, size_t n)
-{
-	size_t merged = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (merged > 0 && by_view(&items[merged - 1], &items[i]) == 0)
-			add(&items[merged - 1], &items[i]);
-		else
-			items[merged++] = items[i];
-	}
-	return merged;
-}
-
-/* What the whole capture says: all steps of a rank together. */
-static void judge_all(const struct check_context *ctx, const struct domain *d, const struct rank_sum *all,
-                      size_t n, struct opinion *o)
-{
-	size_t slow = least_waiting(ctx, all, n, &o->wait_ratio);
-
-	o->waits_known = !isnan(o->wait_ratio);
-	for (size_t i = 0; i < n; i++) {
-		const struct rank_view *v = &ctx->views[all[i].view];
-
-		if (v->rank == d->slow_rank) {
-			o->by_transmission = v;
-			o->transit_us = all[i].transit;
-		}
-		if (slow != SIZE_MAX && i != slow)
-			o->lost_us += (double)exposed_at_most(v, all[i].wait * 1000) / 1000 / (double)(n - 1);
-	}
-	if (slow != SIZE_MAX)
-		o->by_waiting = &ctx->views[all[slow].view];
 }
 
 /* One step alone says little: each is asked, and the answers are counted. */
-static void count_votes(const struct check_context *ctx, const struct rank_sum *items, size_t n, size_t ranks,
-                        struct opinion *o)
+static void end_step(const struct check_context *ctx, struct rank_sums *s)
 {
-	for (size_t from = 0, to = 0; from < n; from = to) {
-		double largest;
-		size_t slow;
+	struct opinion o = slow_rank_ask(ctx, s->step, s->n, s->scratch);
 
-		while (to < n && items[to].step == items[from].step)
-			to++;
-		if (to - from != ranks)
+	s->steps++;
+	if (o.late_by_wait != NOBODY)
+		s->wait_votes[o.late_by_wait]++;
+	if (o.late_by_length != NOBODY)
+		s->length_votes[o.late_by_length]++;
+	if (o.slow_sender != NOBODY)
+		s->transit_votes[o.slow_sender]++;
+	for (size_t i = 0; i < s->n; i++) {
+		add_times(&s->all[i], &s->step[i]);
+		s->step[i] = (struct rank_times){0};
+	}
+}
+
+static int64_t step_of(const struct collectives *m, const struct collective_set *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (m->items[set->first + i].step != SB_NULL)
+			return m->items[set->first + i].step;
+	return SB_NULL;
+}
+
+/* Sums the sets [from, to), which are of one domain. False when none of them has all ranks. */
+static bool sum_sets(const struct check_context *ctx, const struct collectives *m, size_t from, size_t to,
+                     struct rank_sums *s)
+{
+	int64_t step = SB_NULL;
+	bool any = false;
+
+	for (size_t i = from; i < to; i++) {
+		const struct collective_set *set = &m->sets[i];
+
+		if (!set->whole || set->pair)
 			continue;
-		o->steps++;
-		slow = least_waiting(ctx, items + from, to - from, &largest);
-		o->votes += slow != SIZE_MAX && &ctx->views[items[from + slow].view] == o->by_waiting;
+		if (any && step_of(m, set) != step)
+			end_step(ctx, s);
+		step = step_of(m, set);
+		add_set(ctx, m, set, s);
+		any = true;
 	}
-}
-
-/* Asks both rules about one domain. The operators given are its own, and are summed in place. */
-static int ask(const struct check_context *ctx, const struct domain *d, struct rank_sum *items, size_t n,
-               struct opinion *o)
-{
-	struct rank_sum *all;
-	size_t ranks;
-
-	*o = (struct opinion){0};
-	n = merge(items, n);
-	all = malloc((n + 1) * sizeof(*all));
-	if (!all)
-		return SB_ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		all[i] = items[i];
-		all[i].step = 0;
-	}
-	qsort(all, n, sizeof(*all), by_place);
-	ranks = merge(all, n);
-	judge_all(ctx, d, all, ranks, o);
-	count_votes(ctx, items, n, ranks, o);
-	free(all);
-	return SB_OK;
-}
-
-static void report(struct check_context *ctx, const struct domain *d, const struct opinion *o)
-{
-	const struct rank_view *slow = o->by_transmission ? o->by_transmission : o->by_waiting;
-	bool steady = (double)o->steps >= limit(ctx, "steps_for_high_confidence") &&
-	              (double)o->votes >= limit(ctx, "slow_rank_votes") * (double)o->steps;
-	bool contradicted = o->by_transmission && o->waits_known && o->by_waiting != o->by_transmission;
-	int64_t cost_ns = o->by_transmission ? exposed_at_most(slow, o->transit_us * d->r_wait * 1000)
-	                                     : ns_at_most(o->lost_us * 1000, slow->total_ns);
-	struct finding *f;
-
-	/* with steps enough to be sure, a rank that is last now and then is none that is slow */
-	if (!o->by_transmission && !steady && (double)o->steps >= limit(ctx, "steps_for_high_confidence"))
-		return;
-	f = finding_new(ctx, "communication.slow_rank", slow, true);
-	finding_cost(ctx, f, slow, cost_ns);
-	if (f && (contradicted || (!o->by_transmission && !steady))) {
-		/* the rules differ, or it was seen once: a hint, no more */
-		finding_at_most(f, CONFIDENCE_LOW);
-		f->severity = SEVERITY_INFO;
-	} else {
-		finding_gain(f, slow, cost_ns);
-		finding_at_most(f, o->by_transmission && steady ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
-	}
-	finding_evidence(ctx, f, "r_wait", d->r_wait, "ratio", "r_wait");
-	if (o->waits_known) {
-		finding_evidence(ctx, f, "largest_wait_ratio", o->wait_ratio, "ratio", "wait_ratio");
-		finding_evidence(ctx, f, "steps_that_agree",
-		                 o->steps > 0 ? (double)o->votes / (double)o->steps : 0, "share",
-		                 "slow_rank_votes");
-	}
-	finding_evidence(ctx, f, o->by_transmission ? "transmission_us" : "mean_wait_of_others_us",
-	                 o->by_transmission ? o->transit_us : o->lost_us, "us", NULL);
-	finding_evidence(ctx, f, "ranks_in_domain", (double)d->rank_count, "ranks", NULL);
-}
-
-/* The pipeline stage of a rank, SB_NULL when unknown. Views follow the captures, which stand by rank. */
-static int64_t stage_of(const struct check_context *ctx, int64_t rank)
-{
-	size_t lo = 0, hi = ctx->view_count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int64_t at = ctx->views[mid].rank;
-
-		if (at != SB_NULL && at < rank)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < ctx->view_count && ctx->views[lo].rank == rank ? ctx->views[lo].c->stage : SB_NULL;
+	if (any)
+		end_step(ctx, s);
+	return any;
 }
 
 /* Ranks of different stages do different work, and wait for each other by the pipeline's design: who is last
  * among them says nothing of a slow rank. */
-static bool spans_stages(const struct check_context *ctx, const struct domain *d)
+static bool spans_stages(const struct rank_sums *s)
 {
 	int64_t first = SB_NULL;
 
-	for (size_t i = 0; i < d->rank_count; i++) {
-		int64_t stage = stage_of(ctx, d->ranks[i]);
+	for (size_t i = 0; i < s->n; i++) {
+		int64_t stage = s->views[i] ? stage_of(s->views[i]) : SB_NULL;
 
 		if (stage != SB_NULL && first != SB_NULL && stage != first)
 			return true;
@@ -301,34 +243,75 @@ static bool spans_stages(const struct check_context *ctx, const struct domain *d
 	return false;
 }
 
-static void judge_domains(struct check_context *ctx, bool *out_judged)
+/* How much of a view's communication is among what was compared. */
+static void add_covered(const struct check_context *ctx, const struct rank_sums *s, double *covered)
 {
-	struct rank_sum *items = NULL;
-	size_t count = 0;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->views[i])
+			covered[s->views[i] - ctx->views] += s->all[i].length;
+}
 
-	for (size_t i = 0; i < ctx->communication->domain_count && ctx->failed == SB_OK; i++) {
-		const struct domain *d = &ctx->communication->domains[i];
-		struct opinion o;
-		size_t from, n;
+/* By view. */
+struct by_view {
+	double *covered_ns, *host_ns;
+};
 
-		if (d->rank_count < 2 || isnan(d->r_wait) || spans_stages(ctx, d))
-			continue;
-		*out_judged = true;
-		if (!items)
-			ctx->failed = gather(ctx, &items, &count);
-		if (ctx->failed != SB_OK)
-			break;
-		n = domain_items(ctx, d, items, count, &from);
-		ctx->failed = ask(ctx, d, items + from, n, &o);
-		if (ctx->failed == SB_OK && (o.by_transmission || o.by_waiting))
-			report(ctx, d, &o);
+static void compare_domain(struct check_context *ctx, const struct collectives *m, size_t from, size_t to,
+                           struct rank_sums *s, const struct by_view *x, bool *out_judged)
+{
+	const struct collective_domain *d = &m->domains[m->sets[from].domain];
+	struct opinion o;
+
+	for (size_t i = 0; i < s->n; i++)
+		s->views[i] = findings_member_view(ctx, &m->members[m->domain_members[d->first + i]]);
+	if (spans_stages(s) || !sum_sets(ctx, m, from, to, s))
+		return;
+	*out_judged = true;
+	add_covered(ctx, s, x->covered_ns);
+	o = slow_rank_ask(ctx, s->all, s->n, s->scratch);
+	slow_rank_report(ctx, s, &o);
+}
+
+static void judge_domain(struct check_context *ctx, const struct collectives *m, size_t from, size_t to,
+                         const struct by_view *x, bool *out_judged)
+{
+	const struct collective_domain *d = &m->domains[m->sets[from].domain];
+	struct rank_sums s = {.missing = d->listed > (int64_t)d->count, .host_ns = x->host_ns};
+
+	ctx->failed = sums_init(&s, d->count);
+	if (ctx->failed == SB_OK)
+		compare_domain(ctx, m, from, to, &s, x, out_judged);
+	sums_free(&s);
+}
+
+static void judge_all(struct check_context *ctx, const struct collectives *m, struct by_view *x,
+                      bool *out_judged)
+{
+	if (!x->covered_ns || !x->host_ns) {
+		ctx->failed = SB_ENOMEM;
+		return;
 	}
-	free(items);
+	for (size_t i = 0; i < ctx->view_count; i++)
+		x->host_ns[i] = NAN;
+	for (size_t from = 0, to = 0; from < m->set_count && ctx->failed == SB_OK; from = to) {
+		while (to < m->set_count && m->sets[to].domain == m->sets[from].domain)
+			to++;
+		judge_domain(ctx, m, from, to, x, out_judged);
+	}
+	if (ctx->failed == SB_OK)
+		slow_rank_by_tables(ctx, x->covered_ns, x->host_ns, out_judged);
 }
 
 void check_slow_rank(struct check_context *ctx, bool *out_judged)
 {
-	judge_domains(ctx, out_judged);
-	if (ctx->failed == SB_OK)
-		check_straggler(ctx, out_judged);
+	const struct collectives *m = findings_collectives(ctx);
+	struct by_view x;
+
+	if (!m)
+		return;
+	x.covered_ns = calloc(ctx->view_count + 1, sizeof(*x.covered_ns));
+	x.host_ns = calloc(ctx->view_count + 1, sizeof(*x.host_ns));
+	judge_all(ctx, m, &x, out_judged);
+	free(x.covered_ns);
+	free(x.host_ns);
 }

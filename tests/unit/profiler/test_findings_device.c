@@ -197,126 +197,6 @@ static void sizes_off_512_bytes_are_misaligned(void **state)
 	assert_false(left_open(&fine, "communication.alignment"));
 }
 
-/* Ranks with one operator a step: transmission and wait of each rank, us. */
-static void make_domain(struct profile *p, size_t ranks, const double *transit, const double *wait,
-                        int64_t steps)
-{
-	for (size_t r = 0; r < ranks; r++) {
-		struct capture *c = make_rank(p, (int64_t)r, steps, 600, 300, 1000);
-
-		for (int64_t s = 1; s <= steps; s++)
-			add_communication(c, s, "hcom_allReduce__1_0_1", "77", 700, transit[r], wait[r]);
-	}
-}
-
-static void a_rank_that_transmits_longest_is_slow(void **state)
-{
-	JUDGED_AUTO j = {0};
-	JUDGED_AUTO near = {0};
-	static const double even[] = {0, 0}, transit[] = {50, 100}, close[] = {60, 100};
-
-	(void)state;
-	/* R_wait = 1 - 75/100 = 0.25; the msprof rule sees no wait at all: the two do not agree */
-	make_domain(&j.p, 2, transit, even, 3);
-	judge(&j);
-	const struct finding *f = found(&j, "communication.slow_rank");
-
-	is_near(evidence_of(f, "r_wait"), 0.25);
-	assert_true(f->rank == 1);
-	assert_int_equal(f->confidence, CONFIDENCE_LOW);
-	assert_int_equal(f->severity, SEVERITY_INFO);
-	/* 1 - 80/100 = 0.2 is not over the limit */
-	make_domain(&near.p, 2, close, even, 3);
-	judge(&near);
-	assert_null(found(&near, "communication.slow_rank"));
-}
-
-static void the_two_rules_together_are_sure(void **state)
-{
-	JUDGED_AUTO j = {0};
-	static const double transit[] = {50, 50, 100}, wait[] = {100, 100, 0};
-
-	(void)state;
-	make_domain(&j.p, 3, transit, wait, 3);
-	judge(&j);
-	const struct finding *f = found(&j, "communication.slow_rank");
-
-	assert_non_null(f);
-	assert_true(f->rank == 2);
-	assert_int_equal(f->confidence, CONFIDENCE_HIGH);
-	/* of 100 us a step, R_wait = 1 - 200/300 is lost */
-	is_near(evidence_of(f, "r_wait"), 1.0 / 3);
-	assert_true(f->gain_ns == 33333);
-	is_near(evidence_of(f, "steps_that_agree"), 1);
-}
-
-static void the_last_to_arrive_is_named_only_over_several_steps(void **state)
-{
-	static const double transit[] = {50, 50}, wait[] = {200, 5};
-
-	(void)state;
-	for (int64_t steps = 2; steps <= 3; steps++) {
-		JUDGED_AUTO j = {0};
-
-		make_domain(&j.p, 2, transit, wait, steps);
-		judge(&j);
-		const struct finding *f = found(&j, "communication.slow_rank");
-
-		assert_non_null(f);
-		assert_true(f->rank == 1);
-		assert_int_equal(f->confidence, steps == 3 ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
-		assert_int_equal(f->severity, steps == 3 ? SEVERITY_CRITICAL : SEVERITY_INFO);
-		is_near(f->share_of_step, 0.2);
-	}
-}
-
-/* The ranks of a GPU job: collectives end together, a rank that comes last has the shortest. */
-static void make_gpus(struct profile *p, int64_t ranks, int64_t late_rank, int64_t late_us, int64_t skew)
-{
-	for (int64_t r = 0; r < ranks; r++) {
-		struct capture *c = make_capture(p, FORMAT_KINETO, r);
-		uint32_t gpu = add_lane(c, "GPU", "7", 0), link = add_lane(c, "GPU", "20", 0),
-		         host = add_lane(c, "python", "1", -1);
-
-		for (int64_t s = 0; s < 3; s++) {
-			int64_t at = s * 1000000 + r * skew;
-			int64_t arrive = at + (r == late_rank ? 500 + late_us : 500) * 1000;
-
-			add_step(c, s, at, 1000000);
-			add_event(c, host, EVENT_HOST_RUNTIME, "cudaLaunchKernel", at, 1000, 2 * s);
-			add_event(c, gpu, EVENT_KERNEL, "k", at, arrive - at, 2 * s);
-			add_event(c, link, EVENT_COMMUNICATION, "ncclDevKernel_AllReduce", arrive,
-			          at + 980000 - arrive, 2 * s);
-		}
-	}
-}
-
-static void the_shortest_collective_names_the_slow_gpu(void **state)
-{
-	JUDGED_AUTO j = {0};
-	JUDGED_AUTO even = {0};
-	JUDGED_AUTO near = {0};
-
-	(void)state;
-	/* 480 us of waiting and sending, of which the late rank takes 280; clocks are 40 ms apart */
-	make_gpus(&j.p, 4, 2, 200, 40000000);
-	judge(&j);
-	const struct finding *f = found(&j, "communication.slow_rank");
-
-	assert_non_null(f);
-	assert_true(f->rank == 2);
-	assert_int_equal(f->confidence, CONFIDENCE_HIGH);
-	is_near(evidence_of(f, "mean_wait_of_others_us"), 600);
-	assert_true(f->gain_ns == 200000);
-	make_gpus(&even.p, 4, 2, 0, 0);
-	judge(&even);
-	assert_null(found(&even, "communication.slow_rank"));
-	/* 96 of 480 us is 20 % and not more */
-	make_gpus(&near.p, 4, 2, 96, 0);
-	judge(&near);
-	assert_null(found(&near, "communication.slow_rank"));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,10 +207,6 @@ int main(void)
 	    cmocka_unit_test(packets_under_the_size_of_their_link_are_small),
 	    cmocka_unit_test(a_known_chip_decides_by_its_links_rate),
 	    cmocka_unit_test(sizes_off_512_bytes_are_misaligned),
-	    cmocka_unit_test(a_rank_that_transmits_longest_is_slow),
-	    cmocka_unit_test(the_two_rules_together_are_sure),
-	    cmocka_unit_test(the_last_to_arrive_is_named_only_over_several_steps),
-	    cmocka_unit_test(the_shortest_collective_names_the_slow_gpu),
 	};
 
 	return cmocka_run_group_tests_name("findings of the device", tests, NULL, NULL);
