@@ -69,8 +69,6 @@ const struct collectives *findings_collectives(struct check_context *ctx);
 /* The view of a member of a domain; NULL when its time is not known. O(log views). */
 const struct rank_view *findings_member_view(const struct check_context *ctx,
                                              const struct collective_member *m);
-/* The pipeline stage of a view's capture; SB_NULL when it is not known. */
-int64_t stage_of(const struct rank_view *v);
 
 /* Value of a threshold that exists. */
 double limit(const struct check_context *ctx, const char *name);

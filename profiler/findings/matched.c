@@ -43,8 +43,3 @@ const struct rank_view *findings_member_view(const struct check_context *ctx,
 	}
 	return n == 1 ? only : NULL;
 }
-
-int64_t stage_of(const struct rank_view *v)
-{
-	return v->c->stage;
-}

@@ -234,7 +234,7 @@ static bool spans_stages(const struct rank_sums *s)
 	int64_t first = SB_NULL;
 
 	for (size_t i = 0; i < s->n; i++) {
-		int64_t stage = s->views[i] ? stage_of(s->views[i]) : SB_NULL;
+		int64_t stage = s->views[i] ? s->views[i]->c->stage : SB_NULL;
 
 		if (stage != SB_NULL && first != SB_NULL && stage != first)
 			return true;

@@ -107,7 +107,7 @@ void slow_rank_by_tables(struct check_context *ctx, const double *covered_ns, do
 	}
 	for (size_t i = 0; i < ctx->view_count; i++)
 		if (is_comparable(&ctx->views[i], &covered_ns[i]))
-			ranks[n++] = (struct table_rank){stage_of(&ctx->views[i]), i};
+			ranks[n++] = (struct table_rank){ctx->views[i].c->stage, i};
 	qsort(ranks, n, sizeof(*ranks), by_stage);
 	for (size_t from = 0, to = 0; from < n && ctx->failed == SB_OK; from = to) {
 		while (to < n && ranks[to].stage == ranks[from].stage)
