@@ -149,6 +149,9 @@ struct kernel kernel_unknown(void)
 	                       .wait_ns = SB_NULL,
 	                       .block_dim = -1,
 	                       .pipe_ratio = NAN,
+	                       .inner_ratio = NAN,
+	                       .flops = NAN,
+	                       .bytes = NAN,
 	                       .stream = -1};
 }
 
@@ -157,6 +160,16 @@ int capture_add_kernel(struct capture *c, const struct kernel *k)
 	if (sb_grow(&c->kernels, c->kernel_count, sizeof(*k)) != SB_OK)
 		return SB_ENOMEM;
 	c->kernels[c->kernel_count++] = *k;
+	return SB_OK;
+}
+
+int capture_add_clock(struct capture *c, int64_t time_ns, double mhz, int32_t device)
+{
+	if (time_ns == SB_NULL || !(mhz > 0) || !isfinite((float)mhz))
+		return SB_OK;
+	if (sb_grow(&c->clocks, c->clock_count, sizeof(*c->clocks)) != SB_OK)
+		return SB_ENOMEM;
+	c->clocks[c->clock_count++] = (struct clock_sample){time_ns, device, (float)mhz};
 	return SB_OK;
 }
 
@@ -189,6 +202,9 @@ void capture_free(struct capture *c)
 	free(c->queues);
 	free(c->group_uses);
 	free(c->environment);
+	free(c->host_works);
+	free(c->fills);
+	free(c->clocks);
 	trace_free(&c->trace);
 	*c = (struct capture){.rank = SB_NULL, .world_size = SB_NULL, .stage = SB_NULL};
 }

@@ -53,11 +53,39 @@ struct kernel {
 	int32_t block_dim;  /* -1 = unknown */
 	float pipe_ratio;   /* the largest of all pipe ratios (mac, scalar, mte1..3, fixpipe, vec); NaN = no
 	                       counters */
-	uint32_t pipe;      /* string id: column of that ratio, e.g. "aiv_mte2" */
+	float inner_ratio;  /* the largest of those that do not reach the device's memory (mac, vec, scalar,
+	                       mte1); NaN = no counters */
+	uint32_t pipe;      /* string id: column of the largest of all, e.g. "aiv_mte2" */
+	float flops, bytes; /* of this call, by counters: floating-point operations, and what went to and from
+	                       the device's memory; NaN = not counted */
 	int32_t stream;     /* of the device; -1 = not told, as for collectives */
 	bool communication; /* an HCCL / COMMUNICATION row: overlaps the others */
 	uint8_t origin;     /* enum kernel_origin */
 	uint16_t device;    /* the number + 1; 0 = not told */
+};
+
+/* What a host operator had to do, from the shapes and types of its inputs (profiler/flops.h). The kernels
+ * that it launches do it. */
+struct host_work {
+	uint32_t event;    /* index into the trace */
+	uint8_t precision; /* enum precision of its operands */
+	double flops;
+	double bytes; /* each operand read or written once: a lower bound; NaN = not known */
+};
+
+/* How far a kernel fills the device, over all its calls: sums of (value times ns). GPUs. */
+struct kernel_fill {
+	uint32_t name;
+	double ns;           /* of the calls that tell it */
+	double blocks_ns;    /* blocks per SM, at most 1: the share of the SMs that have work */
+	double occupancy_ns; /* estimated achieved occupancy, 0..1 */
+};
+
+/* The clock of a device's cores from this time on. */
+struct clock_sample {
+	int64_t time_ns;
+	int32_t device; /* -1 = not told */
+	float mhz;
 };
 
 /* One packet size of one link of one communication operator. */
@@ -220,6 +248,12 @@ struct capture {
 	size_t group_use_count;
 	struct environment *environment;
 	size_t environment_count;
+	struct host_work *host_works;
+	size_t host_work_count; /* by event */
+	struct kernel_fill *fills;
+	size_t fill_count; /* by name */
+	struct clock_sample *clocks;
+	size_t clock_count;                   /* in any order */
 	uint32_t forward_start, backward_end; /* operators that bound the iterations' parts; 0 = not known */
 	bool mindspore;                       /* a file of MindSpore's own says that it wrote the capture */
 };
@@ -278,6 +312,8 @@ struct kernel kernel_unknown(void);
 /* Appends a copy of the row. SB_ENOMEM. */
 int capture_add_kernel(struct capture *c, const struct kernel *k);
 int capture_add_step_trace(struct capture *c, const struct step_trace *t);
+/* Appends a sample of the clock; what is no time or no clock is passed over. SB_ENOMEM. */
+int capture_add_clock(struct capture *c, int64_t time_ns, double mhz, int32_t device);
 /* Frees what a capture owns. */
 void capture_free(struct capture *c);
 /* Frees a capture that was allocated, and what it owns; NULL-safe, and NULL afterwards. */

@@ -261,6 +261,8 @@ static int read_device(struct read_context *ctx, struct database *db, int64_t de
 	if (rc == SB_OK)
 		rc = db_read_tasks(&r);
 	if (rc == SB_OK)
+		rc = db_read_clocks(&r);
+	if (rc == SB_OK)
 		rc = db_read_collectives(&r);
 	if (rc == SB_OK)
 		rc = db_read_host(&r);

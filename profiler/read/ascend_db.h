@@ -102,8 +102,10 @@ void task_index_free(struct task_index *x);
 int db_read_tasks(struct ascend_db *r);
 /* COMPUTE_TASK_INFO: kernels still without a time (start is SB_NULL), found by task. */
 int db_read_compute(struct ascend_db *r, struct task_index *kernels);
-/* TASK_PMU_INFO: the largest pipe ratio of each kernel. */
+/* TASK_PMU_INFO: the largest pipe ratio of each kernel, its operations and bytes. */
 int db_read_counters(struct ascend_db *r, struct task_index *kernels);
+/* AICORE_FREQ: the clock of the cores. */
+int db_read_clocks(struct ascend_db *r);
 /* COMMUNICATION_OP: kernels and the group lanes. */
 int db_read_collectives(struct ascend_db *r);
 /* The number of a communication group, by first appearance of its name's number. SB_ENOMEM. */

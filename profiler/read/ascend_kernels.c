@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "profiler/read/ascend.h"
+#include "profiler/read/ascend_counters.h"
 #include "profiler/read/ascend_kind.h"
 #include "profiler/read/msprof.h"
 
@@ -10,10 +11,17 @@
  * and counters, so they are found by name. */
 
 #define PIPES_MAX 32
+#define COUNTERS_MAX 16
 
 struct pipe {
 	int column;
 	uint32_t name; /* the column without "_ratio" */
+	bool inner;
+};
+
+struct counter_column {
+	int column;
+	struct counter counter;
 };
 
 #define ALIASES_MAX 4
@@ -45,6 +53,8 @@ struct columns {
 	uint32_t last[TEXT_COUNT]; /* the id that the row before had: mostly the next one too */
 	struct pipe pipes[PIPES_MAX];
 	size_t pipe_count;
+	struct counter_column counters[COUNTERS_MAX];
+	size_t counter_count;
 };
 
 static const char *const NEEDED[] = {"Name", "Start Time(us)", "Duration(us)", NULL};
@@ -89,9 +99,22 @@ static int find_pipes(const struct csv *c, struct capture *cap, struct columns *
 		p->column = (int)i;
 		if (sb_strings_add(cap->trace.strings, text, keep, &p->name) != SB_OK)
 			return SB_ENOMEM;
+		p->inner = pipe_is_inner(trace_text(&cap->trace, p->name, NULL));
 		k->pipe_count++;
 	}
 	return SB_OK;
+}
+
+static void find_counters(const struct csv *c, struct columns *k)
+{
+	for (size_t i = 0; i < csv_count(c) && k->counter_count < COUNTERS_MAX; i++) {
+		size_t len;
+		const char *text = csv_trimmed(c, (int)i, &len);
+		struct counter found = counter_of(text, len);
+
+		if (found.kind != COUNTER_NONE)
+			k->counters[k->counter_count++] = (struct counter_column){(int)i, found};
+	}
 }
 
 static void find_columns(const struct csv *c, struct columns *k)
@@ -128,15 +151,31 @@ static int read_texts(struct capture *cap, const struct csv *c, struct columns *
 
 static void read_pipes(const struct csv *c, const struct columns *k, struct kernel *out)
 {
-	double largest = NAN, v;
+	double largest = NAN, inner = NAN, v;
 
 	for (size_t i = 0; i < k->pipe_count; i++) {
-		if (csv_double(c, k->pipes[i].column, &v) != SB_OK || v < 0 || v <= largest)
+		if (csv_double(c, k->pipes[i].column, &v) != SB_OK || v < 0)
+			continue;
+		if (k->pipes[i].inner && !(v <= inner))
+			inner = v;
+		if (v <= largest)
 			continue;
 		largest = v;
 		out->pipe = v > 0 ? k->pipes[i].name : 0;
 	}
 	out->pipe_ratio = (float)largest;
+	out->inner_ratio = (float)inner;
+}
+
+static void read_counters(const struct csv *c, const struct columns *k, struct kernel *out)
+{
+	struct counter_sums sums = COUNTERS_NONE;
+	double v;
+
+	for (size_t i = 0; i < k->counter_count; i++)
+		if (csv_double(c, k->counters[i].column, &v) == SB_OK)
+			counter_add(&sums, &k->counters[i].counter, v);
+	counter_finish(&sums, out);
 }
 
 /* Start and duration; false when the row cannot be used. */
@@ -210,6 +249,7 @@ static int read_row(struct read_context *ctx, struct capture *cap, const struct 
 	k.communication = is_communication(cap, &k);
 	clock_see(&cols->range, k.start_ns, k.dur_ns, csv_line(c));
 	read_pipes(c, cols, &k);
+	read_counters(c, cols, &k);
 	return capture_add_kernel(cap, &k);
 }
 
@@ -227,6 +267,7 @@ static int read_rows(struct read_context *ctx, struct capture *cap, struct csv *
 		return sb_fail_at(err, SB_EFORMAT, "missing_column", in->path, csv_line(c), 0,
 		                  "the table has no column with the start of a kernel");
 	ascend_columns(ctx, c, in, ASCEND_KERNELS);
+	find_counters(c, &cols);
 	if (find_pipes(c, cap, &cols) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	while (more) {

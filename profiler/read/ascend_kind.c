@@ -20,6 +20,7 @@ const char *const ASCEND_ARGS[ARG_COUNT_OF + 1] = {
     [ARG_LEVEL] = "level",
     [ARG_NAME] = "name",
     [ARG_LABELS] = "labels",
+    [ARG_MHZ] = "MHz",
     [ARG_COUNT_OF] = NULL,
 };
 

@@ -30,6 +30,7 @@ enum ascend_arg {
 	ARG_LEVEL,
 	ARG_NAME,
 	ARG_LABELS,
+	ARG_MHZ, /* of the clock's counter */
 	ARG_COUNT_OF
 };
 extern const char *const ASCEND_ARGS[ARG_COUNT_OF + 1];

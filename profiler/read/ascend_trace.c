@@ -267,6 +267,17 @@ static int read_span(struct reading *r, const struct chrome_event *e)
 	return rc == SB_OK ? add_step(r, e) : rc;
 }
 
+static int read_counter(struct reading *r, const struct chrome_event *e)
+{
+	const struct chrome_text *v = &e->args[ARG_MHZ];
+	double mhz;
+
+	if (!chrome_is(&e->name, "AI Core Freq") || e->ts != CHROME_TIME_OK ||
+	    sb_parse_double(v->text, v->len, &mhz) != SB_OK)
+		return SB_OK;
+	return capture_add_clock(r->cap, e->ts_ns, mhz, -1);
+}
+
 /* Names of lanes, and the final kinds. */
 static int settle(struct reading *r)
 {
@@ -332,6 +343,8 @@ static int read_events(struct reading *r, struct sb_error *err)
 			rc = read_span(r, e);
 		else if (e->ph == 'M')
 			rc = read_metadata(r, e);
+		else if (e->ph == 'C')
+			rc = read_counter(r, e);
 		if (rc == SB_ELIMIT)
 			return sb_fail_at(err, SB_EFORMAT, "too_many_events", r->in->path, 0, e->offset,
 			                  "the trace holds too many events or names");

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "profiler/read/ascend_counters.h"
 #include "profiler/read/collect.h"
 #include "profiler/read/merge.h"
 #include "profiler/read/environment.h"
@@ -321,7 +322,8 @@ int choose_captures(struct gathering *g, struct sb_error *err)
 	drop_empty(g);
 	sort_ranks(g);
 	settle_names(g);
-	if (drop_older(g) != SB_OK)
+	/* before the older capture of a rank is dropped: the newer one may hold other counters */
+	if (counters_share(g->list, g->count) != SB_OK || drop_older(g) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (w->count > 0)
 		qsort(w->items, w->count, sizeof(*w->items), by_place);

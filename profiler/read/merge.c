@@ -26,6 +26,9 @@ static const struct table {
     TABLE(queues, queue_count, NULL),
     TABLE(group_uses, group_use_count, NULL),
     TABLE(environment, environment_count, NULL),
+    TABLE(host_works, host_work_count, "table of host operators with shapes"),
+    TABLE(fills, fill_count, "table of launch sizes"),
+    TABLE(clocks, clock_count, NULL),
 };
 
 /* joined by a rule of their own */
@@ -250,7 +253,7 @@ static void join_facts(struct capture *dst, const struct capture *src, const str
 static size_t ids_in(const struct capture *c)
 {
 	return c->trace.count + c->kernel_count * 11 + c->communication_count * 2 +
-	       c->op_statistic_count * 3 + c->group_use_count * 2 + c->environment_count * 2;
+	       c->op_statistic_count * 3 + c->group_use_count * 2 + c->environment_count * 2 + c->fill_count;
 }
 
 /* Makes the ids of both those of dst's set. The smaller one gets new ids. */

@@ -82,6 +82,8 @@ static void take_all(struct renumber *r, struct capture *c)
 		take(r, &c->environment[i].name);
 		take(r, &c->environment[i].value);
 	}
+	for (size_t i = 0; i < c->fill_count; i++)
+		take(r, &c->fills[i].name);
 	take(r, &c->forward_start);
 	take(r, &c->backward_end);
 }
