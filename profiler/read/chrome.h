@@ -37,9 +37,10 @@ struct chrome_event {
 
 struct chrome_options {
 	const char *const
-	    *args;  /* wanted members of "args", ends with NULL; at most CHROME_ARGS_MAX. NULL: none
-	             */
-	void *self; /* for the two calls below */
+	    *args;      /* wanted members of "args", ends with NULL; at most CHROME_ARGS_MAX. NULL: none
+	                 */
+	uint32_t lists; /* bit i: where args[i] is a list, its text is kept, as [1,[2,"a"]], if it is short */
+	void *self;     /* for the two calls below */
 	/* Optional: true when the args of this event are of no interest, so that they are only skipped. Sees
 	 * what came before "args" in the event (name and cat, as a rule; JPULL_END where not yet). */
 	bool (*skip_args)(void *self, const struct chrome_event *e);

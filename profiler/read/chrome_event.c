@@ -134,7 +134,9 @@ static int read_args_members(struct chrome *c)
 			rc = jpull_next(c->j, &v, &c->err);
 			if (rc == SB_OK) {
 				take_arg(c, at, &v, offset);
-				rc = jpull_skip(c->j, &v, &c->err);
+				rc = v.token == JPULL_ARRAY && c->options.lists >> at & 1
+				         ? chrome_keep_list(c, &c->event.args[at])
+				         : jpull_skip(c->j, &v, &c->err);
 			}
 		}
 		if (rc != SB_OK)

@@ -40,6 +40,8 @@ struct chrome {
 
 /* Reads the event whose brace was read last, into c->event. *out_any: has it any member? */
 int chrome_read_event(struct chrome *c, int64_t offset, bool *out_any);
+/* Reads the rest of a list, whose bracket was read last, and keeps its text if it is short. */
+int chrome_keep_list(struct chrome *c, struct chrome_text *out);
 /* Prepares the look-up of wanted args. */
 void chrome_index_args(struct chrome *c);
 #endif

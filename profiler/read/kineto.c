@@ -23,6 +23,11 @@ static const char *const WANTED[] = {
     [ARG_COMMUNICATOR] = "Comms Id",
     [ARG_CORRELATION_ID] = "correlation_id",
     [ARG_STEP_NUMBER] = "step_num",
+    [ARG_INPUT_DIMS] = "Input Dims",
+    [ARG_INPUT_TYPE] = "Input type",
+    [ARG_CONCRETE_INPUTS] = "Concrete Inputs",
+    [ARG_BLOCKS] = "blocks per SM",
+    [ARG_OCCUPANCY] = "est. achieved occupancy %",
     [ARG_COUNT] = NULL,
 };
 
@@ -30,6 +35,9 @@ static void kineto_free(struct kineto *k)
 {
 	trace_free(&k->trace);
 	free(k->steps);
+	free(k->works);
+	free(k->fills);
+	id_map_free(&k->fill_places);
 	free(k->marks);
 	free(k->pairs.marks);
 	id_map_free(&k->pairs.places);
@@ -47,6 +55,8 @@ static bool skip_args(void *self, const struct chrome_event *e)
 	if (e->cat.token == JPULL_END)
 		return false;
 	kind = kineto_category(e->cat.text, e->cat.len);
+	if (kind == EVENT_HOST_OP)
+		return !kineto_wants_shapes(e->name.text, e->name.len);
 	return kind != EVENT_HOST_RUNTIME && !kineto_on_device(kind);
 }
 
@@ -127,6 +137,10 @@ static int keep_span(struct kineto *k, const struct chrome_event *e, struct even
 		rc = trace_append(&k->trace, span);
 	if (rc == SB_OK && (span->kind != EVENT_OTHER || e->cat.token == JPULL_END))
 		clock_see(&k->range, span->start_ns, span->dur_ns, e->offset);
+	if (rc == SB_OK && span->kind == EVENT_HOST_OP)
+		return kineto_work(k, e);
+	if (rc == SB_OK && span->kind == EVENT_KERNEL)
+		return kineto_fill(k, e, span);
 	return rc == SB_OK ? kineto_detail(k, e, span->kind) : rc;
 }
 
@@ -174,8 +188,12 @@ static int add_event(struct kineto *k, const struct chrome_event *e)
 
 static int read_events(struct kineto *k, struct stream *in, struct sb_error *err)
 {
-	struct chrome_options options = {
-	    .args = WANTED, .self = k, .skip_args = skip_args, .member = kineto_member};
+	struct chrome_options options = {.args = WANTED,
+	                                 .lists = 1u << ARG_INPUT_DIMS | 1u << ARG_INPUT_TYPE |
+	                                          1u << ARG_CONCRETE_INPUTS,
+	                                 .self = k,
+	                                 .skip_args = skip_args,
+	                                 .member = kineto_member};
 	CHROME_AUTO c = NULL;
 	const struct chrome_event *e = NULL;
 	int rc = chrome_open(in, &k->ctx->profile->warnings, &options, &c);
@@ -241,10 +259,10 @@ static void add_base(struct kineto *k)
 		k->trace.start_ns[i] = sb_add_sat(k->trace.start_ns[i], base);
 }
 
-/* The steps follow their events. */
+/* Steps and works follow their events. */
 static void drop_steps(struct kineto *k, const struct clock_judge *j)
 {
-	size_t out = 0, step = 0, kept = 0;
+	size_t out = 0, step = 0, kept = 0, work = 0, works = 0;
 
 	for (size_t i = 0; i < k->trace.count; i++) {
 		bool event_out = clock_event_is_out(j, &k->trace, i);
@@ -253,9 +271,16 @@ static void drop_steps(struct kineto *k, const struct clock_judge *j)
 			if (!event_out)
 				k->steps[kept++] =
 				    (struct kineto_step){k->steps[step].number, (uint32_t)(i - out)};
+		for (; work < k->work_count && k->works[work].event == i; work++) {
+			if (event_out)
+				continue;
+			k->works[works] = k->works[work];
+			k->works[works++].event = (uint32_t)(i - out);
+		}
 		out += event_out;
 	}
 	k->step_count = kept;
+	k->work_count = works;
 }
 
 static void drop_jumps(struct kineto *k)
@@ -326,6 +351,12 @@ static int deliver(struct kineto *k)
 		return rc;
 	trace_free(&c->trace);
 	c->trace = k->trace;
+	c->host_works = k->works;
+	c->host_work_count = k->work_count;
+	c->fills = k->fills;
+	c->fill_count = k->fill_count;
+	k->works = NULL;
+	k->fills = NULL;
 	c->rank = k->head.rank;
 	c->rank_from = k->head.rank_from;
 	c->world_size = k->head.world_size;

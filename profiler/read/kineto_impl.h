@@ -24,6 +24,11 @@ enum kineto_arg {
 	ARG_COMMUNICATOR,
 	ARG_CORRELATION_ID, /* as JAX spells it */
 	ARG_STEP_NUMBER,    /* of JAX's and TensorFlow's step annotations */
+	ARG_INPUT_DIMS,     /* of the host operators of kineto_work.c; the next two, too */
+	ARG_INPUT_TYPE,
+	ARG_CONCRETE_INPUTS,
+	ARG_BLOCKS, /* of kernels */
+	ARG_OCCUPANCY,
 	ARG_COUNT
 };
 
@@ -88,6 +93,11 @@ struct kineto {
 	struct kineto_lanes lanes;
 	uint8_t *marks; /* by name id: is it a collective? see kineto_is_collective() */
 	size_t mark_count;
+	struct host_work *works; /* by event */
+	size_t work_count;
+	struct kernel_fill *fills; /* in order of appearance */
+	size_t fill_count;
+	struct id_map fill_places; /* name → fill */
 	struct jpull_flaw bad_ts, no_dur, negative_dur, skipped, repeated;
 };
 
@@ -146,6 +156,15 @@ int kineto_repeated(struct kineto *k, const struct event *span, bool *out);
 /* kineto_detail.c */
 /* Adds what only collectives and copies have, for the span appended last. */
 int kineto_detail(struct kineto *k, const struct chrome_event *e, enum event_kind kind);
+/* kineto_work.c */
+/* Is this a host operator whose shapes are read? */
+bool kineto_wants_shapes(const char *name, size_t len);
+/* Adds what the host operator appended last has to do, where its args tell. SB_ENOMEM. */
+int kineto_work(struct kineto *k, const struct chrome_event *e);
+/* Notes how far a kernel fills the device, where its args tell. SB_ENOMEM. */
+int kineto_fill(struct kineto *k, const struct chrome_event *e, const struct event *span);
+
+/* kineto_detail.c, too */
 /* Bytes of one element of a dtype as PyTorch prints it, 0 = unknown. */
 int64_t kineto_dtype_bytes(const char *dtype, size_t len);
 #endif
