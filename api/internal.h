@@ -216,6 +216,7 @@ void results_operators(struct call *c);
 void results_again(struct call *c);
 void timeline_get(struct call *c);
 void critical_path_get(struct call *c);
+void comparisons_get(struct call *c);
 void plans_kinds(struct call *c);
 void plans_list(struct call *c);
 void plans_create(struct call *c);

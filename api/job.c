@@ -136,7 +136,7 @@ static int write_sides(struct reading *r, const struct profile_results *res, str
 	return rc == SB_OK ? write_side(r, "timeline", res, write_timeline, err) : rc;
 }
 
-#define DOCUMENTS 6
+#define DOCUMENTS 7
 
 struct documents {
 	struct store_document items[DOCUMENTS];
@@ -167,6 +167,7 @@ static int finish(struct reading *r, const struct store_profile *p, const struct
 	            add_document(&docs, "input-pipeline", document_input_pipeline(&res->profile)) &&
 	            add_document(&docs, "analysis", document_analysis(&res->analysis)) &&
 	            add_document(&docs, "advice", document_advice(&res->analysis)) &&
+	            add_document(&docs, "loading", document_loading(&res->profile)) &&
 	            add_document(&docs, "profile",
 	                         document_profile(p->id, p->name, "ready", p->created_us, p->bytes, p->sha256,
 	                                          facts, NULL));

@@ -8,6 +8,7 @@ static const char *const Q_OPERATORS[] = {"by", "rank", "step", "sort", "limit",
 static const char *const Q_TIMELINE[] = {"rank", "source", "from_us", "to_us", "px", "lane", "limit", NULL};
 static const char *const Q_PATH[] = {"rank", "source", "device", "from_us", "to_us", "limit", NULL};
 static const char *const Q_ROWS[] = {"rank", "step", NULL};
+static const char *const Q_COMPARISON[] = {"base", "target", "limit", NULL};
 static const char *const Q_FORMAT[] = {"format", NULL};
 static const char *const Q_VERBOSE[] = {"verbose", NULL};
 
@@ -24,6 +25,7 @@ const struct route ROUTES[] = {
     {"GET", "/v1/profiles/{id}/input-pipeline", results_document, API_POOL, false, NULL, "input-pipeline"},
     {"GET", "/v1/profiles/{id}/analysis", results_document, API_INLINE, false, NULL, "analysis"},
     {"GET", "/v1/profiles/{id}/advice", results_document, API_INLINE, false, NULL, "advice"},
+    {"GET", "/v1/comparisons", comparisons_get, API_POOL, false, Q_COMPARISON, NULL},
     {"GET", "/v1/plan-kinds", plans_kinds, API_POOL, false, NULL, NULL},
     {"GET", "/v1/plans", plans_list, API_POOL, false, Q_LIST, NULL},
     {"POST", "/v1/plans", plans_create, API_POOL, true, NULL, NULL},

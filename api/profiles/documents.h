@@ -33,6 +33,8 @@ json_t *document_operators(const struct operator_table *t, const struct operator
 json_t *document_communication(const struct communication_report *r);
 /* Iterations and queues of input pipelines. */
 json_t *document_input_pipeline(const struct profile *p);
+/* Time in the data loader, for comparisons: {rows:[{rank,steps,loading_us,calls}]}. */
+json_t *document_loading(const struct profile *p);
 json_t *document_analysis(const struct analysis *a);
 json_t *document_advice(const struct analysis *a);
 /* The profile object of GET /v1/profiles/{id}: identity members + facts; facts and error may be NULL. */
