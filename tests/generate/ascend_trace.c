@@ -149,7 +149,7 @@ static void kernel_rows(struct trace_writer *w, int64_t index)
 static void plane_task(struct trace_writer *w, const struct ascend_link *l, const char *name,
                        const char *hardware, int plane, int64_t start, int64_t dur, int64_t bytes)
 {
-	int64_t lane = l->experts * ASCEND_LINK_LANES + plane;
+	int64_t lane = (l->experts ? ASCEND_LINK_LANES : 0) + plane;
 
 	trace_span(w, name, LINK_PID, lane + 1, start, dur);
 	out_fmt(w->out,
@@ -201,7 +201,7 @@ static void plane_rows(struct trace_writer *w, const struct ascend_link *l)
 static void link_rows(struct trace_writer *w, int64_t index)
 {
 	const struct ascend_link *l = &w->r->links[index];
-	int64_t id = 500000000 + index, lane = l->experts * ASCEND_LINK_LANES;
+	int64_t id = 500000000 + index, lane = l->experts ? ASCEND_LINK_LANES : 0;
 	char name[80];
 
 	python_span(w, ascend_link_op(l), "cpu_op", HOST_PID, l->launch, l->launch_dur);

@@ -138,6 +138,17 @@ void faults_usage(void)
 	}
 }
 
+void faults_list(void)
+{
+	for (int i = 0; i < FAULTS; i++) {
+		printf("%s\t%g", KINDS[i].code, KINDS[i].usual);
+		for (size_t k = 0; k < sizeof(DIALECTS) / sizeof(DIALECTS[0]); k++)
+			if (KINDS[i].dialects & (1U << k))
+				printf("\t%s", DIALECTS[k]);
+		printf("\n");
+	}
+}
+
 void faults_write(struct out *out, const struct faults *f)
 {
 	const char *comma = "";

@@ -61,6 +61,8 @@ struct faults {
 void faults_parse(const char *text, enum fault_dialect dialect, struct faults *out);
 /* Every code with the meaning of its size, its usual size and its dialects, as text on standard error. */
 void faults_usage(void);
+/* The same for programs, on standard output: code, usual size and dialects of each, parted by tabs. */
+void faults_list(void);
 /* A JSON array of the faults that were asked for. */
 void faults_write(struct out *out, const struct faults *f);
 /* A size in ms as whole ns. */

@@ -142,7 +142,7 @@ int64_t kineto_size(const struct work *w, int64_t ns)
 	if (kineto_is_attention(w))
 		return llround(sqrt((double)ns * 820e3 / (strstr(w->kernel, "_bwd_") ? 40960 : 16384)));
 	return is_product(w) ? llround((double)ns * 820e3 / (2.0 * 4096 * 4096))
-	                     : ns * 2800 / (3 * 2 * 4096) + 1;
+	                     : ns * 2800 / (INT64_C(6) * 4096) + 1;
 }
 
 void kineto_dims(const struct unit *u, char *text, int64_t size)

@@ -18,6 +18,7 @@ static const char common[] =
     "  --noise N    percent by which kernels vary (1)   --skew N  ms by which the clocks of ranks differ "
     "(0)\n"
     "  --shape data|pipeline|experts (data)\n"
+    "generate faults lists codes and dialects for programs\n"
     "  --fault CODE[=SIZE][,CODE[=SIZE]...]  what ails the job; size 0: the same job without it\n";
 
 _Noreturn void option_misuse(const char *what)
@@ -90,5 +91,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && DIALECTS[i]; i++)
 		if (strcmp(argv[1], DIALECTS[i]->name) == 0)
 			return DIALECTS[i]->run(argc - 1, argv + 1);
+	if (argc == 2 && strcmp(argv[1], "faults") == 0) {
+		faults_list();
+		return 0;
+	}
 	option_misuse("a dialect is needed");
 }
