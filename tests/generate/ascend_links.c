@@ -51,7 +51,8 @@ static void between_experts(const struct ascend_options *o, struct ascend_link *
 	int64_t ns = faults_longer(&o->faults, FAULT_ALL_TO_ALL, EXPERT_NS);
 
 	l->packets[0] = (struct ascend_packets){
-	    llround(EXPERT_BYTES * (1 + o->faults.size[FAULT_ALL_TO_ALL])), PLANES, PLANES * ns};
+	    llround(EXPERT_BYTES / 512.0 * (1 + o->faults.size[FAULT_ALL_TO_ALL])) * 512, PLANES,
+	    PLANES * ns};
 	l->packet_kinds = 1;
 	l->transit = ns;
 }

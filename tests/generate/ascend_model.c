@@ -5,7 +5,7 @@
 
 const int64_t ascend_start_ns = 1738454400123456789;
 
-enum { GAP_NS = 1200, FUSED = 40, TOKENS = 32768 };
+enum { GAP_NS = 1200, FUSED = 20, TOKENS = 32768 };
 
 int64_t ascend_later(int64_t a, int64_t b)
 {
@@ -238,7 +238,7 @@ static void play_step(const struct ascend_options *o, struct ascend_rank *ranks,
 		for (int64_t i = late; i < 3; i++)
 			if (k == turns[i])
 				groups(o, ranks, step, "allReduce", false);
-		if (o->shape == ASCEND_EXPERTS && k % (n / 2) == 8)
+		if (o->shape == ASCEND_EXPERTS && k == n / 2)
 			expert_layer(o, ranks, step);
 	}
 	for (int64_t k = 0; k < late; k++)

@@ -33,8 +33,8 @@ static const struct fault_kind {
     [FAULT_HOST_BOUND] = {"cpu.host_bound", 200, 1e6, "us more between two operators of the host",
                           GPU | NPU | IN_CLUSTER},
     [FAULT_COMPILATION] = {"cpu.compilation", 40, 1e6, "compilations of 1 ms a step", NPU},
-    [FAULT_DISPATCH] = {"cpu.dispatch", 5, 1000,
-                        "operators more that each of 40 fused ones a step is split into", GPU | NPU},
+    [FAULT_DISPATCH] = {"cpu.dispatch", 9, 1000,
+                        "operators more that each of 20 fused ones a step is split into", GPU | NPU},
     [FAULT_SYNCHRONIZATION] = {"cpu.synchronization", 20, 1e6,
                                "synchronizing calls a step, with 0.2 ms of Python after each", GPU | NPU},
     [FAULT_GARBAGE_COLLECTION] = {"cpu.garbage_collection", 12, 1e6,
@@ -76,9 +76,9 @@ static const struct fault_kind {
                              "times longer for all transfers, with HCCL_ALGO set", IN_ASCEND | IN_DATABASE},
     [FAULT_ALLOCATION] = {"memory.allocation", 6, 1e6, "ms a step in calls that free and take device memory",
                           GPU | NPU},
-    [FAULT_IMBALANCE] = {"moe.imbalance", 1, 63, "share of tokens that one rank has above the mean",
+    [FAULT_IMBALANCE] = {"moe.imbalance", 2, 63, "share of tokens that one rank has above the mean",
                          IN_KINETO | FILES | IN_MSPROF},
-    [FAULT_ALL_TO_ALL] = {"moe.all_to_all", 6, 1e3, "times longer for all-to-alls of the experts",
+    [FAULT_ALL_TO_ALL] = {"moe.all_to_all", 9, 1e3, "times longer for all-to-alls of the experts",
                           GPU | FILES | IN_CLUSTER},
 };
 

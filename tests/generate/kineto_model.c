@@ -7,7 +7,7 @@
 const int64_t kineto_base_ns = 1735689600000000000;
 const int64_t kineto_start_ns = 1735689600000000000 + 2764800000000000 + 123456000;
 
-enum { FUSED = 40, EXPERT_NS = 60000 };
+enum { FUSED = 20, EXPERT_NS = 60000 };
 
 int64_t kineto_later(int64_t a, int64_t b)
 {

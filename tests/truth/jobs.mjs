@@ -4,9 +4,9 @@ import { GENERATE } from "../support/service.mjs";
 
 // How each dialect is asked for. More ranks where one is compared with the rest, more steps where they must agree.
 const DIALECTS = {
-  kineto: ["kineto", "--units", "300", "--ranks", "4", "--steps", "4"],
-  nsys: ["nsys", "--units", "300", "--ranks", "2", "--steps", "4"],
-  signalbox: ["signalbox", "--units", "300", "--ranks", "4", "--steps", "4"],
+  kineto: ["kineto", "--units", "600", "--ranks", "4", "--steps", "4"],
+  nsys: ["nsys", "--units", "600", "--ranks", "2", "--steps", "4"],
+  signalbox: ["signalbox", "--units", "600", "--ranks", "4", "--steps", "4"],
   ascend: ["ascend", "--ranks", "4", "--steps", "4"],
   "ascend --db": ["ascend", "--db", "--ranks", "4", "--steps", "4"],
   mindspore: ["ascend", "--layout", "mindspore", "--ranks", "4", "--steps", "4"],
@@ -26,7 +26,7 @@ const SIZES = {
   "io.loading": { large: 60, near: 0.3 },
   "cpu.host_bound": { large: 400, near: 8 },
   "cpu.compilation": { large: 80, near: 4 },
-  "cpu.dispatch": { large: 9, near: 0 },
+  "cpu.dispatch": { large: 19 },
   "cpu.synchronization": { large: 40, near: 1 },
   "cpu.garbage_collection": { large: 30, near: 0.9 },
   "cpu.contention": { large: 15, near: 0.3 },
@@ -45,8 +45,8 @@ const SIZES = {
   "communication.alignment": { large: 6, near: 0 },
   "communication.configuration": { large: 2, near: 0 },
   "memory.allocation": { large: 14, near: 0.2 },
-  "moe.imbalance": { large: 2, near: 0.03 },
-  "moe.all_to_all": { large: 10, near: 0.1 },
+  "moe.imbalance": { large: 2.9, near: 0.03 },
+  "moe.all_to_all": { large: 14, near: 0.1 },
 };
 
 // Two causes at once, which do not hide one another.
@@ -65,7 +65,7 @@ const PAIRS = [
 ];
 
 const HEALTHY = [
-  ["kineto", "--ranks", "1"], ["kineto", "--ranks", "8", "--noise", "3"], ["kineto", "--units", "600", "--steps", "6"],
+  ["kineto", "--ranks", "1"], ["kineto", "--ranks", "8", "--noise", "3"], ["kineto", "--units", "1200", "--steps", "6"],
   ["kineto", "--skew", "40"], ["kineto", "--shape", "experts"], ["kineto", "--noise", "3", "--ranks", "2", "--skew", "40"],
   ["nsys"], ["nsys", "--noise", "3", "--skew", "40"], ["signalbox"], ["signalbox", "--shape", "experts", "--noise", "2"],
   ["ascend", "--ranks", "8", "--noise", "3"], ["ascend", "--ranks", "1"], ["ascend", "--skew", "40"], ["ascend", "--level", "2", "--kernels", "320"],
