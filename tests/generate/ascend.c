@@ -173,6 +173,28 @@ static void write_pipeline(const struct ascend_options *o, const struct ascend_r
 	out_close(&out);
 }
 
+/* What the profiler keeps of its raw data: which chip it was. */
+static void write_chip(const struct ascend_rank *r)
+{
+	char path[4096], name[64];
+	int64_t device = r->rank % 8;
+	struct out *out;
+
+	snprintf(name, sizeof(name), "PROF_000001_20250202000000123_MADEUP/device_%" PRId64, device);
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", r->directory, name) >= sizeof(path))
+		out_die("a path is too long");
+	out_mkdir(path);
+	snprintf(name, sizeof(name),
+	         "PROF_000001_20250202000000123_MADEUP/device_%" PRId64 "/info.json.%" PRId64, device,
+	         device);
+	out = ascend_open(r, name, true);
+	out_fmt(out,
+	        "{\"platform_version\": \"5\", \"DeviceInfo\": [{\"id\": %" PRId64
+	        ", \"ai_core_num\": 24, \"aiv_num\": 48, \"aic_frequency\": \"1800\"}]}",
+	        device);
+	out_close(&out);
+}
+
 void ascend_rank_free(struct ascend_rank *r)
 {
 	free(r->kernels);
@@ -200,6 +222,8 @@ int ascend_main(const struct ascend_options *o)
 			ascend_write_databases(o, &ranks[i]);
 			continue;
 		}
+		if (o->level > 0)
+			write_chip(&ranks[i]);
 		if (o->layout == ASCEND_MINDSPORE)
 			write_pipeline(o, &ranks[i]);
 		ascend_write_trace(o, &ranks[i]);

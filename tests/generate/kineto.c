@@ -19,7 +19,7 @@ static struct truth_row measure(const struct kineto_rank *r, int64_t step)
 		const struct unit *u = &r->units[i];
 		struct spans *s = u->kind == UNIT_COMPUTE ? &work : kineto_is_link(u) ? &link : &copies;
 
-		if (step < 0 || u->step == step)
+		if (!u->hidden && (step < 0 || u->step == step))
 			spans_add(s, u->device, u->device + u->device_dur);
 	}
 	return truth_measure(&work, &link, &copies);
@@ -32,7 +32,8 @@ static void operators(struct out *out, const struct kineto_rank *r)
 	for (int i = 0; i < KINETO_EARLY; i++)
 		truth_tally_add(&tally, kineto_optimizer[0].kernel, KINETO_EARLY_NS);
 	for (int64_t i = 0; i < r->count; i++)
-		truth_tally_add(&tally, kineto_work(&r->units[i])->kernel, r->units[i].device_dur);
+		if (!r->units[i].hidden)
+			truth_tally_add(&tally, kineto_work(&r->units[i])->kernel, r->units[i].device_dur);
 	truth_write_tally(out, &tally);
 }
 

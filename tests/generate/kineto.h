@@ -16,6 +16,7 @@ struct kineto_options {
 	int64_t units;  /* operators a step, at least; 0: as many as fit the events */
 	int64_t noise;  /* percent by which a kernel's time varies */
 	int64_t skew;   /* ms by which the clocks of ranks differ */
+	bool graphs;    /* the forward pass is one graph, and one kernel in ten is recorded */
 	enum kineto_shape shape;
 	int64_t steps, ranks;
 	uint64_t seed;
@@ -42,6 +43,7 @@ struct unit {
 	int32_t pair;                         /* id that joins a forward and its backward operator, or 0 */
 	int16_t step, work;                   /* index of the step; row of the table of works */
 	uint8_t kind, phase;
+	bool graph, hidden; /* launched by the step's graph; not recorded */
 	bool extra, memory; /* a runtime call that launches nothing; an allocation mark */
 };
 
@@ -59,10 +61,11 @@ void kineto_dims(const struct unit *u, char *text, int64_t size);
 bool kineto_is_attention(const struct work *w);
 bool kineto_is_link(const struct unit *u);
 /* A call of the host that launches nothing. */
-enum kineto_call_kind { CALL_GARBAGE, CALL_FREE, CALL_TAKE };
+enum kineto_call_kind { CALL_GARBAGE, CALL_FREE, CALL_TAKE, CALL_GRAPH };
 struct kineto_call {
 	int64_t start, dur;
 	enum kineto_call_kind kind;
+	int64_t step;
 };
 
 struct kineto_step {

@@ -101,6 +101,18 @@ static int works_of(enum unit_phase phase)
 	}
 }
 
+/* The launch of the whole graph is the launch of each of its kernels. */
+static void in_graph(struct kineto_rank *r, struct unit *u, int64_t index)
+{
+	const struct kineto_call *c = &r->calls[r->call_count - 1];
+
+	u->op = u->launch = c->start;
+	u->op_dur = u->launch_dur = c->dur;
+	u->graph = true;
+	u->hidden = index % 10 != 0;
+	r->launches++;
+}
+
 static struct unit *compute(const struct kineto_options *o, struct kineto_rank *r, enum unit_phase phase,
                             int64_t step, int64_t index)
 {
@@ -110,7 +122,10 @@ static struct unit *compute(const struct kineto_options *o, struct kineto_rank *
 
 	u->work = (int16_t)(index % works_of(phase));
 	w = kineto_work(u);
-	kineto_issue(o, r, u);
+	if (o->graphs && phase == PHASE_FORWARD)
+		in_graph(r, u, index);
+	else
+		kineto_issue(o, r, u);
 	dur = random_between(&r->shared, w->low, w->high);
 	u->size = kineto_size(w, dur);
 	dur += random_between(&r->random, 0, dur * o->noise / 100);
@@ -142,7 +157,8 @@ static void call(const struct kineto_options *o, struct kineto_rank *r, enum kin
 		r->call_cap = r->call_cap ? r->call_cap * 2 : 64;
 		r->calls = out_alloc(r->calls, r->call_cap, sizeof(*r->calls));
 	}
-	r->calls[r->call_count++] = (struct kineto_call){r->host, kineto_round(o, ns), kind};
+	r->calls[r->call_count++] =
+	    (struct kineto_call){r->host, kineto_round(o, ns), kind, r->units[r->count - 1].step};
 	r->host += kineto_round(o, ns);
 }
 
@@ -166,6 +182,8 @@ static void begin_step(const struct kineto_options *o, struct kineto_rank *r, in
 	r->host += r->steps[step].load + kineto_draw(o, r, 5000, 9000);
 	copy(o, r, UNIT_COPY_IN, step);
 	copy(o, r, UNIT_CLEAR, step);
+	if (o->graphs)
+		call(o, r, CALL_GRAPH, 400000);
 	if (!f->given[FAULT_DISPATCH])
 		return;
 	swap_draws(r);

@@ -166,8 +166,10 @@ void kineto_dims(const struct unit *u, char *text, int64_t size)
 
 const char *kineto_call_name(const struct kineto_call *c)
 {
-	static const char *const names[] = {
-	    [CALL_GARBAGE] = "gc", [CALL_FREE] = "cudaFree", [CALL_TAKE] = "cudaMalloc"};
+	static const char *const names[] = {[CALL_GARBAGE] = "gc",
+	                                    [CALL_FREE] = "cudaFree",
+	                                    [CALL_TAKE] = "cudaMalloc",
+	                                    [CALL_GRAPH] = "cudaGraphLaunch"};
 
 	return names[c->kind];
 }

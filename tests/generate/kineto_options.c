@@ -19,6 +19,7 @@ static void take_option(struct kineto_options *o, int letter, enum fault_dialect
 	case 'x': o->skew = option_number(optarg, 0, 1000000); break;
 	case 'n': o->name = optarg; break;
 	case 't': o->truth = optarg; break;
+	case 'g': o->graphs = true; break;
 	case 'o': o->old = true; break;
 	default: o->gzip = true; break;
 	}
@@ -46,12 +47,13 @@ static int run(int argc, char **argv)
 	                           .suffix = "pt.trace.json",
 	                           .write = kineto_write};
 
-	return kineto_run(argc, argv, IN_KINETO, "eusrdfntozpix", &o);
+	return kineto_run(argc, argv, IN_KINETO, "eusrdfntozpixg", &o);
 }
 
 const struct dialect KINETO_DIALECT = {
     .name = "kineto",
     .usage = "generate kineto --events N [options] OUT     one trace, or a directory with --ranks above 1\n"
-             "  --old (dialect of 2021) --gzip; --units N operators a step instead of --events\n",
+             "  --old (dialect of 2021) --gzip; --units N operators a step instead of --events\n"
+             "  --graphs (the forward pass is a graph of which one kernel in ten is recorded)\n",
     .run = run,
 };

@@ -1,9 +1,9 @@
 #include "tests/generate/kineto_rows.h"
 #include <inttypes.h>
 
-static int64_t correlation(int64_t index)
+static int64_t correlation(const struct unit *u, int64_t index)
 {
-	return 5000 + index;
+	return u->graph ? KINETO_GRAPH + u->step : 5000 + index;
 }
 
 int64_t kineto_device(const struct kineto_rank *r)
@@ -218,14 +218,14 @@ static void device_row(struct writer *w, const struct unit *u, int64_t index)
 	out_fmt(w->out,
 	        "\"%s id\": %" PRId64 ", \"device\": %" PRId64 ", \"context\": 1, \"stream\": %" PRId64
 	        ", \"correlation\": %" PRId64,
-	        w->o->old ? "external" : "External", 2 * index + 2, device, stream, correlation(index));
+	        w->o->old ? "external" : "External", 2 * index + 2, device, stream, correlation(u, index));
 	if (k->threads)
 		kernel_args(w, u, k);
 	else
 		out_fmt(w->out, ",\n      \"bytes\": %" PRId64 ", \"memory bandwidth (GB/s)\": %.6f",
 		        u->bytes, (double)u->bytes / (double)u->device_dur);
 	row_close(w);
-	flow(w, 'f', correlation(index), device, stream, u->device, w->o->old ? "async" : "ac2g",
+	flow(w, 'f', correlation(u, index), device, stream, u->device, w->o->old ? "async" : "ac2g",
 	     w->o->old ? "launch" : "ac2g");
 }
 
@@ -234,8 +234,13 @@ void rows_launch(struct writer *w, const struct unit *u, int64_t index)
 	bool old = w->o->old;
 	int64_t lone = 50000000 + index;
 
-	runtime_row(w, u, call_name(u), u->launch, u->launch_dur, correlation(index), index);
-	flow(w, 's', correlation(index), KINETO_PID, thread_of(u), u->launch, old ? "async" : "ac2g",
+	if (u->graph) {
+		if (!u->hidden)
+			device_row(w, u, index);
+		return;
+	}
+	runtime_row(w, u, call_name(u), u->launch, u->launch_dur, correlation(u, index), index);
+	flow(w, 's', correlation(u, index), KINETO_PID, thread_of(u), u->launch, old ? "async" : "ac2g",
 	     old ? "launch" : "ac2g");
 	device_row(w, u, index);
 	if (u->sync_dur)

@@ -9,7 +9,8 @@ enum {
 	KINETO_AUTOGRAD = 41388,
 	KINETO_STREAM = 7,
 	KINETO_LINK = 20,
-	KINETO_EXCHANGE = 24
+	KINETO_EXCHANGE = 24,
+	KINETO_GRAPH = 70000000 /* correlation of the first step's graph */
 };
 
 struct writer {

@@ -59,7 +59,8 @@ static void rows_calls(struct writer *w)
 
 		row_span(w, w->o->old ? "Runtime" : "cuda_runtime", kineto_call_name(c), KINETO_PID,
 		         KINETO_MAIN, c->start, c->dur);
-		out_fmt(w->out, "\"cbid\": 22, \"correlation\": %" PRId64, 60000000 + i);
+		out_fmt(w->out, "\"cbid\": 22, \"correlation\": %" PRId64,
+		        c->kind == CALL_GRAPH ? KINETO_GRAPH + c->step : 60000000 + i);
 		row_close(w);
 	}
 }
@@ -159,6 +160,8 @@ static void fill_rows(struct writer *w, int64_t left)
 /* Events that one unit takes, filling not counted. */
 static int64_t rows_of(const struct unit *u, bool old)
 {
+	if (u->graph)
+		return u->hidden ? 0 : 2;
 	return 6 + (u->pair != 0) + (u->extra ? 2 - old : 0) + u->memory + (u->sync_dur != 0);
 }
 
@@ -191,6 +194,8 @@ int64_t kineto_write(const struct kineto_options *o, const struct kineto_rank *r
 	for (int64_t i = 0; i < r->count; i++) {
 		bool first = i == 0 || r->units[i].step != r->units[i - 1].step;
 
+		if (r->units[i].graph)
+			continue;
 		rows_operator(&w, &r->units[i], i, first && o->name);
 		if (r->units[i].memory)
 			row_memory(&w, &r->units[i], i);

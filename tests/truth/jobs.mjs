@@ -66,7 +66,7 @@ const PAIRS = [
 
 const HEALTHY = [
   ["kineto", "--ranks", "1"], ["kineto", "--ranks", "8", "--noise", "3"], ["kineto", "--units", "1200", "--steps", "6"],
-  ["kineto", "--skew", "40"], ["kineto", "--shape", "experts"], ["kineto", "--noise", "3", "--ranks", "2", "--skew", "40"],
+  ["kineto", "--skew", "40"], ["kineto", "--graphs"], ["kineto", "--shape", "experts"], ["kineto", "--noise", "3", "--ranks", "2", "--skew", "40"],
   ["nsys"], ["nsys", "--noise", "3", "--skew", "40"], ["signalbox"], ["signalbox", "--shape", "experts", "--noise", "2"],
   ["ascend", "--ranks", "8", "--noise", "3"], ["ascend", "--ranks", "1"], ["ascend", "--skew", "40"], ["ascend", "--level", "2", "--kernels", "320"],
   ["ascend", "--level", "0"], ["ascend", "--shape", "pipeline"], ["ascend", "--shape", "experts"], ["ascend", "--shape", "experts", "--noise", "3", "--skew", "40"],
