@@ -166,11 +166,13 @@ test("a job on MindSpore gets the answers of the same job on PyTorch", () => {
     const [ms, pt] = ["mindspore", "plain"].map((layout) => analyze(make("ascend", "--layout", layout, "--fault", fault).path));
     assert.equal(ms.profile.format, "mindspore-text");
     assert.deepEqual(ms.profile.left_out, []);
+    // only MindSpore has queues, from which it can be told that no data is missing
+    pt.analysis.not_evaluated = pt.analysis.not_evaluated.filter(({ code }) => !["io.reading", "io.processing"].includes(code));
     for (const part of ["breakdown", "operators", "communication", "analysis", "advice"]) assert.deepEqual(ms[part], pt[part], `${fault}: ${part}`);
   }
 });
 
-test("sums of MindInsight are answered as sums, and nothing is found without data", () => {
+test("sums of MindInsight are answered as sums, and its queues as what they say", () => {
   for (const fault of ["healthy", "io.reading"]) {
     const { path, truth } = make("mindinsight", "--fault", fault);
     const { operators, analysis } = analyze(path);
@@ -178,8 +180,7 @@ test("sums of MindInsight are answered as sums, and nothing is found without dat
       const row = operators.rows.find((r) => r.name === name);
       assert.deepEqual([row.count, ns(row.total_us), row.min_us, row.max_us], [count, total_ns, null, null]);
     }
-    assert.deepEqual(analysis.findings, []);
-    assert.equal(analysis.verdict.component, null);
-    assert.equal(analysis.verdict.confidence, "low");
+    assert.deepEqual(analysis.findings.map((f) => f.code), fault === "healthy" ? [] : [fault]);
+    assert.equal(analysis.verdict.component, fault === "healthy" ? null : "io");
   }
 });
