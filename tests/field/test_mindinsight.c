@@ -297,6 +297,11 @@ static void ids_of_the_resource_profiler_are_captures(void **state)
 	assert_int_equal(p.captures[2].iteration_count, 40);
 	assert_int_equal(input_pipeline_compute(&p, &sums, NULL), SB_OK);
 	expect_near(queue_of(&sums, "Shuffle")->mean_size, 20);
+	/* 8.3, "device queue [1, 1, 0, 1], empty rate 100 %": no file holds four looks of these sizes; as
+	 * counts they are empty 1 of 1 and full 0 of 1, the only reading that makes the rate 100 % */
+	assert_int_equal(queue_of(&sums, "device_queue")->empty, 1);
+	assert_int_equal(queue_of(&sums, "device_queue")->samples, 1);
+	assert_int_equal(queue_of(&sums, "device_queue")->full, 0);
 }
 
 int main(void)

@@ -1,31 +1,5 @@
-#include "tests/unit/api/helper.h"
-
 #include "tests/unit/api/fake_planner.h"
-
-/* Two kernels and a collective on one device, in us: compute 10..30 and 50..60, communication 20..40.
- * By hand: span 50, compute 30, communication 20, overlap 10, exposed 10, busy 40, free 10. */
-static const char TRACE[] =
-    "{\"schemaVersion\":1,\"distributedInfo\":{\"rank\":3,\"world_size\":8},\"traceEvents\":["
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":10,\"dur\":20,"
-    "\"args\":{\"device\":0,\"stream\":7,\"correlation\":1}},"
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)\","
-    "\"pid\":0,\"tid\":20,\"ts\":20,\"dur\":20,\"args\":{\"device\":0,\"stream\":20,\"correlation\":2}},"
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":50,\"dur\":10,"
-    "\"args\":{\"device\":0,\"stream\":7,\"correlation\":3}}]}";
-
-static void upload_trace(struct fixture *f, char id[64])
-{
-	assert_int_equal(upload_one(f, "/v1/profiles?name=my%20run", "trace.json", TRACE, NULL), 202);
-	snprintf(id, 64, "%s", text_at(f->json, "id"));
-}
-
-static int get(struct fixture *f, const char *id, const char *part)
-{
-	char target[128];
-
-	snprintf(target, sizeof(target), "/v1/profiles/%s%s", id, part);
-	return ask(f, "GET", target, NULL);
-}
+#include "tests/unit/api/uploaded.h"
 
 static void an_upload_is_read_by_a_job(void **state)
 {
@@ -244,78 +218,6 @@ static void a_lost_side_file_is_made_again(void **state)
 	tear_down(&f);
 }
 
-/* What the queue tells of the job while its work returns: the result is stored, the end is not noted yet. */
-static void about_to_end(struct fixture *f, const char *id)
-{
-	struct job_status *j = &f->queue.status;
-
-	*j = (struct job_status){
-	    .kind = "profile", .state = JOB_RUNNING, .progress = 0.9, .created_us = 1, .started_us = 2};
-	snprintf(j->id, sizeof(j->id), "%s", id);
-	snprintf(j->object, sizeof(j->object), "%s", id);
-	f->queue.status_rc = f->queue.cancel_rc = SB_OK;
-}
-
-static void a_job_is_done_once_its_profile_is(void **state)
-{
-	struct fixture f;
-	char id[64], target[96];
-
-	(void)state;
-	set_up(&f);
-	upload_trace(&f, id);
-	about_to_end(&f, id);
-	snprintf(target, sizeof(target), "/v1/jobs/%s", id);
-	assert_int_equal(ask(&f, "GET", target, NULL), 200);
-	assert_string_equal(text_at(f.json, "state"), "running");
-	assert_int_equal(ask(&f, "DELETE", target, NULL), 202);
-	assert_int_equal(run_job(&f, id, NULL), SB_OK);
-	assert_int_equal(ask(&f, "GET", target, NULL), 200);
-	assert_string_equal(text_at(f.json, "state"), "done");
-	assert_int_equal(json_real_value(json_object_get(f.json, "progress")), 1);
-	assert_int_equal(ask(&f, "DELETE", target, NULL), 409);
-	assert_problem(&f, 409, "already_ended");
-	upload_one(&f, "/v1/profiles", "x", "no profile at all", NULL);
-	snprintf(id, sizeof(id), "%s", text_at(f.json, "id"));
-	about_to_end(&f, id);
-	run_job(&f, id, NULL);
-	snprintf(target, sizeof(target), "/v1/jobs/%s", id);
-	assert_int_equal(ask(&f, "GET", target, NULL), 200);
-	assert_string_equal(text_at(f.json, "state"), "failed");
-	assert_true(json_is_object(json_object_get(f.json, "error")));
-	assert_int_equal(ask(&f, "DELETE", target, NULL), 409);
-	tear_down(&f);
-}
-
-static void nothing_is_made_again_for_a_job_that_has_not_ended(void **state)
-{
-	struct fixture f;
-	char id[64], path[256];
-
-	(void)state;
-	set_up(&f);
-	upload_trace(&f, id);
-	assert_int_equal(run_job(&f, id, NULL), SB_OK);
-	snprintf(path, sizeof(path), "%s/profiles/%s/operators", f.place.data, id);
-	assert_int_equal(truncate(path, 10), 0);
-	about_to_end(&f, id);
-	f.queue.submit_rc = SB_ECONFLICT;
-	assert_int_equal(get(&f, id, "/operators"), 409);
-	assert_non_null(header_of(&f, "Retry-After"));
-	get(&f, id, "");
-	assert_string_equal(text_at(f.json, "state"), "ready");
-	/* as two requests at once may leave it: queued, without a job */
-	f.queue.status.state = JOB_DONE;
-	assert_int_equal(get(&f, id, "/operators"), 409);
-	f.queue.submit_rc = SB_OK;
-	f.queue.count = 0;
-	assert_int_equal(get(&f, id, "/operators"), 409);
-	assert_int_equal(f.queue.count, 1);
-	assert_int_equal(run_job(&f, id, NULL), SB_OK);
-	assert_int_equal(get(&f, id, "/operators"), 200);
-	tear_down(&f);
-}
-
 /* As an older version left it, which did not know of input pipelines. */
 static void a_document_that_is_not_there_is_made(void **state)
 {
@@ -367,8 +269,6 @@ int main(void)
 	    cmocka_unit_test(a_deleted_profile_ends_its_job),
 	    cmocka_unit_test(a_full_queue_keeps_the_profile),
 	    cmocka_unit_test(a_lost_side_file_is_made_again),
-	    cmocka_unit_test(a_job_is_done_once_its_profile_is),
-	    cmocka_unit_test(nothing_is_made_again_for_a_job_that_has_not_ended),
 	    cmocka_unit_test(a_document_that_is_not_there_is_made),
 	    cmocka_unit_test(a_repeated_key_makes_no_second_profile),
 	};
