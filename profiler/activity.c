@@ -38,24 +38,52 @@ void activity_free(struct activity *a)
 	intervals_free(&a->copy);
 }
 
-enum ascend_source ascend_source_of(const struct capture *c)
+static void present_sources(const struct capture *c, bool present[ASCEND_NOTHING])
 {
-	bool device = false;
-
-	for (size_t i = 0; i < c->trace.count; i++) {
+	present[ASCEND_CSV] = c->step_trace_count > 0;
+	for (size_t i = 0; i < c->trace.count && !present[ASCEND_LANE]; i++) {
 		uint8_t kind = c->trace.kind[i];
 
-		if (kind == EVENT_LANE_COMPUTE || kind == EVENT_LANE_COMMUNICATION)
-			return ASCEND_LANE;
-		device = device || kind == EVENT_KERNEL || kind == EVENT_COMMUNICATION;
+		present[ASCEND_LANE] = kind == EVENT_LANE_COMPUTE || kind == EVENT_LANE_COMMUNICATION;
+		present[ASCEND_DEVICE] =
+		    present[ASCEND_DEVICE] || kind == EVENT_KERNEL || kind == EVENT_COMMUNICATION;
 	}
 	/* msprof's step_trace has the reduces, but no compute beside them */
-	for (size_t i = 0; i < c->kernel_count; i++)
-		if (c->kernels[i].origin != KERNEL_REDUCE)
-			return ASCEND_KERNELS;
-	if (c->step_trace_count > 0)
-		return ASCEND_CSV;
-	return device ? ASCEND_DEVICE : ASCEND_NOTHING;
+	for (size_t i = 0; i < c->kernel_count && !present[ASCEND_KERNELS]; i++)
+		present[ASCEND_KERNELS] = c->kernels[i].origin != KERNEL_REDUCE;
+}
+
+static bool is_cut(const struct capture *c, size_t source)
+{
+	static const uint8_t FILES[ASCEND_NOTHING] = {[ASCEND_LANE] = CUT_TRACE,
+	                                              [ASCEND_KERNELS] = CUT_KERNELS,
+	                                              [ASCEND_CSV] = CUT_STEP_TRACES,
+	                                              [ASCEND_DEVICE] = CUT_TRACE};
+
+	return c->cut & FILES[source];
+}
+
+void ascend_source_order(const struct capture *c, enum ascend_source out[ASCEND_NOTHING])
+{
+	size_t n = 0;
+
+	for (int cut = 0; cut < 2; cut++)
+		for (size_t s = 0; s < ASCEND_NOTHING; s++)
+			if (is_cut(c, s) == (cut == 1))
+				out[n++] = (enum ascend_source)s;
+}
+
+enum ascend_source ascend_source_of(const struct capture *c)
+{
+	enum ascend_source order[ASCEND_NOTHING];
+	bool present[ASCEND_NOTHING] = {false};
+
+	present_sources(c, present);
+	ascend_source_order(c, order);
+	for (size_t i = 0; i < ASCEND_NOTHING; i++)
+		if (present[order[i]])
+			return order[i];
+	return ASCEND_NOTHING;
 }
 
 static int add_kernels(const struct capture *c, int64_t from, int64_t to, struct activity *a)

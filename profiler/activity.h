@@ -71,6 +71,8 @@ enum ascend_source {
 	ASCEND_NOTHING
 };
 enum ascend_source ascend_source_of(const struct capture *c);
+/* The order in which they are asked for a step: those whose file was cut off come after all whole ones. */
+void ascend_source_order(const struct capture *c, enum ascend_source out[ASCEND_NOTHING]);
 /* All device activity of an Ascend capture that lies in [from, to), judged by the start, from the lane, the
  * kernels or the hardware lanes. *out is to be freed by activity_free(). SB_ENOMEM. */
 int ascend_activity(const struct capture *c, enum ascend_source source, int64_t from, int64_t to,

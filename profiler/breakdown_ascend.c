@@ -275,7 +275,8 @@ static int64_t device_of(const struct trace *t)
 
 struct source_pieces {
 	struct pieces from[ASCEND_NOTHING]; /* by source */
-	enum ascend_source whole;           /* source of the whole capture */
+	enum ascend_source order[ASCEND_NOTHING];
+	enum ascend_source whole; /* source of the whole capture */
 };
 
 static void sources_free(struct source_pieces *s)
@@ -292,9 +293,9 @@ static int step_row(const struct ascend *a, const struct source_pieces *sources,
 	bool filled = false;
 	int rc = SB_OK;
 
-	for (size_t s = 0; s < ASCEND_NOTHING && rc == SB_OK; s++) {
+	for (size_t i = 0; i < ASCEND_NOTHING && rc == SB_OK; i++) {
+		size_t s = sources->order[i], from = at[s];
 		const struct pieces *p = &sources->from[s];
-		size_t from = at[s];
 
 		while (at[s] < p->count && p->items[at[s]].step == step)
 			at[s]++;
@@ -360,6 +361,7 @@ int breakdown_ascend(const struct profile *p, size_t capture, struct warnings *w
 	                                                                           ascend_source_of(a.c)};
 	int rc = ascend_init(&a);
 
+	ascend_source_order(a.c, sources.order);
 	a.reduces_only = sources.whole == ASCEND_NOTHING && only_reduces(a.c);
 	for (size_t s = 0; s < ASCEND_NOTHING && rc == SB_OK; s++)
 		/* a timeline knows more than they do */

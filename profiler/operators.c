@@ -246,6 +246,15 @@ static bool sums_only(const struct capture *c)
 	return true;
 }
 
+/* The table says more of a kernel than the timeline does, but one that was cut off does not know all of them.
+ */
+static bool from_table(const struct capture *c, bool device)
+{
+	bool poorer = (c->cut & CUT_KERNELS) && !(c->cut & CUT_TRACE) && device;
+
+	return c->kernel_count > 0 && !poorer;
+}
+
 static int collect_capture(struct collector *to, const struct capture *c)
 {
 	__attribute__((cleanup(source_free))) struct source s = {.to = to, .c = c};
@@ -261,14 +270,14 @@ static int collect_capture(struct collector *to, const struct capture *c)
 	if (rc != SB_OK)
 		/* cppcheck-suppress memleak ; freed by the cleanup attribute */
 		return rc; /* NOLINT(clang-analyzer-unix.Malloc): the same */
-	if (c->kernel_count > 0)
+	for (size_t i = 0; i < c->trace.count && !device; i++)
+		device = event_is_device_work(c->trace.kind[i]);
+	if (from_table(c, device))
 		return collect_kernels(&s);
 	if (sums_only(c))
 		rc = collect_sums(&s);
 	if (rc != SB_OK)
 		return rc;
-	for (size_t i = 0; i < c->trace.count && !device; i++)
-		device = event_is_device_work(c->trace.kind[i]);
 	if (device && !capture_is_ascend(c))
 		return collect_gpu(&s);
 	return collect_by_start(&s, device);

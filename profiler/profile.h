@@ -216,6 +216,9 @@ enum rank_source {
 /* By which definitions the device time of a capture is judged (api.md, "Breakdown"). */
 enum capture_rules { RULES_GPU, RULES_ASCEND };
 
+/* Parts of a capture, as bits. */
+enum capture_cut { CUT_TRACE = 1, CUT_KERNELS = 2, CUT_STEP_TRACES = 4 };
+
 /* One rank of the profile. */
 struct capture {
 	char *source; /* path inside the upload: the file, or the *_ascend_pt directory */
@@ -255,7 +258,9 @@ struct capture {
 	struct clock_sample *clocks;
 	size_t clock_count;                   /* in any order */
 	uint32_t forward_start, backward_end; /* operators that bound the iterations' parts; 0 = not known */
-	bool mindspore;                       /* a file of MindSpore's own says that it wrote the capture */
+	uint8_t cut;    /* CUT_*: parts whose file ended too early, so that others may know
+	                   more */
+	bool mindspore; /* a file of MindSpore's own says that it wrote the capture */
 };
 
 /* A file of the upload that was not used, and why. */

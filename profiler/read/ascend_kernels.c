@@ -283,6 +283,7 @@ static int read_rows(struct read_context *ctx, struct capture *cap, struct csv *
 		if (rc != SB_OK)
 			return sb_fail(err, rc, "no_memory", "out of memory");
 	}
+	cap->cut |= csv_cut(c) ? CUT_KERNELS : 0;
 	ascend_table_clock(ctx, in, cap, &cols.range, false);
 	return SB_OK;
 }

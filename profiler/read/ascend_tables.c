@@ -50,6 +50,8 @@ static int read_rows(struct read_context *ctx, struct csv *c, struct stream *in,
 		else if (t->columns == ASCEND_STEPS)
 			ascend_step_check(ctx, c, in, cap, STEP_TOLERANCE_NS);
 	}
+	if (t->columns == ASCEND_STEPS && csv_cut(c))
+		cap->cut |= CUT_STEP_TRACES;
 	return SB_OK;
 }
 

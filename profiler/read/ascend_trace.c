@@ -352,6 +352,8 @@ static int read_events(struct reading *r, struct sb_error *err)
 			return sb_fail(err, rc, "no_memory", "out of memory");
 	}
 	r->cap->event_count = (int64_t)chrome_counts(c)->events;
+	if (rc == SB_EFORMAT || chrome_counts(c)->cut)
+		r->cap->cut |= CUT_TRACE;
 	rc = ascend_json_end(r->ctx, r->in, rc, r->cap->trace.count > 0, &got, err);
 	if (rc != SB_OK)
 		return rc;

@@ -140,6 +140,7 @@ static void end_cut(struct chrome *c)
 	warnings_add(c->warnings, "truncated", c->in->path, 0, offset,
 	             "The file ends too early, at byte %lld; the %llu events before that were read.",
 	             (long long)offset, (unsigned long long)c->counts.events);
+	c->counts.cut = true;
 	c->phase = PHASE_DONE;
 }
 

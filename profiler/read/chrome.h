@@ -53,6 +53,7 @@ struct chrome_options {
 struct chrome_counts {
 	uint64_t events; /* delivered */
 	uint64_t lost;   /* broken events that were left out */
+	bool cut;        /* the file ended too early */
 };
 
 struct chrome;

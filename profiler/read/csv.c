@@ -269,9 +269,11 @@ int csv_next(struct csv *c, bool *out_more, struct sb_error *err)
 		rc = read_record(c, &done, err);
 		if (rc != SB_OK) {
 			begin_record(c);
+			c->cut = c->cut || rc == SB_EFORMAT;
 			return rc == SB_ENOMEM ? sb_fail(err, rc, "no_memory", "out of memory") : rc;
 		}
 	} while (done && only_empty(c));
+	c->cut = c->cut || (done && c->open_end && c->record.count < c->header.count);
 	*out_more = done;
 	return SB_OK;
 }
@@ -299,6 +301,11 @@ const char *csv_field(const struct csv *c, size_t i, size_t *out_len)
 bool csv_open_end(const struct csv *c)
 {
 	return c->open_end;
+}
+
+bool csv_cut(const struct csv *c)
+{
+	return c->cut;
 }
 
 int64_t csv_line(const struct csv *c)

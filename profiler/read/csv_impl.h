@@ -35,6 +35,7 @@ struct csv {
 	int64_t offset; /* of block[0] in the file */
 	size_t mark;    /* bytes of the byte order mark seen so far */
 	bool begun, at_end;
+	bool cut;
 	bool open_end; /* nothing ended the present record but the file */
 };
 

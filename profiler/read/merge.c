@@ -248,6 +248,7 @@ static void join_facts(struct capture *dst, const struct capture *src, const str
 	if (dst->backward_end == 0)
 		dst->backward_end = src->backward_end;
 	dst->mindspore = dst->mindspore || src->mindspore;
+	dst->cut |= src->cut;
 }
 
 static size_t ids_in(const struct capture *c)

@@ -79,6 +79,7 @@ static int read_tasks(struct read_context *ctx, struct stream *in, struct sb_err
 		if (more && task_row(ctx, cap, c, in, &at, &range) != SB_OK)
 			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	}
+	cap->cut |= csv_cut(c) ? CUT_KERNELS : 0;
 	ascend_table_clock(ctx, in, cap, &range, false);
 	return SB_OK;
 }
