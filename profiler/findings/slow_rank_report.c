@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "profiler/findings/links.h"
 #include "profiler/findings/slow_rank.h"
 
 /* One candidate is worth this many times the other: the other's contradiction does not matter. */
@@ -172,6 +173,9 @@ void slow_rank_report(struct check_context *ctx, const struct rank_sums *s, cons
 		sent = (double)exposed_at_most(sender, s->all[o->slow_sender].transit * o->r_wait);
 	if (sender && (!is_steady(ctx, s->transit_votes[o->slow_sender], s->steps) ||
 	               sent < least * (double)sender->total_ns))
+		sender = NULL;
+	/* the same bytes at a lower rate: that is its link's finding */
+	if (sender && link_explains_sender(ctx, s->views, s->n, o->slow_sender))
 		sender = NULL;
 	differ = late && sender && l.rank != o->slow_sender;
 	if (sender && (!late || sent * OUTWEIGHS > l.mean)) {

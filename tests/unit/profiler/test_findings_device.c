@@ -130,9 +130,19 @@ static void packets_under_the_size_of_their_link_are_small(void **state)
 		assert_int_equal(f != NULL, cases[i].fires);
 		if (!f)
 			continue;
-		is_near(f->share_of_step, 0.15);
 		/* one step; 3 of 4 is close to 0.8 besides */
 		assert_int_equal(f->confidence, i == 0 ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM);
+		if (i == 0) {
+			/* 96 MB fit no three packets of 32 MB: fused as far as it goes there would be four
+			 * again */
+			is_near(f->share_of_step, 0);
+			assert_true(f->gain_ns == 0);
+			continue;
+		}
+		/* of one size alone, on an unknown chip: all of it is at stake, and nobody knows how much of
+		 * it
+		 */
+		is_near(f->share_of_step, 0.15);
 		assert_true(f->gain_ns == SB_NULL && isnan(f->speedup) && f->gain_method == NULL);
 	}
 }
