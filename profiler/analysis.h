@@ -1,5 +1,6 @@
 #ifndef SB_PROFILER_ANALYSIS_H
 #define SB_PROFILER_ANALYSIS_H
+#include "profiler/advice.h"
 #include "profiler/breakdown.h"
 #include "profiler/communication.h"
 #include "profiler/operators.h"
@@ -74,8 +75,6 @@ struct tree_node {
 	int32_t first_child, next; /* indices, -1 = none */
 };
 
-/* The hardware of a capture: what it needs and what is advised depends on it. */
-enum platform { PLATFORM_NVIDIA = 1, PLATFORM_AMD = 2, PLATFORM_ASCEND = 4 };
 /* Ascend by the format or the chip's name, AMD by the chip's name; other GPUs count as NVIDIA's. An empty
  * profile too. */
 enum platform profile_platform(const struct profile *p);
@@ -108,23 +107,4 @@ const char *severity_name(enum severity s);
 const char *confidence_name(enum confidence c);
 #define ANALYSIS_AUTO __attribute__((cleanup(analysis_free))) struct analysis
 
-/* Advice: cause → remedies (Hermes, Table 4). Static data: one entry a finding code. */
-struct advice_action {
-	const char *summary; /* what to do */
-	const char *how;     /* the setting, call or command */
-	unsigned only;       /* the hardware that it is meant for, of enum platform */
-};
-#define ADVICE_ACTIONS_MAX 8
-struct advice {
-	const char *code; /* finding code */
-	const char *title;
-	struct advice_action actions[ADVICE_ACTIONS_MAX];
-	size_t action_count;
-	const char *source; /* e.g. "Hermes, Table 4" */
-};
-/* The advice for a finding code, NULL when there is none ("unexplained"). */
-const struct advice *advice_for(const char *code);
-/* Is an action meant for that hardware? Every advice that a finding of a platform can have holds at least
- * one. */
-bool advice_holds(const struct advice_action *a, enum platform p);
 #endif

@@ -128,22 +128,45 @@ json_t *document_analysis(const struct analysis *a)
 	return o;
 }
 
+/* How to do it: each setting, and all of them in one line. */
+static json_t *action_json(const struct advice_action *action, enum platform platform)
+{
+	json_t *settings = json_array();
+	SB_BUF_AUTO how;
+
+	sb_buf_init(&how, 4096);
+	for (size_t i = 0; i < ADVICE_SETTINGS_MAX && action->settings[i].software; i++) {
+		const struct advice_setting *s = &action->settings[i];
+		bool any = strcmp(s->software, "any") == 0;
+
+		if (!advice_setting_holds(s, platform))
+			continue;
+		json_array_append_new(settings,
+		                      json_pack("{s:o, s:s}", "software",
+		                                any ? json_null() : json_string(s->software), "how", s->how));
+		sb_buf_addf(&how, "%s%s%s%s", how.len > 0 ? "; " : "", any ? "" : s->software,
+		            any ? "" : ": ", s->how);
+	}
+	return json_pack("{s:s, s:o, s:o}", "summary", action->summary, "how",
+	                 how.status == SB_OK ? json_stringn(how.data ? how.data : "", how.len) : NULL,
+	                 "settings", settings);
+}
+
 static json_t *advice_json(const struct advice *advice, const struct finding *f, enum platform platform,
                            size_t order)
 {
 	json_t *actions = json_array(), *o = json_object();
 
-	for (size_t i = 0; i < advice->action_count; i++) {
-		const struct advice_action *action = &advice->actions[i];
-
-		if (advice_holds(action, platform))
-			json_array_append_new(
-			    actions, json_pack("{s:s, s:s}", "summary", action->summary, "how", action->how));
-	}
+	for (size_t i = 0; i < ADVICE_ACTIONS_MAX && advice->actions[i].summary; i++)
+		if (advice_holds(&advice->actions[i], platform))
+			json_array_append_new(actions, action_json(&advice->actions[i], platform));
 	json_object_set_new(o, "rank_order", json_integer((json_int_t)order));
 	json_object_set_new(o, "finding", json_string(f->code));
 	json_object_set_new(o, "title", json_string(advice->title));
 	json_object_set_new(o, "actions", actions);
+	json_object_set_new(o, "check", json_string(advice->check));
+	json_object_set_new(o, "cost", json_string(advice->cost));
+	json_object_set_new(o, "portable", json_boolean(f->portable));
 	json_object_set_new(o, "estimated_speedup", json_real_or_null(f->speedup));
 	json_object_set_new(o, "source", json_string(advice->source));
 	return o;

@@ -2,6 +2,7 @@
 
 #include "tests/unit/profiler/fixture.h"
 
+#include "profiler/advice.h"
 #include "profiler/analysis.h"
 
 /* The codes of the API contract, "unexplained" left out. */
@@ -44,13 +45,17 @@ static void every_code_has_advice_that_can_be_done(void **state)
 		assert_non_null(a);
 		assert_string_equal(a->code, CODES[i]);
 		assert_true(a->title && *a->title && a->source && *a->source);
-		assert_in_range(a->action_count, 1, ADVICE_ACTIONS_MAX);
-		for (size_t k = 0; k < ADVICE_ACTIONS_MAX; k++) {
-			bool there = k < a->action_count;
+		assert_true(a->check && *a->check && a->cost && *a->cost);
+		assert_non_null(a->actions[0].summary);
+		for (size_t k = 0; k < ADVICE_ACTIONS_MAX && a->actions[k].summary; k++) {
+			assert_non_null(a->actions[k].settings[0].software);
+			for (size_t n = 0; n < ADVICE_SETTINGS_MAX; n++) {
+				const struct advice_setting *x = &a->actions[k].settings[n];
 
-			/* the count and the table agree */
-			assert_int_equal(a->actions[k].summary != NULL, there);
-			assert_int_equal(a->actions[k].how != NULL, there);
+				/* all of it, or nothing */
+				assert_true((x->software != NULL) == (x->how != NULL));
+				assert_true((x->software != NULL) == (x->only != 0));
+			}
 		}
 	}
 }
@@ -76,12 +81,15 @@ static void advice_speaks_of_the_hardware_at_hand(void **state)
 			const struct advice *a = advice_for(CODES[i]);
 			size_t held = 0;
 
-			for (size_t k = 0; k < a->action_count; k++) {
-				if (!advice_holds(&a->actions[k], foreign[p].platform))
-					continue;
-				held++;
-				for (size_t w = 0; w < 13 && foreign[p].words[w]; w++)
-					assert_null(strstr(a->actions[k].how, foreign[p].words[w]));
+			for (size_t k = 0; k < ADVICE_ACTIONS_MAX && a->actions[k].summary; k++) {
+				held += advice_holds(&a->actions[k], foreign[p].platform);
+				for (size_t n = 0; n < ADVICE_SETTINGS_MAX; n++) {
+					const struct advice_setting *x = &a->actions[k].settings[n];
+
+					for (size_t w = 0; w < 13 && foreign[p].words[w]; w++)
+						if (advice_setting_holds(x, foreign[p].platform))
+							assert_null(strstr(x->how, foreign[p].words[w]));
+				}
 			}
 			/* GPUs have neither an AICPU nor private formats */
 			if (strcmp(CODES[i], "compute.aicpu") != 0 &&
