@@ -166,7 +166,7 @@ static int finish(struct reading *r, const struct store_profile *p, const struct
 	            add_document(&docs, "communication", document_communication(&res->communication)) &&
 	            add_document(&docs, "input-pipeline", document_input_pipeline(&res->profile)) &&
 	            add_document(&docs, "analysis", document_analysis(&res->analysis)) &&
-	            add_document(&docs, "advice", document_advice(&res->analysis)) &&
+	            add_document(&docs, "advice", document_advice(&res->profile, &res->analysis)) &&
 	            add_document(&docs, "loading", document_loading(&res->profile)) &&
 	            add_document(&docs, "profile",
 	                         document_profile(p->id, p->name, "ready", p->created_us, p->bytes, p->sha256,

@@ -29,8 +29,7 @@ int communication_text(struct communication_parts *parts, const struct capture *
 	return sb_strings_add(parts->report.strings, text, len, out);
 }
 
-/* SDMA is the sum of HCCS, PCIE and SIO: the larger of the two sides counts, with RDMA. */
-static int64_t bytes_of(const struct communication_op *op)
+int64_t communication_bytes(const struct communication_op *op)
 {
 	int64_t parts = 0, sdma = 0, rdma = 0;
 	bool any = false;
@@ -61,7 +60,7 @@ static int ascend_rows(struct communication_parts *parts, const struct capture *
 		                                .elapse_us = op->elapse_us,
 		                                .transit_us = op->transit_us,
 		                                .wait_us = op->wait_us,
-		                                .bytes = bytes_of(op),
+		                                .bytes = communication_bytes(op),
 		                                .links = op->links,
 		                                .link_count = op->link_count};
 		int rc = communication_text(parts, c, op->name, &row.name);

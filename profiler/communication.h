@@ -39,6 +39,9 @@ struct communication_report {
  * many texts. */
 int communication_compute(const struct profile *p, double r_wait_threshold, struct communication_report *out,
                           struct sb_error *err);
+/* What an operator of communication.json moved, over all links: SDMA is the sum of HCCS, PCIE and SIO, so the
+ * larger of the two sides counts, with RDMA. SB_NULL = no link tells. */
+int64_t communication_bytes(const struct communication_op *op);
 void communication_free(struct communication_report *r);
 #define COMMUNICATION_AUTO __attribute__((cleanup(communication_free))) struct communication_report
 #endif

@@ -106,3 +106,13 @@ size_t graph_operator_type(const char *name, size_t len, char *out, size_t size)
 	out[len] = '\0';
 	return len;
 }
+
+bool name_has(const char *name, const char *part)
+{
+	size_t n = strlen(part);
+
+	for (; *name; name++)
+		if (strncasecmp(name, part, n) == 0)
+			return true;
+	return false;
+}

@@ -152,8 +152,8 @@ static json_t *action_json(const struct advice_action *action, enum platform pla
 	                 "settings", settings);
 }
 
-static json_t *advice_json(const struct advice *advice, const struct finding *f, enum platform platform,
-                           size_t order)
+static json_t *advice_json(const struct profile *p, const struct advice *advice, const struct finding *f,
+                           enum platform platform, size_t order)
 {
 	json_t *actions = json_array(), *o = json_object();
 
@@ -167,6 +167,7 @@ static json_t *advice_json(const struct advice *advice, const struct finding *f,
 	json_object_set_new(o, "check", json_string(advice->check));
 	json_object_set_new(o, "cost", json_string(advice->cost));
 	json_object_set_new(o, "portable", json_boolean(f->portable));
+	json_object_set_new(o, "plan", advice_plan(p, f, advice->plan));
 	json_object_set_new(o, "estimated_speedup", json_real_or_null(f->speedup));
 	json_object_set_new(o, "source", json_string(advice->source));
 	return o;
@@ -182,7 +183,7 @@ static bool seen_before(const struct analysis *a, size_t at)
 	return false;
 }
 
-json_t *document_advice(const struct analysis *a)
+json_t *document_advice(const struct profile *p, const struct analysis *a)
 {
 	json_t *items = json_array();
 
@@ -190,7 +191,7 @@ json_t *document_advice(const struct analysis *a)
 		const struct advice *advice = advice_for(a->findings[i].code);
 
 		if (advice && !seen_before(a, i))
-			json_array_append_new(items, advice_json(advice, &a->findings[i], a->platform,
+			json_array_append_new(items, advice_json(p, advice, &a->findings[i], a->platform,
 			                                         json_array_size(items) + 1));
 	}
 	return json_pack("{s:o}", "items", items);

@@ -36,7 +36,10 @@ json_t *document_input_pipeline(const struct profile *p);
 /* Time in the data loader, for comparisons: {rows:[{rank,steps,loading_us,calls}]}. */
 json_t *document_loading(const struct profile *p);
 json_t *document_analysis(const struct analysis *a);
-json_t *document_advice(const struct analysis *a);
+json_t *document_advice(const struct profile *p, const struct analysis *a);
+/* The plan that works out an advice: {kind, problem}, the problem filled in from the profile as it can be
+ * posted to /v1/plans, null where the profile does not hold enough; null without a kind. */
+json_t *advice_plan(const struct profile *p, const struct finding *f, const char *kind);
 /* The profile object of GET /v1/profiles/{id}: identity members + facts; facts and error may be NULL. */
 json_t *document_profile(const char *id, const char *name, const char *state, int64_t created_us,
                          int64_t bytes, const char *sha256, const json_t *facts,

@@ -18,7 +18,7 @@ int report_json(const struct profile_results *r, const char *name, int64_t bytes
 	json_object_set_new(all, "operators", document_operators(&r->operators, &ALL_BY_TYPE));
 	json_object_set_new(all, "communication", document_communication(&r->communication));
 	json_object_set_new(all, "analysis", document_analysis(&r->analysis));
-	json_object_set_new(all, "advice", document_advice(&r->analysis));
+	json_object_set_new(all, "advice", document_advice(&r->profile, &r->analysis));
 	text = json_object_size(all) == 6 ? json_write(all, NULL) : NULL;
 	json_decref(all);
 	json_decref(facts);
@@ -33,8 +33,8 @@ int report_text(const struct profile_results *r, const char *name, struct sb_buf
 	struct operator_query top = ALL_BY_TYPE;
 	json_t *facts = document_facts(&r->profile, &r->analysis),
 	       *breakdown = document_breakdown(&r->breakdown);
-	json_t *analysis = document_analysis(&r->analysis), *advice = document_advice(&r->analysis),
-	       *operators;
+	json_t *analysis = document_analysis(&r->analysis),
+	       *advice = document_advice(&r->profile, &r->analysis), *operators;
 	int rc;
 
 	top.limit = 12;

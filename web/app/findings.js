@@ -89,8 +89,10 @@ function Gain({ finding: f }) {
 // What is only for information keeps its remedies folded away.
 function Advice({ advice: a, folded }) {
   if (folded) return html`<details><summary>What could be done</summary><${Advice} advice=${a} /></details>`;
-  return html`<div class="advice"><h4>${a.title}</h4><ol>${a.actions.map((x) => html`<li>${x.summary}${x.how
-    && html`<code class="how">${x.how}</code>`}</li>`)}</ol><p class="quiet">Source: ${a.source}</p></div>`;
+  return html`<div class="advice"><h4>${a.title}</h4><ol>${a.actions.map((x) => html`<li>${x.summary}${x.settings.map((s) =>
+    html`<div class="how">${s.software && html`<span class="quiet">${s.software}: </span>`}<code>${s.how}</code></div>`)}</li>`)}</ol>
+    <p><span class="quiet">Afterwards check:</span> ${a.check}</p><p><span class="quiet">What it costs:</span> ${a.cost}</p>
+    <p class="quiet">Source: ${a.source}</p></div>`;
 }
 
 const Severity = ({ of }) => html`<span class=${`severity ${of}`}>${of}</span>`;
