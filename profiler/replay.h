@@ -31,18 +31,32 @@ struct relief {
 };
 
 struct replay_result {
-	int64_t measured_ns; /* of the whole capture, on the rank whose end is last */
+	int64_t
+	    measured_ns; /* of the whole capture, on the rank that takes longest: their clocks may differ */
 	int64_t replayed_ns; /* the same, with the changes */
 	int64_t steps;       /* that the two cover, >= 1 */
 };
 
-/* Builds the graph of all captures that have a timeline or kernel rows. *out is to be freed by replay_free();
- * NULL when no capture has any. SB_ENOMEM. */
+/* One capture of a replay; SB_NULL when it is not in the graph. */
+struct replay_span {
+	int64_t measured_ns, replayed_ns; /* from its first node to its last end */
+};
+
+/* Nodes of all captures together; 36 bytes each, and 8 more while replaying. A node is a piece of device
+ * work, or a host call that starts it, hands it over or waits for it: in traces of PyTorch about two in five
+ * events.
+ */
+#define REPLAY_NODES_MAX 3000000
+
+/* Builds the graph of all captures that have a timeline or kernel rows. The profile must outlive it. *out is
+ * to be freed by replay_free(); NULL when no capture has any, or when they have more than REPLAY_NODES_MAX
+ * nodes: half a job would not tell what all of it waits for. SB_ENOMEM. */
 int replay_build(const struct profile *p, struct replay_graph **out, struct sb_error *err);
-/* Replays with changes; n 0 = unchanged. Reliefs of captures that are not in the graph are passed over.
- * Deterministic, O(nodes + edges + n log n). SB_ENOMEM. */
+/* Replays with changes; n 0 = unchanged. Reliefs of captures that are not in the graph are passed over; of
+ * several that name the same work or time the smallest factor counts. spans: room for one of each capture, or
+ * NULL. Deterministic, O(nodes + n log n). SB_ENOMEM. */
 int replay_run(const struct replay_graph *g, const struct relief *reliefs, size_t n,
-               struct replay_result *out, struct sb_error *err);
+               struct replay_result *out, struct replay_span *spans, struct sb_error *err);
 /* Is this capture in the graph? */
 bool replay_holds(const struct replay_graph *g, uint32_t capture);
 void replay_free(struct replay_graph **g);

@@ -1,0 +1,200 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "profiler/replay/graph.h"
+
+/* A kernel row and the event of the same kernel start this close together: two files of one profiler. */
+#define SAME_KERNEL_NS 1000
+/* Nothing real becomes a million times as long. */
+#define FACTOR_MAX 1e6
+
+/* The first node of a capture that is not before (time, event); `host`: of the host's, which stand first. */
+static uint32_t search(const struct replay_graph *g, size_t capture, int64_t at, uint32_t event)
+{
+	const struct replay_nodes *n = &g->nodes;
+	uint32_t lo = g->captures[capture].first, hi = g->captures[capture].end;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		bool host = replay_kind(n, mid) == NODE_HOST;
+
+		if (n->at[mid] < at || (n->at[mid] == at && (host || n->event[mid] < event)))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+uint32_t replay_node_of(const struct replay_graph *g, size_t capture, uint32_t event)
+{
+	const struct replay_capture *c = &g->captures[capture];
+	const struct capture *from = &g->profile->captures[capture];
+	int64_t at = c->rows ? from->kernels[event].start_ns : from->trace.start_ns[event];
+	uint32_t v = search(g, capture, interval_bound(at), event);
+
+	return v < c->end && g->nodes.event[v] == event && g->nodes.at[v] == interval_bound(at) ? v
+	                                                                                        : REPLAY_NONE;
+}
+
+static bool may_be(const struct replay_nodes *n, uint32_t v, bool communication)
+{
+	enum node_kind kind = replay_kind(n, v);
+
+	return communication ? kind == NODE_COMMUNICATION : kind == NODE_COMPUTE || kind == NODE_COPY;
+}
+
+/* The event of a kernel row: the one that starts nearest. */
+static uint32_t node_of_row(const struct replay_graph *g, size_t capture, const struct kernel *k)
+{
+	const struct replay_capture *c = &g->captures[capture];
+	const struct replay_nodes *n = &g->nodes;
+	int64_t at = interval_bound(k->start_ns), best = SAME_KERNEL_NS + 1;
+	uint32_t found = REPLAY_NONE, v = search(g, capture, at - SAME_KERNEL_NS, 0);
+
+	for (; v < c->end && n->at[v] <= at + SAME_KERNEL_NS; v++) {
+		int64_t off = n->at[v] < at ? at - n->at[v] : n->at[v] - at;
+
+		if (off < best && may_be(n, v, k->communication)) {
+			best = off;
+			found = v;
+		}
+		if (n->at[v] >= at && found != REPLAY_NONE)
+			break;
+	}
+	return found;
+}
+
+struct collecting {
+	const struct replay_graph *g;
+	struct replay_changes *out;
+};
+
+static int scale_node(struct collecting *c, uint32_t node, float factor)
+{
+	struct replay_changes *out = c->out;
+
+	if (node == REPLAY_NONE)
+		return SB_OK;
+	if (sb_grow(&out->work, out->work_count, sizeof(*out->work)) != SB_OK)
+		return SB_ENOMEM;
+	out->work[out->work_count++] = (struct replay_scaled){node, factor};
+	return SB_OK;
+}
+
+static int scale_event(struct collecting *c, const struct relief *r)
+{
+	const struct replay_capture *capture = &c->g->captures[r->capture];
+	const struct trace *t = &c->g->profile->captures[r->capture].trace;
+	struct replay_changes *out = c->out;
+	struct replay_piece piece = {.capture = r->capture, .factor = r->factor};
+
+	if (capture->rows || r->index >= t->count)
+		return SB_OK;
+	if (event_is_device_work(t->kind[r->index]))
+		return scale_node(c, replay_node_of(c->g, r->capture, r->index), r->factor);
+	if (t->kind[r->index] < EVENT_HOST_OP || t->lane[r->index] >= t->lane_count)
+		return SB_OK;
+	piece.thread = (uint16_t)capture->threads[t->lane[r->index]];
+	piece.start = interval_bound(t->start_ns[r->index]) - capture->host_shift;
+	piece.end = interval_end(t->start_ns[r->index], t->dur_ns[r->index]) - capture->host_shift;
+	if (piece.start >= piece.end)
+		return SB_OK;
+	if (sb_grow(&out->pieces, out->piece_count, sizeof(piece)) != SB_OK)
+		return SB_ENOMEM;
+	out->pieces[out->piece_count++] = piece;
+	return SB_OK;
+}
+
+static int scale_row(struct collecting *c, const struct relief *r)
+{
+	const struct capture *from = &c->g->profile->captures[r->capture];
+
+	if (r->index >= from->kernel_count || from->kernels[r->index].start_ns == SB_NULL)
+		return SB_OK;
+	return scale_node(c,
+	                  c->g->captures[r->capture].rows
+	                      ? replay_node_of(c->g, r->capture, r->index)
+	                      : node_of_row(c->g, r->capture, &from->kernels[r->index]),
+	                  r->factor);
+}
+
+static int add(struct collecting *c, const struct relief *relief)
+{
+	struct relief r = *relief;
+
+	if (r.capture >= c->g->count || !c->g->captures[r.capture].held || !(r.factor >= 0))
+		return SB_OK;
+	if (r.factor > (float)FACTOR_MAX)
+		r.factor = (float)FACTOR_MAX;
+	switch (r.kind) {
+	case RELIEF_EVENT: return scale_event(c, &r);
+	case RELIEF_KERNEL: return scale_row(c, &r);
+	/* of several that mean the same the most is done once */
+	case RELIEF_HOST: c->out->host[r.capture] = fminf(c->out->host[r.capture], r.factor); break;
+	case RELIEF_DEVICE: c->out->device[r.capture] = fminf(c->out->device[r.capture], r.factor); break;
+	case RELIEF_LINK: c->out->link[r.capture] = fminf(c->out->link[r.capture], r.factor); break;
+	}
+	return SB_OK;
+}
+
+static int by_node(const void *a, const void *b)
+{
+	const struct replay_scaled *x = a, *y = b;
+
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return (x->factor > y->factor) - (x->factor < y->factor);
+}
+
+static void once_a_node(struct replay_changes *c)
+{
+	size_t kept = 0;
+
+	if (c->work_count > 0)
+		qsort(c->work, c->work_count, sizeof(*c->work), by_node);
+	for (size_t i = 0; i < c->work_count; i++)
+		if (kept == 0 || c->work[kept - 1].node != c->work[i].node)
+			c->work[kept++] = c->work[i];
+	c->work_count = kept;
+}
+
+static int begin(struct replay_changes *out, size_t captures)
+{
+	out->host = calloc(3 * captures + 1, sizeof(*out->host));
+	out->first_piece = calloc(captures + 1, sizeof(*out->first_piece));
+	if (!out->host || !out->first_piece)
+		return SB_ENOMEM;
+	out->device = out->host + captures;
+	out->link = out->device + captures;
+	for (size_t i = 0; i < 3 * captures; i++)
+		out->host[i] = INFINITY;
+	return SB_OK;
+}
+
+int replay_changes(const struct replay_graph *g, const struct relief *reliefs, size_t n,
+                   struct replay_changes *out)
+{
+	struct collecting c = {g, out};
+	int rc = begin(out, g->count);
+
+	for (size_t i = 0; i < n && rc == SB_OK; i++)
+		rc = add(&c, &reliefs[i]);
+	if (rc != SB_OK)
+		return rc;
+	for (size_t i = 0; i < 3 * g->count; i++)
+		if (isinf(out->host[i]))
+			out->host[i] = 1;
+	once_a_node(out);
+	return replay_pieces(g, out);
+}
+
+void replay_changes_free(struct replay_changes *c)
+{
+	free(c->work);
+	free(c->pieces);
+	free(c->first_piece);
+	free(c->host);
+	*c = (struct replay_changes){0};
+}

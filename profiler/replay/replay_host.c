@@ -1,0 +1,149 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "profiler/replay/graph.h"
+
+/* Two threads that act in turns are one: while one acts the other waits for it (the thread of the backward
+ * pass). Two that act at the same time change far more often. */
+#define TURNS_SHARE 5
+/* A call that returns this long behind the work that ended last did not wait for that work. */
+#define RETURN_NS 500000
+
+static uint16_t thread_of_event(const struct replay_linking *l, uint32_t event)
+{
+	uint32_t lane = l->from->trace.lane[event];
+
+	return (uint16_t)(lane < l->from->trace.lane_count ? l->c->threads[lane] : 0);
+}
+
+struct turns {
+	size_t *moments; /* by thread, weighed */
+	size_t hosts, changes, tasks, handed;
+};
+
+static void count_turns(const struct replay_linking *l, struct turns *out)
+{
+	const struct replay_nodes *n = &l->g->nodes;
+	uint32_t before = UINT32_MAX;
+
+	for (uint32_t v = l->c->first; v < l->c->end; v++) {
+		uint16_t thread;
+
+		if (replay_kind(n, v) != NODE_HOST)
+			continue;
+		thread = thread_of_event(l, n->event[v]);
+		n->thread[v] = thread;
+		/* the thread that hands tasks over leads, however much the other one does with them */
+		out->moments[thread] += n->wait[v] == ENTRY_HAND_OVER ? 4 : 1;
+		out->hosts++;
+		out->changes += before != UINT32_MAX && before != thread;
+		out->tasks += n->wait[v] == ENTRY_TASK;
+		out->handed += n->wait[v] == ENTRY_HAND_OVER;
+		before = thread;
+	}
+}
+
+int replay_assign_threads(struct replay_linking *l)
+{
+	const struct replay_nodes *n = &l->g->nodes;
+	struct turns t = {.moments = calloc(l->thread_count + 1, sizeof(*t.moments))};
+	size_t main = 0;
+	bool merge;
+
+	if (!t.moments)
+		return SB_ENOMEM;
+	if (l->c->threads)
+		count_turns(l, &t);
+	for (size_t i = 1; i < l->thread_count; i++)
+		main = t.moments[i] > t.moments[main] ? i : main;
+	l->c->main_thread = (uint16_t)main;
+	merge = t.tasks == 0 && t.changes * TURNS_SHARE <= t.hosts;
+	/* of a thread that does not act, nothing is known but that somebody may wait for it: that is taken to
+	 * be the main thread */
+	for (size_t i = 0; l->c->threads && i < l->from->trace.lane_count; i++)
+		if (merge || t.moments[l->c->threads[i]] == 0)
+			l->c->threads[i] = (uint32_t)main;
+	for (uint32_t v = l->c->first; merge && v < l->c->end; v++)
+		n->thread[v] = (uint16_t)main;
+	l->first_task = t.tasks > t.handed ? t.tasks - t.handed : 0;
+	free(t.moments);
+	return SB_OK;
+}
+
+/* A call that waits for the device: until the work that ended last before it returned. */
+static void link_blocked(struct replay_linking *l, uint32_t v)
+{
+	const struct replay_nodes *n = &l->g->nodes;
+	const struct trace *t = &l->from->trace;
+	uint32_t u = l->running.last, event = n->event[v];
+	int64_t begin = interval_bound(t->start_ns[event]) - l->c->host_shift, end, late;
+
+	if (u == REPLAY_NONE)
+		return;
+	end = replay_end(n, u);
+	late = n->at[v] - end;
+	if (n->chain[v] != REPLAY_NONE && n->at[n->chain[v]] > begin)
+		begin = n->at[n->chain[v]];
+	if (end <= begin || (late > RETURN_NS && late > (n->at[v] - begin) / 2))
+		return;
+	n->cause[v] = u;
+	n->dur[v] = end - begin;
+	n->flags[v] |= NODE_BY_CAUSE;
+}
+
+static void link_task(struct replay_linking *l, uint32_t v, struct replay_thread *thread)
+{
+	const struct replay_nodes *n = &l->g->nodes;
+	const struct trace *t = &l->from->trace;
+	uint32_t event = n->event[v];
+
+	n->flags[v] |= NODE_TASK;
+	if (l->tasks++ >= l->first_task && l->taken < l->handed_count)
+		n->cause[v] = l->handed[l->taken++];
+	if (n->cause[v] != REPLAY_NONE && thread->last && n->at[v] - thread->free > REPLAY_SLACK_NS) {
+		n->dur[v] = n->at[v] - thread->free;
+		n->flags[v] |= NODE_BY_CAUSE;
+	} else if (n->cause[v] != REPLAY_NONE && !thread->last) {
+		n->flags[v] |= NODE_BY_CAUSE;
+	}
+	thread->free = interval_end(t->start_ns[event], t->dur_ns[event]) - l->c->host_shift;
+}
+
+static void link_launch(struct replay_linking *l, uint32_t v, struct replay_thread *thread)
+{
+	const struct replay_nodes *n = &l->g->nodes;
+
+	while (l->waits < l->stream_wait_count && l->stream_waits[l->waits] <= n->at[v])
+		l->waits++;
+	if (l->waits > thread->waits)
+		n->flags[v] |= NODE_AFTER_WAIT;
+	thread->waits = l->waits;
+}
+
+int replay_link_host(struct replay_linking *l, uint32_t v)
+{
+	const struct replay_nodes *n = &l->g->nodes;
+	struct replay_thread *thread = &l->threads[n->thread[v]];
+
+	/* the first moment of a thread is counted from where the host's time begins */
+	n->chain[v] = thread->last ? thread->last - 1 : l->begin;
+	switch ((enum entry_what)n->wait[v]) {
+	case ENTRY_LAUNCH: link_launch(l, v, thread); break;
+	case ENTRY_FULL:
+		link_launch(l, v, thread);
+		link_blocked(l, v);
+		break;
+	case ENTRY_BLOCKED: link_blocked(l, v); break;
+	case ENTRY_TASK: link_task(l, v, thread); break;
+	case ENTRY_HAND_OVER:
+		if (sb_grow(&l->handed, l->handed_count, sizeof(*l->handed)) != SB_OK)
+			return SB_ENOMEM;
+		l->handed[l->handed_count++] = v;
+		break;
+	case ENTRY_BEGIN: l->begin = v; break;
+	case ENTRY_WORK: break;
+	}
+	thread->last = v + 1;
+	return SB_OK;
+}

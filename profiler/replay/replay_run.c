@@ -1,0 +1,313 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "profiler/replay/graph.h"
+
+/* Ranks are walked one after the other, each in its own order, until one needs the end of a collective that
+ * not all ranks have come to yet. The last to come sets the end for all, and the walk goes on with those that
+ * waited for it. */
+
+#define UNKNOWN SB_NULL
+#define NO_SET UINT32_MAX
+
+struct progress {
+	uint32_t next;  /* node of the capture */
+	size_t member;  /* of all, the next of this capture */
+	size_t work;    /* of the changed work, the next of this capture */
+	uint32_t waits; /* for a set; NO_SET = not waiting */
+};
+
+struct meeting {
+	uint32_t come; /* members that have started */
+	int64_t late;  /* the largest of how much later than the measured last one they started */
+	float factor;  /* of the transmission */
+};
+
+struct run {
+	const struct replay_graph *g;
+	const struct replay_changes *c; /* NULL: unchanged */
+	int64_t *ends;
+	struct progress *progress; /* by capture */
+	struct meeting *meetings;  /* by set */
+	uint32_t *ready;           /* captures to go on with */
+	size_t ready_count;
+};
+
+static int64_t scaled(int64_t ns, double factor)
+{
+	double x = factor == 1 ? 0 : (double)ns * factor;
+
+	if (factor == 1)
+		return ns;
+	return x < 4e18 ? llround(x) : INT64_C(4000000000000000000);
+}
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The set of a member's node: members are walked in order of nodes. */
+static uint32_t set_of(struct run *r, size_t capture, uint32_t node)
+{
+	struct progress *p = &r->progress[capture];
+
+	while (r->g->members[p->member].node < node)
+		p->member++;
+	return r->g->members[p->member].set;
+}
+
+/* Whose end is not known yet: that of the member `node`. */
+static uint32_t set_of_node(const struct run *r, uint32_t node)
+{
+	size_t lo = 0, hi = r->g->member_count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (r->g->members[mid].node < node)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return r->g->members[lo].set;
+}
+
+/* False when a predecessor's end is not known: the capture then waits for its set. */
+static bool is_known(struct run *r, size_t capture, uint32_t u)
+{
+	if (u == REPLAY_NONE || r->ends[u] != UNKNOWN)
+		return true;
+	r->progress[capture].waits = set_of_node(r, u);
+	return false;
+}
+
+/* A host's lag of `lag` ns up to the time `until`, with what is changed of it. */
+static int64_t host_lag(const struct run *r, size_t capture, uint16_t thread, int64_t until, int64_t lag)
+{
+	int64_t saved;
+
+	if (!r->c || lag <= 0)
+		return larger(lag, 0);
+	saved = replay_saved(r->c, capture, thread, until - lag, until);
+	return scaled(larger(lag - saved, 0), r->c->host[capture]);
+}
+
+/* How much of the waiting before a moment goes with the call that waits. */
+static double share_gone(const struct run *r, size_t capture, uint32_t v)
+{
+	const struct replay_nodes *n = &r->g->nodes;
+
+	if (!r->c || n->dur[v] <= 0)
+		return 0;
+	return (double)replay_saved(r->c, capture, n->thread[v], n->at[v] - n->dur[v], n->at[v]) /
+	       (double)n->dur[v];
+}
+
+static int64_t host_time(const struct run *r, size_t capture, uint32_t v)
+{
+	const struct replay_nodes *n = &r->g->nodes;
+	const struct replay_lags *lags = &r->g->captures[capture].lags;
+	uint32_t p = n->chain[v], u = n->cause[v];
+	int64_t base = n->at[v], until = n->at[v] - n->dur[v], lag, at;
+
+	if (p != REPLAY_NONE)
+		base = sb_add_sat(r->ends[p], host_lag(r, capture, n->thread[v], until, until - n->at[p]));
+	if (u == REPLAY_NONE)
+		return base;
+	lag = n->at[v] - replay_end(n, u);
+	if (!(n->flags[v] & NODE_BY_CAUSE))
+		lag = lesser(lag, lags->task);
+	at = sb_add_sat(r->ends[u], lag);
+	if (p == REPLAY_NONE)
+		return at;
+	if (at <= base || n->flags[v] & NODE_TASK)
+		return larger(at, base);
+	return sb_sub_sat(at, scaled(at - base, share_gone(r, capture, v)));
+}
+
+/* When work could start behind one predecessor. */
+static int64_t behind(const struct run *r, uint32_t v, uint32_t u, uint8_t by, int64_t typical)
+{
+	const struct replay_nodes *n = &r->g->nodes;
+	int64_t lag;
+
+	if (u == REPLAY_NONE)
+		return INT64_MIN + 1;
+	lag = n->at[v] - replay_end(n, u);
+	if ((n->flags[v] & NODE_BY_BITS) != by)
+		lag = lesser(lag, typical);
+	return sb_add_sat(r->ends[u], lag);
+}
+
+/* The same for the one that held it up, when no launch is known: what the device idled is the host's. */
+static int64_t behind_host(const struct run *r, size_t capture, uint32_t v, uint32_t u)
+{
+	const struct replay_nodes *n = &r->g->nodes;
+	const struct replay_capture *c = &r->g->captures[capture];
+	int64_t lag = n->at[v] - replay_end(n, u), own = lesser(lag, c->lags.gap);
+
+	if (lag > own)
+		own += host_lag(r, capture, c->main_thread, n->at[v], lag - own);
+	return sb_add_sat(r->ends[u], own);
+}
+
+static int64_t work_start(const struct run *r, size_t capture, uint32_t v)
+{
+	const struct replay_nodes *n = &r->g->nodes;
+	const struct replay_lags *lags = &r->g->captures[capture].lags;
+	uint8_t by = n->flags[v] & NODE_BY_BITS;
+	uint32_t held_by = by == NODE_BY_CHAIN ? n->chain[v] : n->wait[v];
+	int64_t at = INT64_MIN + 1;
+
+	if (n->chain[v] == REPLAY_NONE && n->cause[v] == REPLAY_NONE && n->wait[v] == REPLAY_NONE)
+		return n->at[v];
+	if (n->flags[v] & NODE_UNLAUNCHED && held_by != REPLAY_NONE)
+		at = behind_host(r, capture, v, held_by);
+	if (!(n->flags[v] & NODE_UNLAUNCHED) || by != NODE_BY_CHAIN)
+		at = larger(at, behind(r, v, n->chain[v], NODE_BY_CHAIN, lags->gap));
+	if (!(n->flags[v] & NODE_UNLAUNCHED) || by != NODE_BY_WAIT)
+		at = larger(at, behind(r, v, n->wait[v], NODE_BY_WAIT, lags->gap));
+	return larger(at, behind(r, v, n->cause[v], NODE_BY_CAUSE, lags->launch[replay_kind(n, v)]));
+}
+
+static float work_factor(struct run *r, size_t capture, uint32_t v)
+{
+	struct progress *p = &r->progress[capture];
+	float factor = 1;
+
+	if (!r->c)
+		return 1;
+	while (p->work < r->c->work_count && r->c->work[p->work].node < v)
+		p->work++;
+	if (p->work < r->c->work_count && r->c->work[p->work].node == v)
+		factor = r->c->work[p->work].factor;
+	switch (replay_kind(&r->g->nodes, v)) {
+	case NODE_COMPUTE: return factor * r->c->device[capture];
+	case NODE_COMMUNICATION: return factor * r->c->link[capture];
+	default: return factor;
+	}
+}
+
+/* All have come: the end moves by how much later the last one is, and by what the transmission saves. */
+static void meet(struct run *r, uint32_t set)
+{
+	const struct replay_graph *g = r->g;
+	const struct replay_set *s = &g->sets[set];
+	const struct meeting *m = &r->meetings[set];
+	int64_t moved = sb_add_sat(m->late, sb_sub_sat(scaled(s->transmission, m->factor), s->transmission));
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct replay_member *x = &g->members[g->set_members[s->first + i]];
+		struct progress *p = &r->progress[x->capture];
+
+		r->ends[x->node] = sb_add_sat(replay_end(&g->nodes, x->node), moved);
+		if (p->waits == set) {
+			p->waits = NO_SET;
+			r->ready[r->ready_count++] = x->capture;
+		}
+	}
+}
+
+static void come(struct run *r, size_t capture, uint32_t v, int64_t start, float factor)
+{
+	const struct replay_nodes *n = &r->g->nodes;
+	uint32_t set = set_of(r, capture, v);
+	struct meeting *m = &r->meetings[set];
+	int64_t waited = n->dur[v] - r->g->sets[set].transmission;
+	int64_t late = sb_sub_sat(sb_sub_sat(start, n->at[v]), waited);
+
+	m->late = m->come == 0 ? late : larger(m->late, late);
+	m->factor = m->come == 0 ? factor : fminf(m->factor, factor);
+	r->ends[v] = UNKNOWN;
+	if (++m->come == r->g->sets[set].count)
+		meet(r, set);
+}
+
+/* Walks on; stops at the end, or where it must wait. */
+static void walk(struct run *r, size_t capture)
+{
+	const struct replay_nodes *n = &r->g->nodes;
+	struct progress *p = &r->progress[capture];
+
+	for (; p->next < r->g->captures[capture].end; p->next++) {
+		uint32_t v = p->next;
+		bool host = replay_kind(n, v) == NODE_HOST;
+		int64_t start;
+		float factor;
+
+		if (!is_known(r, capture, n->chain[v]) || !is_known(r, capture, n->cause[v]) ||
+		    (!host && !is_known(r, capture, n->wait[v])))
+			return;
+		if (host) {
+			r->ends[v] = host_time(r, capture, v);
+			continue;
+		}
+		start = work_start(r, capture, v);
+		factor = work_factor(r, capture, v);
+		if (n->flags[v] & NODE_MEMBER)
+			come(r, capture, v, start, factor);
+		else
+			r->ends[v] = sb_add_sat(start, scaled(n->dur[v], factor));
+	}
+}
+
+static void begin(struct run *r)
+{
+	const struct replay_graph *g = r->g;
+
+	/* the last in comes first out: the lowest capture first */
+	for (size_t i = g->count; i-- > 0;) {
+		const struct replay_member *m = g->members;
+		size_t lo = 0, hi = g->member_count, work = 0, end = r->c ? r->c->work_count : 0;
+
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (m[mid].node < g->captures[i].first)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		while (work < end) {
+			size_t mid = work + (end - work) / 2;
+
+			if (r->c->work[mid].node < g->captures[i].first)
+				work = mid + 1;
+			else
+				end = mid;
+		}
+		r->progress[i] = (struct progress){g->captures[i].first, lo, work, NO_SET};
+		r->ready[r->ready_count++] = (uint32_t)i;
+	}
+}
+
+int replay_ends(const struct replay_graph *g, const struct replay_changes *c, int64_t *ends,
+                uint32_t *out_stuck)
+{
+	struct run r = {.g = g, .c = c, .ends = ends};
+	uint32_t stuck = NO_SET;
+
+	r.progress = calloc(g->count + 1, sizeof(*r.progress));
+	r.meetings = calloc(g->set_count + 1, sizeof(*r.meetings));
+	r.ready = calloc(g->count + 1, sizeof(*r.ready));
+	if (r.progress && r.meetings && r.ready) {
+		begin(&r);
+		while (r.ready_count > 0)
+			walk(&r, r.ready[--r.ready_count]);
+		for (size_t i = g->count; i-- > 0;)
+			stuck = r.progress[i].waits != NO_SET ? r.progress[i].waits : stuck;
+		*out_stuck = stuck;
+	} else {
+		stuck = NO_SET - 1;
+	}
+	free(r.progress);
+	free(r.meetings);
+	free(r.ready);
+	return stuck == NO_SET - 1 ? SB_ENOMEM : SB_OK;
+}
