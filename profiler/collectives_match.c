@@ -50,7 +50,8 @@ static int list_members(struct drafts *d)
 	out->domain_members = calloc(d->count + 1, sizeof(*out->domain_members));
 	if (!out->domain_members)
 		return SB_ENOMEM;
-	qsort(d->items, d->count, sizeof(*d->items), by_domain_and_member);
+	if (d->count > 0)
+		qsort(d->items, d->count, sizeof(*d->items), by_domain_and_member);
 	for (size_t i = 0; i < d->count; i++) {
 		struct collective_domain *domain = &out->domains[d->items[i].domain];
 
@@ -236,7 +237,8 @@ int collectives_pair_up(struct drafts *d)
 	d->out.items = calloc(d->count + 1, sizeof(*d->out.items));
 	if (!d->out.items)
 		return SB_ENOMEM;
-	qsort(d->items, d->count, sizeof(*d->items), by_member);
+	if (d->count > 0)
+		qsort(d->items, d->count, sizeof(*d->items), by_member);
 	for (size_t from = 0, to = 0; from < d->count && rc == SB_OK; from = to) {
 		while (to < d->count && by_key(&d->items[from], &d->items[to]) == 0)
 			to++;

@@ -25,18 +25,21 @@ struct loading {
 	struct sb_error *err;
 };
 
-/* A copy of `count` elements of the file; *out is set, whatever comes of it. */
-static int copy(const struct loading *l, uint64_t at, uint64_t count, size_t element, void *out)
+/* A copy of `count` elements of the file; column: the address of the pointer to it. */
+static int copy(const struct loading *l, uint64_t at, uint64_t count, size_t element, void *column)
 {
 	const void *from = chunkfile_get(&l->t->file, at, count * element);
-	void *p = malloc((size_t)count * element + 1);
+	void *p;
 
-	memcpy(out, &p, sizeof(p));
-	if (!p)
-		return no_memory(l->err);
 	if (!from)
 		return bad(l->err, "a column");
+	p = malloc((size_t)count * element + 1);
+	if (!p)
+		return no_memory(l->err);
 	memcpy(p, from, (size_t)count * element);
+	/* copied, because a pointer to T may not be written through a pointer to void * */
+	memcpy(column, &p, sizeof(p));
+	/* cppcheck-suppress memleak ; it has just been stored */
 	return SB_OK;
 }
 

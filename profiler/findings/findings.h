@@ -126,6 +126,11 @@ void tally_free(struct tally *t);
  * needs three steps; it falls by one level when the deciding measure is close to its threshold, and when the
  * steps do not agree. */
 void findings_weigh(struct check_context *ctx);
+/* The gains, once all checks have run and the findings are in order of codes: of a code whose findings have
+ * reliefs, all of them are replayed together, and the worst finding tells the gain; the others tell none. All
+ * gains together are at most the mean step. Where no graph holds the captures, finding_gain() stays. The
+ * severity falls with what is at stake. SB_ENOMEM. */
+int findings_gain(struct check_context *ctx);
 /* Keeps one finding a code and rank, the worst ranks of a code, and sorts by gain. */
 int findings_finish(struct check_context *ctx);
 /* The tree: the slowest rank's time, its parts and the findings under them. */

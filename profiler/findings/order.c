@@ -89,10 +89,14 @@ static size_t keep_worst_device(struct finding *items, size_t count)
 int findings_finish(struct check_context *ctx)
 {
 	size_t n = 0;
+	int rc;
 
 	if (ctx->count == 0)
 		return SB_OK;
 	qsort(ctx->items, ctx->count, sizeof(*ctx->items), by_code_and_rank);
+	rc = findings_gain(ctx);
+	if (rc != SB_OK)
+		return rc;
 	ctx->count = keep_worst_device(ctx->items, ctx->count);
 	qsort(ctx->items, ctx->count, sizeof(*ctx->items), by_code_and_share);
 	for (size_t from = 0, to = 0; from < ctx->count; from = to) {

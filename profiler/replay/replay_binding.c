@@ -2,11 +2,13 @@
 
 /* Lags are sampled where nothing else can have held the work up, and their median is the typical one: to a
  * sixteenth of a power of two. */
-#define BUCKETS (64 * 16)
+#define BUCKETS 1024
 /* A gap is a sample when the launch was this early, and it is at most this long: profiling itself makes gaps
  * of up to 100 us on Ascend. */
 #define QUEUED_NS 20000
 #define GAP_MAX_NS 100000
+/* Where no launch is known, longer gaps may be the host's. */
+#define GAP_ALONE_NS 5000
 /* Without a sample. */
 #define GAP_DEFAULT_NS 1000
 #define LAUNCH_DEFAULT_NS 5000
@@ -21,7 +23,7 @@ static void sample(struct samples *s, int64_t lag)
 {
 	uint64_t x = lag > 0 ? (uint64_t)lag : 0;
 	int log = x >= 16 ? 63 - __builtin_clzll(x) : 0;
-	size_t bucket = log ? (size_t)(log - 3) * 16 + (x >> (log - 4) & 15) : x;
+	size_t bucket = log ? ((size_t)log - 3) * 16 + (x >> (log - 4) & 15) : x;
 
 	s->counts[bucket]++;
 	s->total++;
@@ -65,9 +67,10 @@ static void sample_work(const struct replay_nodes *n, uint32_t v, struct lag_sam
 	uint32_t launch = n->cause[v];
 	int64_t chain = end_of(n, n->chain[v]), wait = end_of(n, n->wait[v]);
 	int64_t gap = n->chain[v] == REPLAY_NONE ? -1 : n->at[v] - chain;
-	bool early = launch == REPLAY_NONE || n->at[launch] + QUEUED_NS <= chain;
+	bool queued = launch == REPLAY_NONE ? gap <= GAP_ALONE_NS
+	                                    : gap <= GAP_MAX_NS && n->at[launch] + QUEUED_NS <= chain;
 
-	if (gap >= 0 && gap <= GAP_MAX_NS && early && (launch != REPLAY_NONE || wait <= chain))
+	if (gap >= 0 && queued && wait <= chain)
 		sample(&s->gap, gap);
 	bound(&s->gap, gap);
 	if (launch == REPLAY_NONE)

@@ -168,6 +168,7 @@ int replay_build(const struct profile *p, struct replay_graph **out, struct sb_e
 	g->steps = 1;
 	g->captures = calloc(p->count + 1, sizeof(*g->captures));
 	if (!g->captures || build(&b) != SB_OK)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 		return no_memory(err);
 	for (size_t i = 0; i < g->count; i++)
 		held = held || g->captures[i].held;

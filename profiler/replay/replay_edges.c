@@ -7,7 +7,7 @@
  */
 #define LOOK_BACK 256
 /* Of a kernel table: two streams a device, one of them for communication; devices are numbered from 0. */
-#define ROW_LANES (2 * (UINT16_MAX + 1))
+#define ROW_LANES ((size_t)2 * (UINT16_MAX + 1))
 
 static int by_number(const void *a, const void *b)
 {

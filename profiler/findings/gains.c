@@ -1,0 +1,202 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/findings/findings.h"
+
+#define METHOD "replay of the dependency graph: "
+static const char *const REPLAYED = METHOD "all ranks without this cause";
+static const char *const REPLAYED_CAPPED =
+    METHOD "all ranks without this cause; cut, because all findings together gain at most the step";
+static const char *const JOINED = METHOD "counted with the worst rank of this cause, which tells the gain of "
+                                         "removing it on all ranks";
+static const char *const BOUND_CAPPED =
+    "cost removed from the step, no replay: an upper bound; cut, because all findings together gain at most "
+    "the step";
+static const char *const BOUND_JOINED = "counted with the worst rank of this cause";
+
+/* The findings of one code: the items are in order of codes. */
+struct group {
+	size_t from, to, worst;
+};
+
+static double cost_of(const struct finding *f)
+{
+	return isnan(f->share_of_step) ? -1 : f->share_of_step;
+}
+
+static struct group group_at(const struct check_context *ctx, size_t from)
+{
+	struct group g = {from, from, from};
+
+	for (; g.to < ctx->count && strcmp(ctx->items[g.to].code, ctx->items[from].code) == 0; g.to++)
+		g.worst = cost_of(&ctx->items[g.to]) > cost_of(&ctx->items[g.worst]) ? g.to : g.worst;
+	return g;
+}
+
+/* The reliefs of all findings of the group; *out is to be freed. *out_held: all of their captures are in the
+ * graph. */
+static int reliefs_of(const struct check_context *ctx, const struct group *g,
+                      const struct replay_graph *graph, struct relief **out, size_t *out_count,
+                      bool *out_held)
+{
+	size_t count = 0, n = 0;
+
+	*out_held = graph != NULL;
+	for (size_t i = g->from; i < g->to; i++)
+		count += ctx->items[i].relief_count;
+	*out = calloc(count + 1, sizeof(**out));
+	if (!*out)
+		return SB_ENOMEM;
+	for (size_t i = g->from; i < g->to; i++) {
+		const struct finding *f = &ctx->items[i];
+
+		for (size_t k = 0; k < f->relief_count; k++) {
+			(*out)[n] = ctx->reliefs[f->relief_first + k];
+			*out_held = *out_held && replay_holds(graph, (*out)[n++].capture);
+		}
+	}
+	*out_count = n;
+	return SB_OK;
+}
+
+static int64_t step_of(const struct finding *f)
+{
+	return f->steps > 0 ? f->total_ns / (int64_t)f->steps : f->total_ns;
+}
+
+static void set_gain(struct finding *f, int64_t gain_ns, const char *method)
+{
+	int64_t step = step_of(f);
+
+	/* a step cannot vanish: the rest of it must stay */
+	if (gain_ns > step - 1)
+		gain_ns = step - 1;
+	if (gain_ns < 0)
+		gain_ns = 0;
+	f->gain_ns = gain_ns;
+	f->speedup = step > 0 ? (double)step / (double)(step - gain_ns) : NAN;
+	f->gain_method = method;
+}
+
+static void forget_gain(struct finding *f, const char *method)
+{
+	f->gain_ns = SB_NULL;
+	f->speedup = NAN;
+	f->gain_method = method;
+}
+
+/* What the replay says of the group. What costs much and would gain little is no more than an info, on every
+ * rank. */
+static void tell(const struct check_context *ctx, const struct group *g, const struct replay_result *r)
+{
+	struct finding *worst = &ctx->items[g->worst];
+	enum severity most;
+
+	set_gain(worst, sb_sub_sat(r->measured_ns, r->replayed_ns) / (int64_t)worst->steps, REPLAYED);
+	most = severity_of(ctx, finding_stake(worst));
+	for (size_t i = g->from; i < g->to; i++) {
+		struct finding *f = &ctx->items[i];
+
+		if (i != g->worst)
+			forget_gain(f, JOINED);
+		if (f->severity > most)
+			f->severity = most;
+	}
+}
+
+static int replay_group(const struct check_context *ctx, const struct group *g,
+                        const struct replay_graph *graph)
+{
+	struct relief *reliefs;
+	struct replay_result r;
+	size_t n;
+	bool held;
+	int rc = reliefs_of(ctx, g, graph, &reliefs, &n, &held);
+
+	if (rc == SB_OK && n > 0 && held) {
+		rc = replay_run(graph, reliefs, n, &r, NULL, NULL);
+		if (rc == SB_OK)
+			tell(ctx, g, &r);
+	}
+	free(reliefs);
+	return rc;
+}
+
+/* A gain that was not replayed: a cause that is removed on one rank only gains nothing where ranks wait for
+ * one another. */
+static void keep_worst(const struct check_context *ctx, const struct group *g)
+{
+	size_t best = g->from;
+
+	for (size_t i = g->from; i < g->to; i++)
+		best = ctx->items[i].gain_ns > ctx->items[best].gain_ns ? i : best;
+	for (size_t i = g->from; i < g->to; i++)
+		if (i != best && ctx->items[i].gain_ns != SB_NULL)
+			forget_gain(&ctx->items[i], BOUND_JOINED);
+}
+
+/* The finding with the largest gain of those that are not marked; SIZE_MAX when none is left. */
+static size_t largest(const struct check_context *ctx, const bool *done)
+{
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < ctx->count; i++) {
+		int64_t gain = ctx->items[i].gain_ns;
+
+		if (!done[i] && gain != SB_NULL && (best == SIZE_MAX || gain > ctx->items[best].gain_ns))
+			best = i;
+	}
+	return best;
+}
+
+/* The mean step of all ranks; of all findings where no device's time is known. */
+static int64_t mean_step(const struct check_context *ctx)
+{
+	size_t n = ctx->view_count > 0 ? ctx->view_count : ctx->count;
+	double sum = 0;
+
+	for (size_t i = 0; i < ctx->view_count; i++)
+		sum += (double)ctx->views[i].total_ns / (double)ctx->views[i].steps;
+	for (size_t i = 0; i < ctx->count && ctx->view_count == 0; i++)
+		sum += (double)step_of(&ctx->items[i]);
+	return n > 0 ? ns_at_most(sum / (double)n, INT64_MAX) : 0;
+}
+
+/* Two findings may name the same time: what all gain together is never more than the step. At most one
+ * finding a code has a gain, so this is quick. */
+static int cap(struct check_context *ctx)
+{
+	bool *done = calloc(ctx->count + 1, sizeof(*done));
+	int64_t left = mean_step(ctx);
+
+	if (!done)
+		return SB_ENOMEM;
+	for (size_t i = largest(ctx, done); i != SIZE_MAX; i = largest(ctx, done)) {
+		struct finding *f = &ctx->items[i];
+
+		done[i] = true;
+		if (f->gain_ns > left)
+			set_gain(f, left, f->gain_method == REPLAYED ? REPLAYED_CAPPED : BOUND_CAPPED);
+		left -= f->gain_ns;
+	}
+	free(done);
+	return SB_OK;
+}
+
+int findings_gain(struct check_context *ctx)
+{
+	REPLAY_AUTO graph = NULL;
+	int rc = SB_OK;
+
+	if (ctx->relief_count > 0)
+		rc = replay_build(ctx->p, &graph, NULL);
+	for (size_t from = 0; from < ctx->count && rc == SB_OK;) {
+		struct group g = group_at(ctx, from);
+
+		keep_worst(ctx, &g);
+		rc = replay_group(ctx, &g, graph);
+		from = g.to;
+	}
+	return rc == SB_OK ? cap(ctx) : rc;
+}

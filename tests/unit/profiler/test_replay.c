@@ -1,0 +1,238 @@
+#include "tests/unit/profiler/replayed.h"
+
+/* The device waits for each launch: kernels of 10 us, launched each 100 us, 6 us before they start. */
+static void launches_that_come_late_hold_the_device_up(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = gpu_rank(&p, 0);
+	uint32_t last = 0;
+
+	(void)state;
+	host(c, MAIN, "aten::mm", 0, 1);
+	for (int64_t i = 0; i < 10; i++)
+		last = launched(c, 100 * i, COMPUTE, 100 * i + 6, 10);
+	assert_int_equal(changed(&p, RELIEF_EVENT, 0, last, 1), 916 * US);
+	/* only the last kernel is on the way to the end */
+	assert_int_equal(changed(&p, RELIEF_DEVICE, 0, 0, 0.5), 911 * US);
+	assert_int_equal(changed(&p, RELIEF_EVENT, 0, last, 0), 906 * US);
+	/* without the host: 6 us, ten kernels, and nine gaps of 1 us, which is the lag without a sample */
+	is_about(changed(&p, RELIEF_HOST, 0, 0, 0), 6 + 10 * 10 + 9);
+	/* half the host: the launches come each 50 us */
+	assert_int_equal(changed(&p, RELIEF_HOST, 0, 0, 0.5), (450 + 6 + 10) * US);
+}
+
+/* Kernels of 100 us behind one another with gaps of 1 us, launched each 5 us. */
+static void a_queue_hides_the_launches(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = gpu_rank(&p, 0);
+
+	(void)state;
+	for (int64_t i = 0; i < 10; i++)
+		launched(c, 5 * i, COMPUTE, 6 + 101 * i, 100);
+	assert_int_equal(changed(&p, RELIEF_HOST, 0, 0, 0), 1015 * US);
+	assert_int_equal(changed(&p, RELIEF_DEVICE, 0, 0, 0.5), (6 + 10 * 50 + 9) * US);
+	/* at 1 us each, the launches hold it up: the last is launched at 45 */
+	is_about(changed(&p, RELIEF_DEVICE, 0, 0, 0.01), 45 + 6 + 1);
+}
+
+static void work_that_starts_as_other_work_ends_waits_for_it(void **state)
+{
+	PROFILE_AUTO waits = {0};
+	PROFILE_AUTO beside = {0};
+	struct capture *c = gpu_rank(&waits, 0);
+	uint32_t a = launched(c, 0, COMPUTE, 10, 100);
+
+	(void)state;
+	launched(c, 5, LINK, 112, 50);
+	assert_int_equal(changed(&waits, RELIEF_EVENT, 0, a, 0.5), 112 * US);
+	/* a longer one holds it up longer */
+	assert_int_equal(changed(&waits, RELIEF_EVENT, 0, a, 2), 262 * US);
+	assert_int_equal(changed(&waits, RELIEF_LINK, 0, 0, 0.5), 137 * US);
+	c = gpu_rank(&beside, 0);
+	a = launched(c, 0, COMPUTE, 10, 100);
+	launched(c, 54, LINK, 60, 100);
+	assert_int_equal(changed(&beside, RELIEF_EVENT, 0, a, 0.5), 160 * US);
+	assert_int_equal(changed(&beside, RELIEF_EVENT, 0, a, 2), 210 * US);
+}
+
+/* A call that waits for the device is no work of the host. */
+static void a_synchronising_call_ends_with_its_work(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = gpu_rank(&p, 0);
+	uint32_t work = launched(c, 0, COMPUTE, 6, 100), call;
+
+	(void)state;
+	call = host(c, MAIN, "cudaDeviceSynchronize", 5, 105);
+	launched(c, 120, COMPUTE, 126, 10);
+	assert_int_equal(changed(&p, RELIEF_EVENT, 0, work, 0.5), (136 - 50) * US);
+	/* without the call the second launch is early, and its kernel comes 1 us behind the first */
+	assert_int_equal(changed(&p, RELIEF_EVENT, 0, call, 0), (106 + 1 + 10) * US);
+	/* free launches do not make the call shorter: it still returns 4 us behind the work */
+	is_about(changed(&p, RELIEF_HOST, 0, 0, 0), 6 + 100 + 4 + 6 + 10);
+}
+
+static void host_time_that_is_gone_moves_all_that_follows(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = gpu_rank(&p, 0);
+	uint32_t first, second, inner;
+
+	(void)state;
+	first = host(c, MAIN, "enumerate(DataLoader)#__next__", 0, 1000);
+	launched(c, 1010, COMPUTE, 1016, 10);
+	second = host(c, MAIN, "enumerate(DataLoader)#__next__", 1020, 500);
+	inner = host(c, MAIN, "gc", 1100, 100);
+	launched(c, 1530, COMPUTE, 1536, 10);
+	assert_int_equal(changed(&p, RELIEF_EVENT, 0, first, 0), 546 * US);
+	assert_int_equal(changed(&p, RELIEF_EVENT, 0, second, 0.5), (1546 - 250) * US);
+	/* what lies inside is not taken twice; the smaller factor counts for its part */
+	const struct relief both[] = {{RELIEF_EVENT, 0, second, 0.5F}, {RELIEF_EVENT, 0, inner, 0}};
+
+	assert_int_equal(replayed(&p, both, 2, NULL), (1546 - 200 - 100) * US);
+}
+
+/* Two ranks, whose clocks are 40 ms apart: rank 1 comes to the collective 50 us later. */
+static void make_ranks(struct profile *p, uint32_t *out_work)
+{
+	for (int64_t r = 0; r < 2; r++) {
+		struct capture *c = gpu_rank(p, r);
+		int64_t at = 40000 * r, late = 50 * r;
+
+		out_work[r] = launched(c, at, COMPUTE, at + 10, 100 + late);
+		launched(c, at + 5, LINK, at + 112 + late, 70 - late);
+		launched(c, at + 15, COMPUTE, at + 184, 10);
+	}
+}
+
+static void a_collective_ends_when_the_last_rank_has_come(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct replay_span spans[2];
+	uint32_t work[2];
+
+	(void)state;
+	make_ranks(&p, work);
+	const struct relief late = {RELIEF_EVENT, 1, work[1], 2.0F / 3},
+	                    early = {RELIEF_EVENT, 0, work[0], 0.5F}, link = {RELIEF_LINK, 0, 0, 0.5F};
+
+	assert_int_equal(replayed(&p, &late, 1, spans), 144 * US);
+	assert_true(spans[0].replayed_ns == 144 * US && spans[1].replayed_ns == 144 * US);
+	assert_true(spans[0].measured_ns == 194 * US && spans[1].measured_ns == 194 * US);
+	/* the early rank waits longer, and nobody gains */
+	assert_int_equal(replayed(&p, &early, 1, NULL), 194 * US);
+	/* the transmission takes 20 us: of its half, the others' waiting is no part */
+	assert_int_equal(replayed(&p, &link, 1, NULL), 184 * US);
+}
+
+/* The backward pass runs on a thread of its own, for which the main thread waits. */
+static void threads_that_take_turns_wait_for_one_another(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = gpu_rank(&p, 0);
+	uint32_t slow;
+
+	(void)state;
+	for (int64_t i = 0; i < 5; i++)
+		launched(c, 10 * i, COMPUTE, 10 * i + 6, 2);
+	for (int64_t i = 0; i < 5; i++)
+		launched_from(c, AUTOGRAD, 100 + 10 * i, COMPUTE, EVENT_KERNEL, "bwd", 106 + 10 * i, 2);
+	slow = host(c, AUTOGRAD, "aten::slow", 145, 50);
+	launched_from(c, AUTOGRAD, 200, COMPUTE, EVENT_KERNEL, "bwd", 206, 2);
+	launched(c, 220, COMPUTE, 226, 2);
+	assert_int_equal(changed(&p, RELIEF_EVENT, 0, slow, 1), 228 * US);
+	assert_int_equal(changed(&p, RELIEF_EVENT, 0, slow, 0), 178 * US);
+}
+
+/* Ascend: one thread hands tasks over, another launches them. */
+static void a_task_follows_its_hand_over(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = make_capture(&p, FORMAT_ASCEND_TEXT, 0);
+	uint32_t main = add_lane(c, "Python", "Thread 1", -1), queue = add_lane(c, "Python", "Thread 2", -1);
+	uint32_t driver = add_lane(c, "CANN", "Thread 2", -1),
+	         stream = add_lane(c, "Ascend Hardware", "2", 0);
+	uint32_t op;
+
+	(void)state;
+	for (int64_t i = 0; i < 3; i++) {
+		add_event(c, main, EVENT_HOST_QUEUE, "Enqueue", 100 * i * US, US, -1);
+		add_event(c, queue, EVENT_HOST_QUEUE, "Dequeue@aclnnAdd", (100 * i + 10) * US, 20 * US, -1);
+		add_event(c, driver, EVENT_HOST_RUNTIME, "Node@launch", (100 * i + 15) * US, 5 * US, i + 1);
+		add_event(c, stream, EVENT_KERNEL, "Add", (100 * i + 25) * US, 10 * US, i + 1);
+	}
+	add_event(c, main, EVENT_HOST_OP, "aten::slow", 110 * US, 80 * US, -1);
+	op = (uint32_t)(c->trace.count - 1);
+	assert_int_equal(changed(&p, RELIEF_EVENT, 0, op, 1), 235 * US);
+	/* the third hand-over comes at 120: its thread is free again at 130, when the task before is done */
+	assert_int_equal(changed(&p, RELIEF_EVENT, 0, op, 0), (120 + 10 + 5 + 10 + 10) * US);
+}
+
+static void a_kernel_table_is_a_graph_too(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = make_capture(&p, FORMAT_ASCEND_TEXT, 0);
+	struct kernel *k;
+
+	(void)state;
+	add_kernel(c, "a", "MatMul", "AI_CORE", 0, 100 * US);
+	add_kernel(c, "b", "MatMul", "AI_CORE", 150 * US, 100 * US);
+	k = add_kernel(c, "hcom_allReduce__1_0", "hcom", "HCCL", 251 * US, 40 * US);
+	k->communication = true;
+	assert_int_equal(changed(&p, RELIEF_KERNEL, 0, 0, 0.5), 241 * US);
+	assert_int_equal(changed(&p, RELIEF_LINK, 0, 0, 0.5), 271 * US);
+	/* what the device idled, 50 us, is the host's but for the gap */
+	is_about(changed(&p, RELIEF_HOST, 0, 0, 0), 291 - 49);
+}
+
+/* A row of the table is the event that starts with it. */
+static void a_kernel_row_finds_its_event(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = gpu_rank(&p, 0);
+
+	(void)state;
+	launched(c, 0, COMPUTE, 6, 100);
+	launched(c, 5, COMPUTE, 107, 100);
+	add_kernel(c, "other", NULL, "AI_CORE", 3 * US, 100 * US);
+	add_kernel(c, "gemm", NULL, "AI_CORE", 107 * US + 900, 100 * US);
+	assert_int_equal(changed(&p, RELIEF_KERNEL, 0, 1, 0.5), 157 * US);
+	assert_int_equal(changed(&p, RELIEF_KERNEL, 0, 0, 0.5), 207 * US);
+	assert_int_equal(changed(&p, RELIEF_KERNEL, 0, 7, 0.5), 207 * US);
+}
+
+static void what_has_no_device_work_is_in_no_graph(void **state)
+{
+	PROFILE_AUTO p = {0};
+	REPLAY_AUTO g = NULL;
+
+	(void)state;
+	host(gpu_rank(&p, 0), MAIN, "aten::mm", 0, 1);
+	assert_int_equal(replay_build(&p, &g, NULL), SB_OK);
+	assert_null(g);
+	launched(gpu_rank(&p, 1), 0, COMPUTE, 6, 100);
+	assert_int_equal(replay_build(&p, &g, NULL), SB_OK);
+	assert_false(replay_holds(g, 0));
+	assert_true(replay_holds(g, 1));
+	assert_false(replay_holds(g, 2));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(launches_that_come_late_hold_the_device_up),
+	    cmocka_unit_test(a_queue_hides_the_launches),
+	    cmocka_unit_test(work_that_starts_as_other_work_ends_waits_for_it),
+	    cmocka_unit_test(a_synchronising_call_ends_with_its_work),
+	    cmocka_unit_test(host_time_that_is_gone_moves_all_that_follows),
+	    cmocka_unit_test(a_collective_ends_when_the_last_rank_has_come),
+	    cmocka_unit_test(threads_that_take_turns_wait_for_one_another),
+	    cmocka_unit_test(a_task_follows_its_hand_over),
+	    cmocka_unit_test(a_kernel_table_is_a_graph_too),
+	    cmocka_unit_test(a_kernel_row_finds_its_event),
+	    cmocka_unit_test(what_has_no_device_work_is_in_no_graph),
+	};
+
+	return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
+}
