@@ -169,6 +169,19 @@ static uint32_t ordered_behind(const struct replay_linking *l, uint32_t v, const
 	return u == REPLAY_NONE || l->lanes[u - l->c->first] == l->lanes[v - l->c->first] ? REPLAY_NONE : u;
 }
 
+/* Did the other work end just now, and may this one wait for it? What was launched later it does not wait
+ * for. Of work without a launch nothing else is known. */
+static bool is_near(const struct replay_linking *l, uint32_t v, uint32_t other)
+{
+	const struct replay_nodes *n = &l->g->nodes;
+	uint32_t mine = n->cause[v], its = n->cause[other];
+
+	if (mine == REPLAY_NONE)
+		return true;
+	return n->at[v] - replay_end(n, other) <= REPLAY_ALIGN_NS &&
+	       (its == REPLAY_NONE || n->at[its] <= n->at[mine]);
+}
+
 static int link_work(struct replay_linking *l, uint32_t v)
 {
 	const struct replay_nodes *n = &l->g->nodes;
@@ -181,14 +194,12 @@ static int link_work(struct replay_linking *l, uint32_t v)
 	n->cause[v] = launch_of(l, v);
 	if (n->cause[v] == REPLAY_NONE)
 		n->flags[v] |= NODE_UNLAUNCHED;
-	/* the order of the calls is the surer sign; else what ended just now */
 	n->wait[v] = ordered_behind(l, v, latest);
-	if (n->wait[v] != REPLAY_NONE)
-		n->flags[v] |= NODE_ORDERED;
 	near = replay_running_other(&l->running, lane);
-	if (n->wait[v] == REPLAY_NONE && near != REPLAY_NONE &&
-	    (n->flags[v] & NODE_UNLAUNCHED || n->at[v] - replay_end(n, near) <= REPLAY_ALIGN_NS))
+	if (near != REPLAY_NONE && is_near(l, v, near))
 		n->wait[v] = near;
+	else if (n->wait[v] != REPLAY_NONE)
+		n->flags[v] |= NODE_ORDERED;
 	/* the first work of all, where nobody says what launched it */
 	if (n->chain[v] == REPLAY_NONE && n->cause[v] == REPLAY_NONE && n->wait[v] == REPLAY_NONE)
 		n->wait[v] = l->begin;
