@@ -119,6 +119,10 @@ bool etag_matches(const char *if_none_match, const char *etag);
 bool gzip_accepted(const char *accept);
 /* Does this Accept name text/html? A wildcard does not count: scripts and curl send it. NULL: no. */
 bool html_accepted(const char *accept);
+/* Which of the types, ended by NULL, an Accept header wants most (RFC 9110 section 12.5.1): the weight
+ * decides, then whether the type was named itself, then the order of the types. No header: the first. -1:
+ * none of them. */
+int accept_choose(const char *accept, const char *const *types);
 /* Is this an answer that is worth compressing: JSON, neither small nor huge? */
 bool pack_fits(const struct api_res *res);
 /* Compresses the body. False when memory is short. */
@@ -217,6 +221,7 @@ void results_again(struct call *c);
 void timeline_get(struct call *c);
 void critical_path_get(struct call *c);
 void comparisons_get(struct call *c);
+void reports_get(struct call *c);
 void plans_kinds(struct call *c);
 void plans_list(struct call *c);
 void plans_create(struct call *c);

@@ -25,6 +25,7 @@ const struct route ROUTES[] = {
     {"GET", "/v1/profiles/{id}/input-pipeline", results_document, API_POOL, false, NULL, "input-pipeline"},
     {"GET", "/v1/profiles/{id}/analysis", results_document, API_INLINE, false, NULL, "analysis"},
     {"GET", "/v1/profiles/{id}/advice", results_document, API_INLINE, false, NULL, "advice"},
+    {"GET", "/v1/profiles/{id}/report", reports_get, API_POOL, false, NULL, NULL},
     {"GET", "/v1/comparisons", comparisons_get, API_POOL, false, Q_COMPARISON, NULL},
     {"GET", "/v1/plan-kinds", plans_kinds, API_POOL, false, NULL, NULL},
     {"GET", "/v1/plans", plans_list, API_POOL, false, Q_LIST, NULL},

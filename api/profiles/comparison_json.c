@@ -13,10 +13,13 @@ static json_t *us(double ns)
 	return isnan(ns) ? json_null() : json_us(llround(ns));
 }
 
+/* The difference is that of the numbers as shown. */
 static json_t *pair(double base, double target)
 {
+	bool known = !isnan(base) && !isnan(target);
+
 	return json_pack("{s:o,s:o,s:o}", "base", us(base), "target", us(target), "difference",
-	                 us(target - base));
+	                 known ? json_us(llround(target) - llround(base)) : json_null());
 }
 
 static json_t *times_json(const struct compare_times *base, const struct compare_times *target, bool loading)

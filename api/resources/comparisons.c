@@ -18,7 +18,7 @@ static json_t *load(struct call *c, const char *name, int *out_rc, struct sb_err
 
 	*out_rc = store_document_get(c->s->config.store, c->param, name, &text, &len, err);
 	if (*out_rc == SB_OK)
-		document = json_loadb(text, len, 0, NULL);
+		document = json_loadb(text, len, JSON_ALLOW_NUL, NULL);
 	free(text);
 	if (*out_rc == SB_OK && !document)
 		*out_rc = sb_fail(err, SB_ENOMEM, "out_of_memory", "The service is out of memory.");

@@ -20,7 +20,7 @@ async function made(name, ...options) {
 
 before(async () => {
   s = await Service.start();
-  slow = await made("slow", "--events", "9000", "--steps", "3", "--fault", "loader", "--name", "<b>first</b>");
+  slow = await made("slow", "--events", "9000", "--steps", "3", "--fault", "io.loading=70", "--name", "<b>first</b>");
   cured = await made("cured", "--events", "15000", "--steps", "5", "--name", "<b>other</b>");
 });
 after(() => s.stop());

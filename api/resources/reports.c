@@ -1,0 +1,178 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/internal.h"
+#include "api/profiles/critical_path_json.h"
+#include "api/profiles/documents.h"
+#include "api/profiles/report_page.h"
+
+/* By Accept; the first for who accepts anything. */
+enum language { AS_JSON, AS_HTML, AS_MARKDOWN };
+static const char *const types[] = {"application/json", "text/html", "text/markdown", NULL};
+
+#define REPORT_OPERATORS 50
+
+/* What is stored of the profile. */
+enum { PROFILE, BREAKDOWN, COMMUNICATION, ANALYSIS, ADVICE, STORED };
+static const char *const names[STORED] = {"profile", "breakdown", "communication", "analysis", "advice"};
+
+struct stored {
+	char *text[STORED];
+	size_t len[STORED];
+};
+
+static void stored_clear(struct stored *s)
+{
+	for (int i = 0; i < STORED; i++)
+		free(s->text[i]);
+}
+
+static int load_documents(struct call *c, bool page, struct stored *out, struct sb_error *err)
+{
+	for (int i = 0; i < STORED; i++) {
+		int rc;
+
+		if (page && i == COMMUNICATION)
+			continue;
+		rc = store_document_get(c->s->config.store, c->param, names[i], &out->text[i], &out->len[i],
+		                        err);
+
+		if (rc != SB_OK)
+			return rc;
+	}
+	return SB_OK;
+}
+
+/* limit: 0 = all rows. */
+static int load_operators(struct call *c, size_t limit, json_t **out, struct sb_error *err)
+{
+	const struct operator_query q = {.rank = SB_NULL, .step = SB_NULL, .limit = limit};
+	OPERATORS_AUTO table = {0};
+	int fd = -1, rc = store_side_open(c->s->config.store, c->param, "operators", &fd, err);
+
+	if (rc == SB_OK) {
+		rc = operators_load(fd, &table, err);
+		close(fd);
+	}
+	if (rc != SB_OK)
+		return rc;
+	*out = document_operators(&table, &q);
+	return *out ? SB_OK : sb_fail(err, SB_ENOMEM, "out_of_memory", "The service is out of memory.");
+}
+
+/* The path across the ranks, else the longest; NULL when there is none: a report does without. */
+static json_t *load_path(struct call *c)
+{
+	PATH_FILE_AUTO f = {0};
+	PATH_VIEW_AUTO v = {0};
+	const struct path_section *best = NULL;
+	int fd = -1, rc = store_side_open(c->s->config.store, c->param, "critical-path", &fd, NULL);
+
+	if (rc != SB_OK)
+		return NULL;
+	rc = path_file_open(fd, &f, NULL);
+	close(fd);
+	for (size_t i = 0; rc == SB_OK && i < f.count; i++) {
+		const struct path_section *s = &f.sections[i];
+
+		if (!best || s->across || s->end_ns - s->first_ns > best->end_ns - best->first_ns)
+			best = s;
+	}
+	if (!best || path_file_look(&f, best, best->first_ns, best->end_ns, 1, &v, NULL) != SB_OK)
+		return NULL;
+	return critical_path_json(&f, best, &v, best->first_ns, best->end_ns);
+}
+
+/* The object that `analyze --json` prints, from texts as they are stored: no digit changes. */
+static int answer_json(struct call *c, const struct stored *s, struct sb_error *err)
+{
+	static const int order[] = {PROFILE, BREAKDOWN, STORED, COMMUNICATION, ANALYSIS, ADVICE};
+	JSON_AUTO operators = NULL;
+	char *text = NULL;
+	size_t len;
+	SB_BUF_AUTO b;
+	int rc = load_operators(c, 0, &operators, err);
+
+	sb_buf_init(&b, (size_t)1 << 32);
+	if (rc != SB_OK)
+		return rc;
+	text = json_write(operators, NULL);
+	for (size_t i = 0; text && i < sizeof(order) / sizeof(order[0]); i++) {
+		bool own = order[i] == STORED;
+
+		sb_buf_addf(&b, "%s\"%s\":", i == 0 ? "{" : ",", own ? "operators" : names[order[i]]);
+		sb_buf_add(&b, own ? text : s->text[order[i]], own ? strlen(text) : s->len[order[i]]);
+	}
+	sb_buf_adds(&b, "}");
+	rc = text ? b.status : SB_ENOMEM;
+	free(text);
+	if (rc != SB_OK)
+		return sb_fail(err, rc, "out_of_memory", "The service is out of memory.");
+	len = b.len;
+	reply_text(c, 200, types[AS_JSON], sb_buf_take(&b), len);
+	return SB_OK;
+}
+
+static json_t *parsed(const struct stored *s, int document)
+{
+	return json_loadb(s->text[document], s->len[document], JSON_ALLOW_NUL, NULL);
+}
+
+static int answer_page(struct call *c, const struct stored *s, bool html, struct sb_error *err)
+{
+	JSON_AUTO profile = parsed(s, PROFILE);
+	JSON_AUTO breakdown = parsed(s, BREAKDOWN);
+	JSON_AUTO analysis = parsed(s, ANALYSIS);
+	JSON_AUTO advice = parsed(s, ADVICE);
+	JSON_AUTO operators = NULL;
+	JSON_AUTO path = load_path(c);
+	size_t len;
+	SB_BUF_AUTO b;
+	int rc = load_operators(c, REPORT_OPERATORS, &operators, err);
+
+	sb_buf_init(&b, REPORT_PAGE_MAX);
+	if (rc != SB_OK)
+		return rc;
+	const struct report_documents d = {profile, breakdown, operators, analysis, advice, path};
+
+	rc = report_page(&d, html, &b);
+	if (rc != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "out_of_memory", "The service is out of memory.");
+	len = b.len;
+	reply_text(c, 200, html ? "text/html; charset=utf-8" : "text/markdown; charset=utf-8",
+	           sb_buf_take(&b), len);
+	if (html)
+		api_res_header(c->res, "Content-Security-Policy",
+		               "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action "
+		               "'none'; frame-ancestors 'none'; sandbox");
+	return SB_OK;
+}
+
+static void answer(struct call *c, enum language language)
+{
+	struct stored s = {0};
+	struct sb_error err = {0};
+	int rc = load_documents(c, language != AS_JSON, &s, &err);
+
+	if (rc == SB_OK)
+		rc = language == AS_JSON ? answer_json(c, &s, &err)
+		                         : answer_page(c, &s, language == AS_HTML, &err);
+	if (rc == SB_ENOENT || rc == SB_EFORMAT)
+		results_again(c);
+	else if (rc != SB_OK)
+		api_problem_from(c->res, &err);
+	stored_clear(&s);
+}
+
+void reports_get(struct call *c)
+{
+	int language = accept_choose(api_header(c->req, "Accept"), types);
+
+	if (language < 0)
+		api_problem(c->res, 406, "not_acceptable",
+		            "A report is there as application/json, text/html and text/markdown.");
+	else
+		answer(c, (enum language)language);
+	api_res_header(c->res, "Vary", "Accept");
+}
