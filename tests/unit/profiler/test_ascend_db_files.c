@@ -111,12 +111,28 @@ static void a_plain_folder(void **state)
 	assert_true(q.captures[0].rank == 2 && q.captures[1].rank == 3);
 }
 
+/* 1.13: -1 is "not set"; the name of the file tells then. */
+static void a_rank_of_minus_one_is_none(void **state)
+{
+	static const char sql[] = NAMES TASK COMPUTE TWO_KERNELS
+	    "CREATE TABLE RANK_DEVICE_MAP (rankId,deviceId); INSERT INTO RANK_DEVICE_MAP VALUES (-1,3);";
+	PROFILE_AUTO p = {0}, q = {0};
+
+	(void)state;
+	read_good("ascend_pytorch_profiler.db", sql, &p);
+	assert_true(p.captures[0].rank == SB_NULL);
+	read_good("ascend_pytorch_profiler_6.db", sql, &q);
+	assert_true(q.captures[0].rank == 6 && q.captures[0].rank_from == RANK_NAME);
+	assert_null(warning_of(&q, "rank_conflict"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(packets_come_together),
 	    cmocka_unit_test(both_databases_are_one_capture),
 	    cmocka_unit_test(a_plain_folder),
+	    cmocka_unit_test(a_rank_of_minus_one_is_none),
 	};
 
 	return cmocka_run_group_tests_name("files of ascend databases", tests, NULL, NULL);

@@ -274,6 +274,30 @@ static void device_queues_are_seen_by_get_next(void **state)
 	assert_int_equal(warning_of(&p, "bad_value")->count, 2);
 }
 
+/* 2.2: what MindInsight writes beside is named with the reason, and spoils nothing. */
+static void other_files_of_its_folder_are_named(void **state)
+{
+	static const char *const NAMES[] = {"p/minddata_cpu_utilization_0.json", "p/parallel_strategy_0.json",
+	                                    "p/flops_0.txt", "p/flops_summary_0.json",
+	                                    "p/ascend_timeline_summary_0.json"};
+	struct text_file files[1 + COUNT(NAMES)] = {
+	    {"p/step_trace_raw_0_detail_time.csv", STEP_HEAD "\n1,1000,2000,1000,1000,1900,0,900,100\n", 0}};
+	PROFILE_AUTO p = {0};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(NAMES); i++)
+		files[i + 1] = (struct text_file){
+		    NAMES[i],
+		    i == 2 ? "full_kernel_name, FLOPs, FLOPS, FLOPS utilization\nDefault/a, 1.5, 2.5, 3\n"
+		           : "{\"a\": [1]}",
+		    0};
+	read_files(files, 1 + COUNT(NAMES), &p);
+	assert_int_equal(p.count, 1);
+	assert_int_equal(p.left_out_count, COUNT(NAMES));
+	for (size_t i = 0; i < p.left_out_count; i++)
+		assert_non_null(strstr(p.left_out[i].reason, "MindInsight"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +307,7 @@ int main(void)
 	    cmocka_unit_test(ids_make_captures),
 	    cmocka_unit_test(a_renamed_file_is_known_by_its_content),
 	    cmocka_unit_test(pipelines_have_queues),
+	    cmocka_unit_test(other_files_of_its_folder_are_named),
 	    cmocka_unit_test(pipelines_in_json_count_once),
 	    cmocka_unit_test(host_queues_tell_times_and_sizes),
 	    cmocka_unit_test(iterator_queues_may_be_short),

@@ -177,9 +177,61 @@ static void progress_reaches_the_end(void **state)
 	close(fd);
 }
 
+/* ENUM_CUDA_MEMCPY_OPER, ENUM_CUDA_MEM_KIND and ENUM_CUPTI_SYNC_TYPE; tables of other kinds are no work. */
+static void every_kind_of_copy_and_wait(void **state)
+{
+	static const char *const NAMES[] = {"Memcpy DtoH (Device -> Pinned)",
+	                                    "Memcpy DtoD (Device -> Device)",
+	                                    "Memcpy PtoP (Device -> Device)",
+	                                    "Memcpy DtoH (Unified)",
+	                                    "Memcpy DtoD (Unified)",
+	                                    "Event Sync",
+	                                    "Stream Wait Event",
+	                                    "Context Sync",
+	                                    "Sync"};
+	PROFILE_AUTO p = {0};
+	BREAKDOWN_AUTO b = {0};
+	struct sb_error err;
+	const struct trace *t;
+
+	(void)state;
+	assert_int_equal(
+	    read_sql(
+	        "r.sqlite",
+	        STRINGS
+	        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, copyKind, bytes, "
+	        "srcKind, dstKind);"
+	        "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (10, 20, 0, 7, 2, 1, 2, 1), "
+	        "(20, 30, 0, 7, 8, 1, 2, 2), (30, 40, 0, 7, 10, 1, 2, 2), (40, 50, 0, 7, 12, 1, NULL, NULL),"
+	        "(50, 60, 0, 7, 13, 1, NULL, NULL);"
+	        "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, deviceId, streamId, syncType);"
+	        "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (0, 90, 0, 7, 1), "
+	        "(0, 90, 0, 7, 2), (0, 90, 0, 7, 4), (0, 90, 0, 7, 77);"
+	        "CREATE TABLE CUPTI_ACTIVITY_KIND_OVERHEAD (start, end, overheadKind);"
+	        "INSERT INTO CUPTI_ACTIVITY_KIND_OVERHEAD VALUES (0, 500, 1);"
+	        "CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (deviceId, eventId);"
+	        "CREATE TABLE OSRT_API (start, end, nameId, globalTid);"
+	        "INSERT INTO OSRT_API VALUES (0, 500, 1, 1);"
+	        "CREATE TABLE GPU_METRICS (timestamp, metricId, value);"
+	        "CREATE TABLE MPI_P2P_EVENTS (start, end);",
+	        &p, &err),
+	    SB_OK);
+	t = &p.captures[0].trace;
+	assert_int_equal(t->count, sizeof(NAMES) / sizeof(NAMES[0]));
+	for (size_t i = 0; i < t->count; i++) {
+		assert_string_equal(trace_text(t, t->name[i], NULL), NAMES[i]);
+		assert_int_equal(t->kind[i], i < 5 ? EVENT_MEMCPY : EVENT_DEVICE_WAIT);
+	}
+	assert_int_equal(breakdown_compute(&p, &p.warnings, &b, NULL), SB_OK);
+	assert_int_equal(b.rows[0].busy_ns, 50);
+	assert_int_equal(b.rows[0].span_ns, 50);
+	assert_int_equal(p.warnings.count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(every_kind_of_copy_and_wait),
 	    cmocka_unit_test(flaws_are_told),
 	    cmocka_unit_test(steps_come_from_ranges),
 	    cmocka_unit_test(an_export_without_events_says_so),
