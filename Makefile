@@ -112,6 +112,7 @@ help:
 	 'make lint                  format, clang-tidy, cppcheck, headers, structure (check-lint: structure only)' \
 	 'make fuzz SECONDS=60       each fuzz target with libFuzzer (clang), SECONDS each' \
 	 'make bench                 measures; a line a figure: name ours baseline ratio unit' \
+	 'make bench-truth           made-up jobs with known causes: what is found, and how true the gains are' \
 	 'make generate              build/generate, which writes made-up profiles' \
 	 'make V=1                   as make, and shows the commands' \
  'make install PREFIX=/usr/local DESTDIR=    and installcheck' \

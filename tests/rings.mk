@@ -80,6 +80,10 @@ fuzzers: $(FUZZERS)
 bench: all $(BENCHES) $(GENERATE)
 	@tests/bench/bench $(BUILD)
 
+# how many causes of known size are found, and how true the gains are; TRUTH="--short" or "--code CODE --verbose"
+bench-truth: all $(GENERATE)
+	@SIGNALBOX=$(BUILD)/signalbox SIGNALBOX_GENERATE=$(BUILD)/generate node tests/truth/truth.mjs $(TRUTH)
+
 -include $(patsubst %,%.d,$(UNIT) $(WIDE) $(FUZZERS) $(BENCHES)) $(wildcard $(BUILD)/tests/generate/*.d)
 .PHONY: generate everything check-unit check-oracles check-field check-fuzz check-api check-web check-docs check-docker \
-        check-lint check-server lint fuzz fuzzers bench
+        check-lint check-server lint fuzz fuzzers bench bench-truth

@@ -104,7 +104,7 @@ void ascend_write_truth(const struct ascend_options *o, const struct ascend_rank
 		const struct ascend_rank *r = &ranks[i];
 
 		out_fmt(out, "%s\n{\"rank\": %" PRId64 ", \"directory\": ", i ? "," : "", i);
-		out_json(out, r->directory ? r->directory : o->path);
+		out_json(out, r->directory ? r->directory : o->path ? o->path : "");
 		out_fmt(out, ", \"trace_events\": %" PRId64 ", \"kernels\": %" PRId64 ",\n \"whole\": ",
 		        r->trace_events, r->kernel_count + r->link_count);
 		truth_write_row(out, &r->whole);
@@ -214,8 +214,9 @@ int ascend_main(const struct ascend_options *o)
 	struct ascend_rank *ranks = out_alloc(NULL, o->ranks, sizeof(*ranks));
 
 	ascend_play(o, ranks);
-	out_mkdir(o->path);
-	for (int64_t i = 0; i < o->ranks; i++) {
+	if (o->path)
+		out_mkdir(o->path);
+	for (int64_t i = 0; o->path && i < o->ranks; i++) {
 		make_directory(o, &ranks[i]);
 		write_info(o, &ranks[i]);
 		if (o->db) {

@@ -20,6 +20,9 @@ enum ascend_shape { ASCEND_DATA, ASCEND_PIPELINE, ASCEND_EXPERTS };
 struct ascend_options {
 	int64_t ranks, steps, kernels; /* kernels of one step and rank */
 	int64_t noise;                 /* percent by which a kernel's time varies */
+	int64_t culprit;               /* the rank that one of all has the fault of */
+	int64_t reduces;               /* all-reduces of a step before the last */
+	int64_t packet_ns;             /* what a packet costs besides its bytes */
 	int64_t skew;                  /* ms by which the clocks of ranks differ */
 	enum ascend_shape shape;
 	int level; /* 0, 1 or 2 */
@@ -121,7 +124,7 @@ extern const int ascend_plain_works, ascend_trans_work, ascend_aicpu_work, ascen
 extern const int ascend_grouped_work, ascend_small_work, ascend_small_works;
 /* The input shapes of a kernel as the tables have them, without the quotes. */
 void ascend_shapes(const struct ascend_options *o, const struct ascend_kernel *k, char *text, int64_t size);
-/* The rank that one of all has the fault of. */
+enum { ASCEND_CULPRIT = 1, ASCEND_REDUCES = 3, ASCEND_PACKET_NS = 113690 };
 int64_t ascend_culprit(const struct ascend_options *o);
 /* The PyTorch operator and the CANN call of a communication operator. */
 const char *ascend_link_op(const struct ascend_link *l);
@@ -176,6 +179,11 @@ bool ascend_pipe_ratios(const struct ascend_options *o, const struct ascend_kern
 void ascend_write_databases(const struct ascend_options *o, const struct ascend_rank *r);
 /* Opens a file of the rank: directory/ASCEND_PROFILER_OUTPUT/name, or directory/name when top is set. */
 struct out *ascend_open(const struct ascend_rank *r, const char *name, bool top);
+#define ASCEND_OPTIONS                                                                                       \
+	{                                                                                                    \
+		.ranks = 1, .steps = 3, .kernels = 160, .level = 1, .seed = 1, .noise = 1,                   \
+		.culprit = ASCEND_CULPRIT, .reduces = ASCEND_REDUCES, .packet_ns = ASCEND_PACKET_NS          \
+	}
 /* Words of --shape, ended by NULL; and the shape that shows the faults asked for, where none was given. */
 extern const char *const ascend_shape_names[];
 void ascend_default(struct ascend_options *o);

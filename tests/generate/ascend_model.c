@@ -220,9 +220,8 @@ static void expert_layer(const struct ascend_options *o, struct ascend_rank *ran
 
 static void play_step(const struct ascend_options *o, struct ascend_rank *ranks, int64_t step)
 {
-	int64_t n = o->kernels;
-	int64_t late = llround(3 * o->faults.size[FAULT_POOR_OVERLAP]);
-	const int64_t turns[] = {n * 7 / 10, n * 9 / 20, n / 5};
+	int64_t n = o->kernels, reduces = o->reduces;
+	int64_t early = reduces - llround((double)reduces * o->faults.size[FAULT_POOR_OVERLAP]);
 
 	for (int64_t i = 0; i < o->ranks; i++)
 		begin_step(o, ranks, i, step);
@@ -235,13 +234,14 @@ static void play_step(const struct ascend_options *o, struct ascend_rank *ranks,
 			if (faults_due(o->faults.size[FAULT_SYNCHRONIZATION], k, n) > 0)
 				synchronise(&ranks[i]);
 		}
-		for (int64_t i = late; i < 3; i++)
-			if (k == turns[i])
+		/* as soon as their gradients are there: the later in the step, the nearer to its end */
+		for (int64_t i = 0; i < early; i++)
+			if (k == n / 5 + i * n * 3 / 4 / reduces)
 				groups(o, ranks, step, "allReduce", false);
 		if (o->shape == ASCEND_EXPERTS && k == n / 2)
 			expert_layer(o, ranks, step);
 	}
-	for (int64_t k = 0; k < late; k++)
+	for (int64_t i = early; i < reduces; i++)
 		groups(o, ranks, step, "allReduce", false);
 	groups(o, ranks, step, "allReduce", true);
 	for (int64_t i = 0; i < o->ranks; i++)

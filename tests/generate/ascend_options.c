@@ -33,6 +33,9 @@ static void take_option(struct ascend_options *o, int letter, const char **fault
 	case 'y': o->layout = (enum ascend_layout)option_word(ascend_layouts, optarg); break;
 	case 'p': o->shape = (enum ascend_shape)option_word(ascend_shape_names, optarg); break;
 	case 'i': o->noise = option_number(optarg, 0, 50); break;
+	case 'c': o->culprit = option_number(optarg, 0, 4095); break;
+	case 'q': o->reduces = option_number(optarg, 0, 1000); break;
+	case 'v': o->packet_ns = option_number(optarg, 0, 1000000000); break;
 	case 'x': o->skew = option_number(optarg, 0, 1000000); break;
 	case 'n': o->name = optarg; break;
 	default: o->truth = optarg; break;
@@ -41,30 +44,30 @@ static void take_option(struct ascend_options *o, int letter, const char **fault
 
 static int run(int argc, char **argv)
 {
-	static const char own[] = "ksrdlfntbypix";
-	struct ascend_options o = {.steps = 3, .ranks = 2, .kernels = 160, .level = 1, .seed = 1, .noise = 1};
+	static const char own[] = "ksrdlfntbypixcqv";
+	struct ascend_options o = ASCEND_OPTIONS;
 	const char *faults = "healthy";
 
+	o.ranks = 2;
 	for (int c = option_next(argc, argv, own); c != -1; c = option_next(argc, argv, own))
 		take_option(&o, c, &faults);
 	if (o.db && o.layout == ASCEND_MINDSPORE)
 		option_misuse("--layout mindspore is text");
-	if (optind + 1 != argc)
-		option_misuse("one DIR is needed");
 	faults_parse(faults,
 	             o.db                           ? IN_DATABASE
 	             : o.layout == ASCEND_MINDSPORE ? IN_MINDSPORE
 	                                            : IN_ASCEND,
 	             &o.faults);
 	ascend_default(&o);
-	o.path = argv[optind];
+	o.path = option_path(argc, argv, o.truth);
 	return ascend_main(&o);
 }
 
 const struct dialect ASCEND_DIALECT = {
     .name = "ascend",
     .usage = "generate ascend [options] DIR                one *_ascend_pt directory a rank\n"
-             "  --level 0|1|2 (1) --kernels N a step (160)\n"
+             "  --level 0|1|2 (1) --kernels N a step (160) --reduces N a step (3) --packet-ns N a packet "
+             "(113690)\n"
              "  --db writes databases instead of text; --layout plain|old|new|insight (plain) names their "
              "columns\n"
              "  --layout mindspore writes *_ascend_ms directories, as text\n",

@@ -35,7 +35,7 @@ const int ascend_small_works = 6;
 
 int64_t ascend_culprit(const struct ascend_options *o)
 {
-	return o->ranks > 1;
+	return o->culprit < o->ranks ? o->culprit : o->ranks - 1;
 }
 
 int64_t ascend_group_first(const struct ascend_options *o, const struct ascend_rank *r)

@@ -108,13 +108,17 @@ static void communication(const struct ascend_options *o, const struct ascend_ra
 
 static int run(int argc, char **argv)
 {
-	struct ascend_options o = {.steps = 1, .ranks = 8, .kernels = 160, .level = 1, .seed = 1, .noise = 1};
+	struct ascend_options o = ASCEND_OPTIONS;
 	struct ascend_rank *ranks;
 
+	o.steps = 1;
+	o.ranks = 8;
 	msprof_options(argc, argv, IN_CLUSTER, "ksrdftp", &o);
 	ranks = msprof_play(&o);
-	steps(&o, ranks);
-	communication(&o, ranks);
+	if (o.path) {
+		steps(&o, ranks);
+		communication(&o, ranks);
+	}
 	if (o.truth)
 		ascend_write_truth(&o, ranks, "ascend-cluster-analysis");
 	msprof_free(&o, ranks);

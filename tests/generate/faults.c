@@ -127,7 +127,7 @@ void faults_usage(void)
 	for (int i = 0; i < FAULTS; i++) {
 		const char *comma = "";
 
-		fprintf(stderr, "  %s=%g: %s\n    ", KINDS[i].code, KINDS[i].usual, KINDS[i].unit);
+		fprintf(stderr, "  %s=%.10g: %s\n    ", KINDS[i].code, KINDS[i].usual, KINDS[i].unit);
 		for (size_t k = 0; k < sizeof(DIALECTS) / sizeof(DIALECTS[0]); k++) {
 			if (!(KINDS[i].dialects & (1U << k)))
 				continue;
@@ -141,7 +141,7 @@ void faults_usage(void)
 void faults_list(void)
 {
 	for (int i = 0; i < FAULTS; i++) {
-		printf("%s\t%g", KINDS[i].code, KINDS[i].usual);
+		printf("%s\t%.10g", KINDS[i].code, KINDS[i].usual);
 		for (size_t k = 0; k < sizeof(DIALECTS) / sizeof(DIALECTS[0]); k++)
 			if (KINDS[i].dialects & (1U << k))
 				printf("\t%s", DIALECTS[k]);
@@ -157,7 +157,7 @@ void faults_write(struct out *out, const struct faults *f)
 	for (int i = 0; i < FAULTS; i++) {
 		if (!f->given[i])
 			continue;
-		out_fmt(out, "%s{\"code\": \"%s\", \"size\": %g}", comma, KINDS[i].code, f->size[i]);
+		out_fmt(out, "%s{\"code\": \"%s\", \"size\": %.10g}", comma, KINDS[i].code, f->size[i]);
 		comma = ", ";
 	}
 	out_text(out, "]");

@@ -63,7 +63,7 @@ static void truth(const struct kineto_options *o, const struct kineto_rank *rank
 		out_fmt(out,
 		        "%s\n{\"rank\": %s%" PRId64 ", \"device\": %" PRId64 ", \"file\": ", i ? "," : "",
 		        o->old && o->ranks == 1 ? "null, \"index\": " : "", i, (i % 8));
-		out_json(out, files[i]);
+		out_json(out, files[i] ? files[i] : "");
 		out_fmt(out, ", \"bytes\": %" PRId64 ", \"events\": %" PRId64 ",\n \"whole\": ", bytes[i],
 		        o->events); /* 0: as many as the units take */
 		truth_write_row(out, &whole);
@@ -91,9 +91,9 @@ int kineto_main(const struct kineto_options *o)
 	int64_t *bytes = out_alloc(NULL, o->ranks, sizeof(*bytes));
 
 	kineto_play(o, ranks);
-	if (o->ranks > 1)
+	if (o->path && o->ranks > 1)
 		out_mkdir(o->path);
-	for (int64_t i = 0; i < o->ranks; i++) {
+	for (int64_t i = 0; o->path && i < o->ranks; i++) {
 		int n = o->ranks == 1 ? asprintf(&files[i], "%s", o->path)
 		                      : asprintf(&files[i], "%s/worker_rank%" PRId64 ".1738454400123.%s%s",
 		                                 o->path, i, o->suffix, o->gzip ? ".gz" : "");

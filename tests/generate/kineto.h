@@ -12,11 +12,12 @@ enum kineto_shape { KINETO_DATA, KINETO_EXPERTS };
 
 struct kineto_rank;
 struct kineto_options {
-	int64_t events; /* elements of traceEvents, per rank; 0: as many as `units` take */
-	int64_t units;  /* operators a step, at least; 0: as many as fit the events */
-	int64_t noise;  /* percent by which a kernel's time varies */
-	int64_t skew;   /* ms by which the clocks of ranks differ */
-	bool graphs;    /* the forward pass is one graph, and one kernel in ten is recorded */
+	int64_t events;  /* elements of traceEvents, per rank; 0: as many as `units` take */
+	int64_t units;   /* operators a step, at least; 0: as many as fit the events */
+	int64_t noise;   /* percent by which a kernel's time varies */
+	int64_t culprit; /* the rank that one of all has the fault of */
+	int64_t skew;    /* ms by which the clocks of ranks differ */
+	bool graphs;     /* the forward pass is one graph, and one kernel in ten is recorded */
 	enum kineto_shape shape;
 	int64_t steps, ranks;
 	uint64_t seed;

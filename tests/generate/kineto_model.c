@@ -27,7 +27,7 @@ int64_t kineto_draw(const struct kineto_options *o, struct kineto_rank *r, int64
 
 int64_t kineto_culprit(const struct kineto_options *o)
 {
-	return o->ranks > 1;
+	return o->culprit < o->ranks ? o->culprit : o->ranks - 1;
 }
 
 /* ns on the host of a rank: longer where another process takes its cores. */

@@ -16,6 +16,7 @@ static void take_option(struct kineto_options *o, int letter, enum fault_dialect
 	case 'f': faults_parse(optarg, dialect, &o->faults); break;
 	case 'p': o->shape = (enum kineto_shape)option_word(shapes, optarg); break;
 	case 'i': o->noise = option_number(optarg, 0, 50); break;
+	case 'c': o->culprit = option_number(optarg, 0, 4095); break;
 	case 'x': o->skew = option_number(optarg, 0, 1000000); break;
 	case 'n': o->name = optarg; break;
 	case 't': o->truth = optarg; break;
@@ -27,14 +28,14 @@ static void take_option(struct kineto_options *o, int letter, enum fault_dialect
 
 int kineto_run(int argc, char **argv, enum fault_dialect dialect, const char *own, struct kineto_options *o)
 {
-	o->noise = 1;
+	o->noise = o->culprit = 1;
 	for (int c = option_next(argc, argv, own); c != -1; c = option_next(argc, argv, own))
 		take_option(o, c, dialect);
-	if (optind + 1 != argc || (!o->events) == (!o->units))
-		option_misuse("either --events or --units, and one OUT are needed");
+	if ((!o->events) == (!o->units))
+		option_misuse("either --events or --units is needed");
 	if (o->faults.given[FAULT_ALL_TO_ALL] || o->faults.given[FAULT_IMBALANCE])
 		o->shape = KINETO_EXPERTS;
-	o->path = argv[optind];
+	o->path = option_path(argc, argv, o->truth);
 	return kineto_main(o);
 }
 
@@ -47,7 +48,7 @@ static int run(int argc, char **argv)
 	                           .suffix = "pt.trace.json",
 	                           .write = kineto_write};
 
-	return kineto_run(argc, argv, IN_KINETO, "eusrdfntozpixg", &o);
+	return kineto_run(argc, argv, IN_KINETO, "eusrdfntozpixgc", &o);
 }
 
 const struct dialect KINETO_DIALECT = {

@@ -14,9 +14,10 @@ static const char common[] =
     "options of all dialects, where they make sense\n"
     "  --steps N    steps (3)              --ranks N    ranks\n"
     "  --seed N     same seed, same bytes  --name TEXT  names the first operator of each step\n"
-    "  --truth FILE writes the expected values as JSON\n"
+    "  --truth FILE writes the expected values as JSON; without a path nothing else is written\n"
     "  --noise N    percent by which kernels vary (1)   --skew N  ms by which the clocks of ranks differ "
     "(0)\n"
+    "  --culprit N  the rank that one of all has the fault of (1)\n"
     "  --shape data|pipeline|experts (data)\n"
     "generate faults lists codes and dialects for programs\n"
     "  --fault CODE[=SIZE][,CODE[=SIZE]...]  what ails the job; size 0: the same job without it\n";
@@ -52,6 +53,15 @@ int option_word(const char *const *names, const char *text)
 	option_misuse("unknown word for an option");
 }
 
+const char *option_path(int argc, char **argv, const char *truth)
+{
+	if (optind == argc && truth)
+		return NULL;
+	if (optind + 1 != argc)
+		option_misuse("one path to write to is needed, or a truth");
+	return argv[optind];
+}
+
 static const struct option OPTIONS[] = {
     {"events", required_argument, NULL, 'e'},
     {"kernels", required_argument, NULL, 'k'},
@@ -73,6 +83,9 @@ static const struct option OPTIONS[] = {
     {"skew", required_argument, NULL, 'x'},
     {"units", required_argument, NULL, 'u'},
     {"graphs", no_argument, NULL, 'g'},
+    {"culprit", required_argument, NULL, 'c'},
+    {"reduces", required_argument, NULL, 'q'},
+    {"packet-ns", required_argument, NULL, 'v'},
     {NULL, 0, NULL, 0},
 };
 

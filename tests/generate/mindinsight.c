@@ -219,9 +219,10 @@ static void write_run(const struct options *o)
 	int64_t sum = 0;
 	char path[4096];
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/profiler", o->path) >= sizeof(path))
+	if (o->path && (size_t)snprintf(path, sizeof(path), "%s/profiler", o->path) >= sizeof(path))
 		out_die("a path is too long");
-	out_mkdir(path);
+	if (o->path)
+		out_mkdir(path);
 	if (truth) {
 		out_text(truth, "{\"format\": \"mindinsight\", \"faults\": ");
 		faults_write(truth, &o->faults);
@@ -231,9 +232,11 @@ static void write_run(const struct options *o)
 		play(o, &random, steps);
 		for (int64_t i = 0; i < o->steps; i++)
 			sum += (steps[i].interval + steps[i].inner + steps[i].tail) * TICK;
-		write_steps(o, id, steps);
-		write_queues(o, id, steps);
-		write_sums(o, id);
+		if (o->path) {
+			write_steps(o, id, steps);
+			write_queues(o, id, steps);
+			write_sums(o, id);
+		}
 		if (truth)
 			write_truth(truth, o, id, steps);
 	}
@@ -255,9 +258,7 @@ static int run(int argc, char **argv)
 		case 'f': faults_parse(optarg, IN_MINDINSIGHT, &o.faults); break;
 		default: o.truth = optarg; break;
 		}
-	if (optind + 1 != argc)
-		option_misuse("one DIR is needed");
-	o.path = argv[optind];
+	o.path = option_path(argc, argv, o.truth);
 	write_run(&o);
 	return 0;
 }

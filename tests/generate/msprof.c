@@ -233,9 +233,7 @@ void msprof_options(int argc, char **argv, enum fault_dialect dialect, const cha
 		case 'p': o->shape = (enum ascend_shape)option_word(ascend_shape_names, optarg); break;
 		default: o->truth = optarg; break;
 		}
-	if (optind + 1 != argc)
-		option_misuse("one DIR is needed");
-	o->path = argv[optind];
+	o->path = option_path(argc, argv, o->truth);
 	ascend_default(o);
 }
 
@@ -244,7 +242,8 @@ struct ascend_rank *msprof_play(const struct ascend_options *o)
 	struct ascend_rank *ranks = out_alloc(NULL, o->ranks, sizeof(*ranks));
 
 	ascend_play(o, ranks);
-	out_mkdir(o->path);
+	if (o->path)
+		out_mkdir(o->path);
 	return ranks;
 }
 
@@ -257,12 +256,12 @@ void msprof_free(const struct ascend_options *o, struct ascend_rank *ranks)
 
 static int run(int argc, char **argv)
 {
-	struct ascend_options o = {.steps = 3, .ranks = 1, .kernels = 160, .level = 1, .seed = 1, .noise = 1};
+	struct ascend_options o = ASCEND_OPTIONS;
 	struct ascend_rank *ranks;
 
 	msprof_options(argc, argv, IN_MSPROF, "ksrdftyp", &o);
 	ranks = msprof_play(&o);
-	for (int64_t i = 0; i < o.ranks; i++) {
+	for (int64_t i = 0; o.path && i < o.ranks; i++) {
 		struct writer w = {.o = &o, .r = &ranks[i], .old = o.layout == ASCEND_OLD};
 
 		w.shift = w.old ? ascend_start_ns - uptime_ns : 0;

@@ -268,7 +268,7 @@ static int run(int argc, char **argv)
 	struct kineto_options o = {
 	    .steps = 3, .ranks = 1, .seed = 1, .format = "nsys", .suffix = "sqlite", .write = write_export};
 
-	return kineto_run(argc, argv, IN_NSYS, "eusrdfntpix", &o);
+	return kineto_run(argc, argv, IN_NSYS, "eusrdfntpixc", &o);
 }
 
 const struct dialect NSYS_DIALECT = {

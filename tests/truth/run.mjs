@@ -11,8 +11,9 @@ const call = promisify(execFile);
 const text = (faults) => (faults.length === 0 ? "healthy" : faults.map(([code, size]) => `${code}=${size}`).join(","));
 export const name = (job) => `${job.options.join(" ")} --fault ${text(job.faults)}`;
 
-async function make(place, job, faults, path) {
-  await call(GENERATE, [...job.options, "--fault", text(faults), "--truth", `${place}/truth`, path]);
+// Without a path only the truth is worked out.
+async function make(place, job, faults, ...path) {
+  await call(GENERATE, [...job.options, "--fault", text(faults), "--truth", `${place}/truth`, ...path]);
   return JSON.parse(readFileSync(`${place}/truth`, "utf8")).mean_step_ns;
 }
 
@@ -21,7 +22,7 @@ async function one(job) {
   try {
     const without = [];
     for (let i = 0; i < job.faults.length; i++)
-      without.push(await make(place, job, job.faults.map(([code, size], k) => [code, k === i ? 0 : size]), join(place, `without${i}`)));
+      without.push(await make(place, job, job.faults.map(([code, size], k) => [code, k === i ? 0 : size])));
     const truth = { with: await make(place, job, job.faults, join(place, "job")), without };
     const { stdout } = await call(PROGRAM, ["analyze", "--json", join(place, "job")], { maxBuffer: 1 << 28 });
     const { analysis } = JSON.parse(stdout);
