@@ -18,25 +18,31 @@ static int find_paths(struct profile_results *r, struct sb_error *err)
 	return critical_paths_find(&r->profile, &c, &r->paths, err);
 }
 
+int results_analyse(struct profile_results *r, struct sb_error *err)
+{
+	const struct thresholds *t = &THRESHOLDS_DEFAULT;
+	int rc = breakdown_compute(&r->profile, &r->profile.warnings, &r->breakdown, err);
+
+	if (rc == SB_OK)
+		rc = operators_collect(&r->profile, &r->operators, err);
+	if (rc == SB_OK)
+		rc = communication_compute(&r->profile, threshold_get(t, "r_wait")->value, &r->communication,
+		                           err);
+	if (rc == SB_OK)
+		rc = find_paths(r, err);
+	return rc == SB_OK ? analysis_run(&r->profile, &r->breakdown, &r->operators, &r->communication, t,
+	                                  &r->analysis, err)
+	                   : rc;
+}
+
 int results_compute(const struct read_input *inputs, size_t count, const struct read_limits *limits,
                     const struct read_hooks *hooks, struct profile_results *out, struct sb_error *err)
 {
-	const struct thresholds *t = &THRESHOLDS_DEFAULT;
 	struct profile_results r = {0};
 	int rc = profile_read(inputs, count, limits, hooks, &r.profile, err);
 
 	if (rc == SB_OK)
-		rc = breakdown_compute(&r.profile, &r.profile.warnings, &r.breakdown, err);
-	if (rc == SB_OK)
-		rc = operators_collect(&r.profile, &r.operators, err);
-	if (rc == SB_OK)
-		rc = communication_compute(&r.profile, threshold_get(t, "r_wait")->value, &r.communication,
-		                           err);
-	if (rc == SB_OK)
-		rc = find_paths(&r, err);
-	if (rc == SB_OK)
-		rc = analysis_run(&r.profile, &r.breakdown, &r.operators, &r.communication, t, &r.analysis,
-		                  err);
+		rc = results_analyse(&r, err);
 	if (rc == SB_OK)
 		*out = r;
 	else

@@ -16,6 +16,9 @@ struct profile_results {
 	struct analysis analysis;
 };
 
+/* Analyses the profile that r holds, the rest of which is empty. What was done stays also after a failure:
+ * free it by results_free(). */
+int results_analyse(struct profile_results *r, struct sb_error *err);
 /* Reads and analyses. On failure nothing is left to free. */
 int results_compute(const struct read_input *inputs, size_t count, const struct read_limits *limits,
                     const struct read_hooks *hooks, struct profile_results *out, struct sb_error *err);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "profiler/analysis.h"
+#include "profiler/critical_path.h"
 #include "profiler/read.h"
 
 /* A file of $SIGNALBOX_SHARED, read and analysed. */
@@ -17,10 +18,12 @@ struct answer {
 	struct operator_table o;
 	struct communication_report c;
 	struct analysis a;
+	struct critical_paths paths;
 };
 
 static inline void answer_free(struct answer *x)
 {
+	critical_paths_free(&x->paths);
 	analysis_free(&x->a);
 	communication_free(&x->c);
 	operators_free(&x->o);
@@ -33,6 +36,7 @@ static inline void answer_free(struct answer *x)
 static inline void answer_compute(struct answer *out)
 {
 	struct sb_error err = {0};
+	COLLECTIVES_AUTO collectives = {0};
 
 	assert_int_equal(breakdown_compute(&out->p, &out->p.warnings, &out->b, &err), SB_OK);
 	assert_int_equal(operators_collect(&out->p, &out->o, &err), SB_OK);
@@ -41,6 +45,8 @@ static inline void answer_compute(struct answer *out)
 	                 SB_OK);
 	assert_int_equal(analysis_run(&out->p, &out->b, &out->o, &out->c, &THRESHOLDS_DEFAULT, &out->a, &err),
 	                 SB_OK);
+	assert_int_equal(collectives_match(&out->p, &collectives), SB_OK);
+	assert_int_equal(critical_paths_find(&out->p, &collectives, &out->paths, &err), SB_OK);
 }
 
 static inline void answer_of(const char *folder, const char *name, struct answer *out)

@@ -36,6 +36,20 @@ static inline void same_breakdown(const char *where, const struct breakdown *a, 
 	}
 }
 
+/* Report HTA#89: the path does not depend on the order of the events. */
+static inline void same_paths(const char *where, const struct critical_paths *a,
+                              const struct critical_paths *b)
+{
+	same(where, "count of paths", (int64_t)b->count, (int64_t)a->count);
+	for (size_t i = 0; i < a->count; i++) {
+		same(where, "works of the path", (int64_t)b->items[i].works, (int64_t)a->items[i].works);
+		same(where, "span of the path", b->items[i].span_ns, a->items[i].span_ns);
+		for (int k = 0; k < PATH_PARTS; k++)
+			same(where, path_part_name((enum path_part)k), b->items[i].part_ns[k],
+			     a->items[i].part_ns[k]);
+	}
+}
+
 /* Texts of both tables are in the order of their bytes, so equal tables have equal ids. */
 static inline void same_operators(const char *where, const struct operator_table *a,
                                   const struct operator_table *b)
@@ -100,6 +114,7 @@ static inline void same_answers(const char *where, const struct answer *a, const
 	same(where, "rank", b->p.captures[0].rank, a->p.captures[0].rank);
 	same(where, "events", b->p.captures[0].event_count, a->p.captures[0].event_count);
 	same_breakdown(where, &a->b, &b->b);
+	same_paths(where, &a->paths, &b->paths);
 	same_operators(where, &a->o, &b->o);
 	same_communication(where, &a->c, &b->c);
 	same_findings(where, &a->a, &b->a);
