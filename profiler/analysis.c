@@ -36,18 +36,26 @@ static const struct check CHECKS[] = {
      "collections of the Python process on the timeline"},
     {"cpu.contention", NULL, "the CPU use of the node's processes during the capture", NULL},
     {"cpu.environment", NULL, "environment variables and versions of the job", NULL},
-    {"compute.frequency", NULL, "AI Core Freq counters and the chip's nominal clock",
-     "the device's clock during the capture and its nominal clock"},
-    {"compute.memory_bound", NULL,
-     "two captures: aic_metrics=ArithmeticUtilization and aic_metrics=MemoryAccess",
-     "FLOP and bytes of each kernel (hardware counters)"},
+    {"compute.frequency", check_frequency,
+     "the clock of the AI cores beside kernel_details.csv (trace_view.json or the database has it from "
+     "profiler "
+     "level 0 on), or three ranks that run the same kernels",
+     "three ranks or more that run the same kernels: these traces hold no clocks"},
+    {"compute.memory_bound", check_memory_bound,
+     "two captures of the job, with aic_metrics=ArithmeticUtilization and aic_metrics=MemoryAccess, or one "
+     "with "
+     "aic_metrics=PipeUtilization (profiler level 1)",
+     "record_shapes=True, and a GPU whose peaks are known (its name stands in the trace)"},
     {"compute.underutilized", check_underutilized,
-     "kernel counters (aic_metrics=PipeUtilization, profiler level 1)",
-     "hardware counters of the kernels: a Kineto trace holds none"},
+     "kernel counters: aic_metrics=PipeUtilization, or two captures with ArithmeticUtilization and "
+     "MemoryAccess "
+     "(profiler level 1)",
+     "record_shapes=True, and a GPU whose peaks are known (its name stands in the trace)"},
     {"compute.aicpu", check_aicpu, "kernel_details.csv with Accelerator Core (profiler level 1)",
      "an Ascend capture: GPUs have no AICPU"},
-    {"compute.affinity", NULL, "host operators with shapes and call stacks",
-     "an Ascend capture: the rules are for its fused calls"},
+    {"compute.affinity", check_affinity,
+     "kernel_details.csv with shapes (profiler level 1), and host operators (ProfilerActivity.CPU)",
+     "an Ascend capture: the rules are for its cube units and fused calls"},
     {"compute.format_conversion", check_format_conversion, "kernel_details.csv with Type (profiler level 1)",
      "an Ascend capture: the rule is for its private formats"},
     {"communication.slow_rank", check_slow_rank,

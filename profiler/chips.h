@@ -30,9 +30,10 @@ struct chip {
 	double peaks[PRECISION_COUNT];  /* dense, of the matrix units, FLOP/s */
 	double memory_bytes_per_second; /* of the device's memory */
 	double memory_bytes;
-	double clock_mhz; /* nominal clock under load; the peaks are reached at it */
-	int cores;        /* AI Cores (cube), SMs, CUs; 0 = not known */
-	int vector_cores; /* Ascend, where they are separate; 0 = not known or none */
+	double vector_fp16; /* of the vector cores where they are separate, FLOP/s; half of it in fp32 */
+	double clock_mhz;   /* nominal clock under load; the peaks are reached at it */
+	int cores;          /* AI Cores (cube), SMs, CUs; 0 = not known */
+	int vector_cores;   /* Ascend, where they are separate; 0 = not known or none */
 	const struct chip_link *links;
 };
 

@@ -34,6 +34,20 @@ const struct thresholds THRESHOLDS_DEFAULT = {{
     {"aicpu_us", "us", 20, ORIGIN_MSPROF_ANALYZE},
     {"format_conversion_share", "share of compute", 0.05, ORIGIN_DEFAULT},
     {"pipe_ratio", "ratio", 0.8, ORIGIN_MSPROF_ANALYZE},
+    /* the paper gives no number for U_thr: msprof-analyze's limit of a pipe */
+    {"roofline_utilization", "ratio", 0.8, ORIGIN_DEFAULT},
+    /* good matrix products reach 60 to 70 % of the data sheet's peak, attention and other shapes less: more
+     * than this is not promised */
+    {"roofline_reachable", "ratio", 0.5, ORIGIN_DEFAULT},
+    /* elementwise operators at the memory's limit are part of every model */
+    {"memory_bound_share", "share of compute", 0.30, ORIGIN_DEFAULT},
+    {"blocks_per_sm", "blocks", 0.5, ORIGIN_DEFAULT},
+    {"downclock_share", "share", 0.05, ORIGIN_PAPER},
+    {"affinity_share", "share of compute", 0.05, ORIGIN_DEFAULT},
+    {"affinity_product_bytes", "bytes", 100e6, ORIGIN_MSPROF_ANALYZE},
+    {"affinity_inner_axis", "elements", 256, ORIGIN_PAPER},
+    {"affinity_attention_axis", "elements", 128, ORIGIN_MSPROF_ANALYZE},
+    {"fusible_calls", "calls", 20, ORIGIN_DEFAULT},
     {"underutilized_share", "share of compute", 0.20, ORIGIN_DEFAULT},
     {"r_wait", "ratio", 0.2, ORIGIN_MSPROF},
     {"wait_ratio", "ratio", 0.2, ORIGIN_MSPROF},

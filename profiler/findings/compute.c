@@ -1,12 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "profiler/findings/findings.h"
-
-static const char *text(const struct rank_view *v, uint32_t id)
-{
-	return trace_text(&v->c->trace, id, NULL);
-}
+#include "profiler/findings/compute_parts.h"
 
 /* Level 0 captures name neither type nor core. */
 static bool types_known(const struct rank_view *v)
@@ -29,17 +24,19 @@ static void judge_typed(struct check_context *ctx,
 	}
 }
 
-static double compute_us(const struct rank_view *v)
+double compute_us(const struct rank_view *v)
 {
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < v->c->kernel_count; i++)
 		if (!v->c->kernels[i].communication)
 			sum = sb_add_sat(sum, v->c->kernels[i].dur_ns);
-	return (double)sum / 1000;
+	if (v->c->kernel_count == 0)
+		sum = v->compute_ns;
+	return sum == SB_NULL ? NAN : (double)sum / 1000;
 }
 
-static bool start_tally(struct check_context *ctx, struct tally *t, const struct rank_view *v)
+bool start_tally(struct check_context *ctx, struct tally *t, const struct rank_view *v)
 {
 	if (tally_init(t, v->c) == SB_OK)
 		return true;
@@ -47,77 +44,60 @@ static bool start_tally(struct check_context *ctx, struct tally *t, const struct
 	return false;
 }
 
-static bool on_aicpu(const struct rank_view *v, const struct kernel *k)
+bool on_aicpu(const struct rank_view *v, const struct kernel *k)
 {
-	const char *core = text(v, k->core);
+	const char *core = view_text(v, k->core);
 
 	return !k->communication && (strstr(core, "AI_CPU") || strstr(core, "AICPU"));
 }
 
-/* Under-utilised (Hermes 4.2.2, third class), with the pipe ratios as stand-in: FLOPs and bytes are never in
- * one capture. What could be won is the time above that of a kernel whose busiest pipe is at the limit. */
-static void judge_pipes(struct check_context *ctx, const struct rank_view *v)
+bool on_vector_cores(const struct rank_view *v, const struct kernel *k)
 {
-	double u = limit(ctx, "pipe_ratio"), under_us = 0, won_us = 0, all_us = compute_us(v);
-	int64_t under = 0, counted = 0;
-	struct finding *f;
-	TALLY_AUTO tally = {0};
+	const char *core = view_text(v, k->core);
 
-	if (!start_tally(ctx, &tally, v))
-		return;
-	for (size_t i = 0; i < v->c->kernel_count; i++) {
-		const struct kernel *k = &v->c->kernels[i];
-		double us = (double)k->dur_ns / 1000;
-
-		/* operators on the AICPU have a check of their own */
-		if (k->communication || isnan(k->pipe_ratio) || on_aicpu(v, k))
-			continue;
-		counted++;
-		/* the ratio is text with few digits: compare in its own precision */
-		if (k->pipe_ratio > (float)u)
-			continue;
-		under++;
-		under_us += us;
-		won_us += us * (1 - (double)k->pipe_ratio / u);
-		tally_add(&tally, k->type ? k->type : k->name, us);
-	}
-	if (!(under_us / all_us >= limit(ctx, "underutilized_share")))
-		return;
-	f = finding_new(ctx, "compute.underutilized", v, true);
-	finding_at_most(f, CONFIDENCE_MEDIUM);
-	finding_cost(ctx, f, v, ns_at_most(won_us * 1000, v->total_ns));
-	finding_gain(f, v, ns_at_most(won_us * 1000, v->total_ns));
-	if (f && f->gain_method)
-		f->gain_method = "kernels sped up until their busiest pipe is at the limit, no replay: an "
-		                 "upper bound";
-	finding_evidence(ctx, f, "underutilized_share_of_compute", under_us / all_us, "share",
-	                 "underutilized_share");
-	finding_evidence(ctx, f, "largest_pipe_ratio", u, "ratio", "pipe_ratio");
-	finding_evidence(ctx, f, "underutilized_us", under_us, "us", NULL);
-	finding_evidence(ctx, f, "underutilized_kernels", (double)under, "kernels", NULL);
-	finding_evidence(ctx, f, "kernels_with_counters", (double)counted, "kernels", NULL);
-	tally_into(&tally, ctx, v->c, f);
+	return strstr(core, "VECTOR") || strstr(core, "AIV");
 }
 
-void check_underutilized(struct check_context *ctx, bool *out_judged)
+bool is_kernel_of(const struct rank_view *v, size_t event)
 {
-	for (size_t i = 0; i < ctx->view_count; i++) {
-		const struct rank_view *v = &ctx->views[i];
-		bool counters = false;
+	const struct trace *t = &v->c->trace;
 
-		for (size_t k = 0; k < v->c->kernel_count && !counters; k++)
-			counters = !isnan(v->c->kernels[k].pipe_ratio);
-		if (!counters)
-			continue;
-		*out_judged = true;
-		judge_pipes(ctx, v);
-	}
+	return t->kind[event] == EVENT_KERNEL &&
+	       (v->device == SB_NULL || t->lanes[t->lane[event]].device == v->device);
+}
+
+/* Does an operand have a type that the AI cores do not take for most operators? A cast would bring the
+ * operator onto them (msprof-analyze's lists by CANN version agree in these). */
+static bool has_unsupported_type(const struct rank_view *v, const struct kernel *k)
+{
+	static const char *const types[] = {"DOUBLE", "COMPLEX", "INT16", "INT64", "UINT"};
+	const char *list = view_text(v, k->input_types);
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strstr(list, types[i]))
+			return true;
+	return false;
+}
+
+/* MindSpore's operator that waits for data is none: no other unit would make it faster. */
+static bool counts_as_aicpu(const struct rank_view *v, const struct kernel *k)
+{
+	return on_aicpu(v, k) && !strstr(view_text(v, k->type ? k->type : k->name), "GetNext");
+}
+
+/* The kernels that need not be there. */
+static void relieve(struct check_context *ctx, const struct rank_view *v, struct finding *f,
+                    bool (*is_one)(const struct rank_view *v, const struct kernel *k))
+{
+	for (size_t i = 0; f && i < v->c->kernel_count; i++)
+		if (is_one(v, &v->c->kernels[i]))
+			finding_relief(ctx, f, v, RELIEF_KERNEL, i, 0);
 }
 
 /* AICPU operators cost only what no other kernel hides. */
 static void judge_aicpu(struct check_context *ctx, const struct rank_view *v)
 {
-	int64_t longest = 0, count = 0, total = 0, exposed;
+	int64_t longest = 0, count = 0, total = 0, exposed, unsupported = 0, untold = 0;
 	INTERVALS_AUTO on = {0};
 	INTERVALS_AUTO others = {0};
 	TALLY_AUTO tally = {0};
@@ -129,8 +109,7 @@ static void judge_aicpu(struct check_context *ctx, const struct rank_view *v)
 		const struct kernel *k = &v->c->kernels[i];
 		bool aicpu = on_aicpu(v, k);
 
-		/* MindSpore's operator that waits for data: no other unit would make it faster */
-		if (aicpu && strstr(text(v, k->type ? k->type : k->name), "GetNext"))
+		if (aicpu && !counts_as_aicpu(v, k))
 			continue;
 		ctx->failed =
 		    intervals_add(aicpu ? &on : &others, k->start_ns, interval_end(k->start_ns, k->dur_ns));
@@ -139,6 +118,9 @@ static void judge_aicpu(struct check_context *ctx, const struct rank_view *v)
 		count++;
 		total = sb_add_sat(total, k->dur_ns);
 		longest = k->dur_ns > longest ? k->dur_ns : longest;
+		untold += k->input_types == 0;
+		if (has_unsupported_type(v, k))
+			unsupported = sb_add_sat(unsupported, k->dur_ns);
 		tally_add(&tally, k->type ? k->type : k->name, (double)k->dur_ns / 1000);
 	}
 	if (ctx->failed != SB_OK || count == 0 || (double)longest < limit(ctx, "aicpu_us") * 1000)
@@ -153,7 +135,10 @@ static void judge_aicpu(struct check_context *ctx, const struct rank_view *v)
 	finding_evidence(ctx, f, "aicpu_kernels", (double)count, "kernels", NULL);
 	finding_evidence(ctx, f, "aicpu_us", (double)total / 1000, "us", NULL);
 	finding_evidence(ctx, f, "aicpu_exposed_us", (double)exposed / 1000, "us", NULL);
+	if (untold < count)
+		finding_evidence(ctx, f, "aicpu_types_to_cast_us", (double)unsupported / 1000, "us", NULL);
 	tally_into(&tally, ctx, v->c, f);
+	relieve(ctx, v, f, counts_as_aicpu);
 }
 
 void check_aicpu(struct check_context *ctx, bool *out_judged)
@@ -163,10 +148,12 @@ void check_aicpu(struct check_context *ctx, bool *out_judged)
 
 /* Operators that only change between ND and a private format. A Cast changes the type and a Transpose the
  * order that the model asked for: neither is counted. */
-static bool is_conversion(const char *type)
+static bool is_conversion(const struct rank_view *v, const struct kernel *k)
 {
-	return strcmp(type, "TransData") == 0 || strcmp(type, "FormatCast") == 0 ||
-	       strcmp(type, "NpuFormatCast") == 0;
+	const char *type = view_text(v, k->type);
+
+	return !k->communication && (strcmp(type, "TransData") == 0 || strcmp(type, "FormatCast") == 0 ||
+	                             strcmp(type, "NpuFormatCast") == 0);
 }
 
 static void judge_conversion(struct check_context *ctx, const struct rank_view *v)
@@ -181,7 +168,7 @@ static void judge_conversion(struct check_context *ctx, const struct rank_view *
 	for (size_t i = 0; i < v->c->kernel_count; i++) {
 		const struct kernel *k = &v->c->kernels[i];
 
-		if (k->communication || !is_conversion(text(v, k->type)))
+		if (!is_conversion(v, k))
 			continue;
 		count++;
 		total = sb_add_sat(total, k->dur_ns);
@@ -198,6 +185,7 @@ static void judge_conversion(struct check_context *ctx, const struct rank_view *
 	finding_evidence(ctx, f, "conversion_us", us, "us", NULL);
 	finding_evidence(ctx, f, "conversions", (double)count, "kernels", NULL);
 	tally_into(&tally, ctx, v->c, f);
+	relieve(ctx, v, f, is_conversion);
 }
 
 void check_format_conversion(struct check_context *ctx, bool *out_judged)

@@ -87,6 +87,9 @@ static inline struct kernel *add_kernel(struct capture *c, const char *name, con
 	k->block_dim = -1;
 	k->stream = -1;
 	k->pipe_ratio = NAN;
+	k->inner_ratio = NAN;
+	k->flops = NAN;
+	k->bytes = NAN;
 	return k;
 }
 
