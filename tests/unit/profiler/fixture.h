@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +63,11 @@ static inline void add_event(struct capture *c, uint32_t lane, enum event_kind k
 	struct event e = {start, dur, link, text_id(c, name), lane, kind};
 
 	assert_int_equal(trace_append(&c->trace, &e), SB_OK);
+}
+
+static inline void name_chip(struct capture *c, const char *chip)
+{
+	snprintf(c->chip, sizeof(c->chip), "%s", chip);
 }
 
 static inline void add_step(struct capture *c, int64_t number, int64_t start, int64_t dur)

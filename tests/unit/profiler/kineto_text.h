@@ -29,7 +29,7 @@ static inline void read_ok(const char *text, struct profile *out)
 	assert_int_equal(out->captures[0].format, FORMAT_KINETO);
 }
 
-static const struct warning *warning_of(const struct profile *p, const char *code)
+static inline const struct warning *warning_of(const struct profile *p, const char *code)
 {
 	for (size_t i = 0; i < p->warnings.count; i++) {
 		if (strcmp(p->warnings.items[i].code, code) == 0)
