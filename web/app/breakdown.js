@@ -1,47 +1,16 @@
 // Where the time of each rank went: one bar a rank and device, for one step or for the whole capture.
 import { getOnce, profilePath } from './api.js';
+import { Bar, Legend, measured, totalOf } from './bars.js';
 import { html, useMemo, useState } from './dom.js';
-import { isNumber, many, quantity } from './format.js';
+import { isNumber, many } from './format.js';
 import { PARTS } from './labels.js';
-import { Empty, Loaded, Quantity, Section, useLoaded } from './parts.js';
+import { Empty, Loaded, Section, useLoaded } from './parts.js';
 import { Table } from './table.js';
 
 const FEW = 32;
 const WHOLE = 'whole';
-const total = (row) => PARTS.reduce((sum, part) => sum + (row[part.member] ?? 0), 0);
-const measured = (row) => PARTS.some((part) => isNumber(row[part.member]));
-
 const nameOf = (row) => [isNumber(row.rank) ? `Rank ${row.rank}` : 'Rank –', isNumber(row.device) && `device ${row.device}`]
   .filter(Boolean).join(' · ');
-
-// The chart's words for those who do not see it.
-const spoken = (row) => `${nameOf(row)}: ${PARTS.filter((p) => isNumber(row[p.member]))
-  .map((p) => `${p.label} ${quantity(row[p.member], 'us')}`).join(', ')}`;
-
-function Segment({ part, value, whole, widest }) {
-  if (!(value > 0)) return null;
-  const share = value / whole;
-  const width = (value / widest) * 100;
-  return html`<span class=${`segment ${part.id}`} data-part=${part.id} style=${{ width: `${width}%` }}
-    title=${`${part.label}: ${quantity(value, 'us')} (${quantity(share, 'share')}): ${part.title}`}>${width >= 9
-    ? html`<span class="segment-text">${quantity(share, 'share')}</span>` : null}</span>`;
-}
-
-function Bar({ row, widest }) {
-  const whole = total(row);
-  return html`<li class="bar-row"><span class="bar-name">${nameOf(row)}</span>
-    ${measured(row)
-      ? html`<span class="bar" role="img" aria-label=${spoken(row)}>${PARTS.map((part) => html`<${Segment}
-          key=${part.id} part=${part} value=${row[part.member]} whole=${whole} widest=${widest} />`)}</span>`
-      : html`<span class="bar none">no device events here</span>`}
-    <span class="bar-total"><${Quantity} value=${measured(row) ? whole : row.step_us} unit="us" /></span></li>`;
-}
-
-function Legend({ rows }) {
-  const shown = PARTS.filter((part) => rows.some((row) => row[part.member] > 0));
-  return html`<ul class="legend" aria-label="Parts of the bars">${shown.map((part) => html`<li title=${part.title}><span
-    class=${`swatch ${part.id}`} aria-hidden="true"></span>${part.label}</li>`)}</ul>`;
-}
 
 const us = (id, label, title) => ({ id, label, title, unit: 'us', value: (row) => row[id] });
 const COLUMNS = [
@@ -62,7 +31,7 @@ const ORDERS = {
   free: { label: 'most free', of: (r) => r.free_us },
   exposed: { label: 'most exposed', of: (r) => r.communication_exposed_us },
   compute: { label: 'most compute', of: (r) => r.compute_us },
-  total: { label: 'longest', of: total },
+  total: { label: 'longest', of: (r) => totalOf(PARTS, r) },
 };
 
 function Controls({ steps, step, setStep, order, setOrder, several }) {
@@ -83,12 +52,13 @@ function Breakdown({ rows }) {
     return by ? [...some].sort((a, b) => (by(b) ?? -1) - (by(a) ?? -1)) : some;
   }, [rows, step, order]);
   if (rows.length === 0) return html`<${Empty}>This capture has no time to split.<//>`;
-  const widest = Math.max(1e-9, ...chosen.map(total));
+  const widest = Math.max(1e-9, ...chosen.map((row) => totalOf(PARTS, row)));
   const shown = all ? chosen : chosen.slice(0, FEW);
   return html`<div class="tools"><${Controls} steps=${steps} step=${step} setStep=${setStep} order=${order} setOrder=${setOrder} several=${chosen.length > 1} /></div>
-    ${chosen.some(measured) ? html`<${Legend} rows=${chosen} />`
+    ${chosen.some((row) => measured(PARTS, row)) ? html`<${Legend} parts=${PARTS} rows=${chosen} />`
       : html`<${Empty}>This capture has no device events, so only host times are known.<//>`}
-    <ul class="bars" aria-label="Time by rank">${shown.map((row, i) => html`<${Bar} key=${i} row=${row} widest=${widest} />`)}</ul>
+    <ul class="bars" aria-label="Time by rank">${shown.map((row, i) => html`<${Bar} key=${i} parts=${PARTS} row=${row}
+      name=${nameOf(row)} widest=${widest} instead=${row.step_us} />`)}</ul>
     ${chosen.length > shown.length && html`<p class="more"><button type="button" onClick=${() => setAll(true)}>Show all ${many(chosen.length, 'bar')}</button></p>`}
     <details><summary>The numbers</summary><${Table} key=${step} caption="Breakdown in numbers" columns=${COLUMNS} rows=${chosen} /></details>`;
 }

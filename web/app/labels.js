@@ -67,6 +67,15 @@ export const PARTS = [
   { id: 'bubble', member: 'bubble_us', label: 'Bubble', title: 'waiting to receive from another pipeline stage' },
 ];
 
+// What a critical path is made of; the colours are those of the breakdown.
+export const PATH_PARTS = [
+  { id: 'compute', member: 'compute_us', label: 'Compute', title: 'kernels that are no collectives' },
+  { id: 'exposed', member: 'communication_us', label: 'Communication', title: 'collectives, and sending to another rank' },
+  { id: 'copy', member: 'copy_us', label: 'Copies', title: 'copies between host and device, and fills' },
+  { id: 'bubble', member: 'host_us', label: 'Host', title: 'the device waited for a launch that came late' },
+  { id: 'free', member: 'gap_us', label: 'Gap', title: 'nothing on the path, and no late launch to blame' },
+];
+
 // "compute.frequency" → "Compute: frequency", for a check that gave no answer.
 export function checkName(code) {
   const [component, cause] = String(code).split('.');

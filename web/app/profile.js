@@ -2,6 +2,7 @@
 import { call, follow, getOnce, profilePath, running } from './api.js';
 import { BreakdownSection } from './breakdown.js';
 import { CommunicationSection } from './communication.js';
+import { CriticalPathSection } from './critical_path.js';
 import { html, useEffect, useState } from './dom.js';
 import { FindingsSection, NotEvaluated, VerdictPanel } from './findings.js';
 import { many, ranges, when } from './format.js';
@@ -10,7 +11,7 @@ import { OperatorsSection } from './operators.js';
 import { Confirm, Loading, Place, ProblemBox, Progress, Quantity, useLoaded } from './parts.js';
 import { TimelineSection } from './timeline.js';
 
-const PARTS = [['findings', 'Findings'], ['breakdown', 'Breakdown'], ['timeline', 'Timeline'],
+const PARTS = [['findings', 'Findings'], ['breakdown', 'Breakdown'], ['critical-path', 'Critical path'], ['timeline', 'Timeline'],
   ['operators', 'Operators'], ['communication', 'Communication'], ['open', 'Not evaluated']];
 
 const Fact = ({ name, children }) => html`<div><dt>${name}</dt><dd>${children}</dd></div>`;
@@ -52,6 +53,7 @@ function Results({ profile }) {
       href=${`#/profiles/${encodeURIComponent(profile.id)}/${id}`}>${text}</a>`)}</nav>
     <${FindingsSection} analysis=${analysis} advice=${advice} />
     <${BreakdownSection} id=${profile.id} />
+    <${CriticalPathSection} profile=${profile} />
     <${TimelineSection} profile=${profile} />
     <${OperatorsSection} profile=${profile} />
     <${CommunicationSection} id=${profile.id} />
