@@ -77,7 +77,8 @@ test('the keyboard alone reaches a profile and sorts its operators', async () =>
   await page.keyboard.press('Enter');
   await page.locator('#operators tbody tr').first().waitFor();
   assert.match(await focused(), /^look /, 'the heading of the new view has the focus');
-  for (let i = 0; i < 80 && !(await focused()).startsWith('Count'); i++) await page.keyboard.press('Tab');
+  const sorter = () => page.evaluate(() => document.activeElement.closest('#operators') && document.activeElement.textContent.trim());
+  for (let i = 0; i < 120 && !(await sorter())?.startsWith('Count'); i++) await page.keyboard.press('Tab');
   const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
   assert.notEqual(outline, 'none', 'the focus can be seen');
   await page.keyboard.press('Enter');
