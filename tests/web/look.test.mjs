@@ -10,13 +10,15 @@ import { MARKUP, trace } from './trace.mjs';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let service;
 let browser;
-const TITLES = { list: 'Profiles', form: 'New plan', plans: 'Plans', nothing: 'Nothing here', profile: 'Profile', plan: 'Plan' };
+const TITLES = { list: 'Profiles', form: 'New plan', plans: 'Plans', nothing: 'Nothing here', profile: 'Profile', plan: 'Plan', compare: 'Compare' };
 const views = { list: '#/profiles', form: '#/plans/new', plans: '#/plans', nothing: '#/nothing' };
 
 before(async () => {
   service = await startService();
   browser = await launch();
-  views.profile = `#/profiles/${(await send(service.url, `look ${MARKUP}`, trace())).id}`;
+  const { id } = await send(service.url, `look ${MARKUP}`, trace());
+  views.profile = `#/profiles/${id}`;
+  views.compare = `#/compare/${id}/${id}`;
   const request = { kind: 'strategy', batch: { global_sequences: 64 },
     model: { layers: 8, hidden: 1024, heads: 16, ffn_hidden: 4096, gated_ffn: false, vocab: 32000, seq_len: 1024 },
     cluster: { nodes: 1, devices_per_node: 8, device: 'a100-80g', links: [{ scope: 'node', bytes_per_second: 3e11 }] } };

@@ -1,5 +1,6 @@
 // The shell: routes by the part of the address after '#', header, uploads, footer.
 import { get } from './api.js';
+import { Compare } from './compare.js';
 import { html, render, useEffect, useRef, useState } from './dom.js';
 import { useLoaded } from './parts.js';
 import { Plan } from './plan.js';
@@ -21,6 +22,7 @@ const route = () => location.hash.replace(/^#\/?/, '').split('/').map(decode);
 function view([family, id, part]) {
   if (!family || (family === 'profiles' && !id)) return ['Profiles', html`<${Profiles} />`];
   if (family === 'profiles') return ['Profile', html`<${Profile} key=${id} id=${id} part=${part} />`];
+  if (family === 'compare') return ['Compare', html`<${Compare} base=${id} target=${part} />`];
   if (family === 'plans' && id === 'new') return ['New plan', html`<${PlanForm} />`];
   if (family === 'plans' && id) return ['Plan', html`<${Plan} key=${id} id=${id} />`];
   if (family === 'plans') return ['Plans', html`<${Plans} />`];
@@ -57,14 +59,15 @@ function App() {
   }, []);
   const [title, content] = view(now);
   const family = now[0] || 'profiles';
-  useHeadline(title, `${family}/${now[1] ?? ''}`);
+  useHeadline(title, family === 'compare' ? family : `${family}/${now[1] ?? ''}`); // choosing a side is no change of view
   const skip = (e) => {
     e.preventDefault();
     document.querySelector('main h1')?.focus();
   };
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <header class="top"><a class="brand" href="#/profiles"><img src="/favicon.svg" alt="" width="22" height="22" />Signalbox</a>
-      <nav aria-label="Main"><${Tab} to="profiles" now=${family}>Profiles<//><${Tab} to="plans" now=${family}>Plans<//></nav></header>
+      <nav aria-label="Main"><${Tab} to="profiles" now=${family}>Profiles<//><${Tab} to="compare" now=${family}>Compare<//><${Tab}
+        to="plans" now=${family}>Plans<//></nav></header>
     <main id="main"><${UploadList} />${content}</main>
     <${Footer} /><${DropAnywhere} />`;
 }

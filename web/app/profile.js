@@ -106,7 +106,9 @@ export function Profile({ id, part }) {
   // one heading for all states: it has the focus after a change of view, and must not be replaced
   return html`<header class="view-head"><h1 tabindex="-1" class="name">${profile?.name ?? 'Profile'}</h1>
       ${profile && html`<span class=${`state ${profile.state}`}>${STATES[profile.state] ?? profile.state}</span>
-        <${Confirm} label="Delete" question="Delete this profile for good?" action=${remove} />`}</header>
+        <span class="actions">${profile.state === 'ready' && html`<a class="button" href=${profilePath(id, 'report')} target="_blank" rel="noopener">Report</a>
+          <a class="button" href=${`#/compare/${encodeURIComponent(id)}`}>Compare</a>`}
+        <${Confirm} label="Delete" question="Delete this profile for good?" action=${remove} /></span>`}</header>
     ${(error ?? deleted) && html`<${ProblemBox} error=${error ?? deleted} />`}
     ${profile ? html`<${Content} profile=${profile} progress=${progress} />` : !error && html`<${Loading} what="the profile" />`}`;
 }
