@@ -104,7 +104,8 @@ static void a_device_slower_in_all_kernels_is_named(void **state)
 	assert_non_null(f);
 	assert_true(f->rank == 2 && f->confidence <= CONFIDENCE_MEDIUM);
 	is_near(evidence_of(f, "slower_than_other_ranks"), 0.2);
-	assert_true(llabs(f->gain_ns - 200000) < 10);
+	/* without it the step ends with the other ranks, after 900 of 1000 us */
+	assert_true(llabs(f->gain_ns - 100000) < 10);
 	ask_ranks(&odd, 4, true);
 	assert_null(found(&odd, "compute.frequency"));
 	assert_false(left_open(&odd, "compute.frequency"));
