@@ -21,6 +21,7 @@ const struct route ROUTES[] = {
     {"GET", "/v1/profiles/{id}/operators", results_operators, API_POOL, false, Q_OPERATORS, NULL},
     {"GET", "/v1/profiles/{id}/timeline", timeline_get, API_POOL, false, Q_TIMELINE, NULL},
     {"GET", "/v1/profiles/{id}/critical-path", critical_path_get, API_POOL, false, Q_PATH, NULL},
+    {"POST", "/v1/profiles/{id}/replays", replays_create, API_POOL, true, NULL, NULL},
     {"GET", "/v1/profiles/{id}/communication", results_rows, API_POOL, false, Q_ROWS, "communication"},
     {"GET", "/v1/profiles/{id}/input-pipeline", results_document, API_POOL, false, NULL, "input-pipeline"},
     {"GET", "/v1/profiles/{id}/analysis", results_document, API_INLINE, false, NULL, "analysis"},

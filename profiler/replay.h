@@ -57,6 +57,15 @@ int replay_build(const struct profile *p, struct replay_graph **out, struct sb_e
  * NULL. Deterministic, O(nodes + n log n). SB_ENOMEM. */
 int replay_run(const struct replay_graph *g, const struct relief *reliefs, size_t n,
                struct replay_result *out, struct replay_span *spans, struct sb_error *err);
+/* What a capture's nodes are and how long they take, measured: compute is the sum of its kernels, host the
+ * time between the moments of the host that was no waiting. Zeros for one that is not in the graph. */
+struct replay_totals {
+	int64_t compute_ns, host_ns;
+	uint64_t kernels, collectives, copies, launches;
+};
+struct replay_totals replay_total(const struct replay_graph *g, uint32_t capture);
+/* The profile that the graph was built from. */
+const struct profile *replay_profile(const struct replay_graph *g);
 /* Is this capture in the graph? */
 bool replay_holds(const struct replay_graph *g, uint32_t capture);
 void replay_free(struct replay_graph **g);

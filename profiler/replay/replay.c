@@ -44,3 +44,38 @@ int replay_run(const struct replay_graph *g, const struct relief *reliefs, size_
 	free(ends);
 	return rc == SB_OK ? SB_OK : sb_fail(err, rc, "out_of_memory", "No memory to replay the capture.");
 }
+
+/* What of the time before a moment was the host's own. */
+static int64_t host_lag(const struct replay_nodes *n, uint32_t v)
+{
+	int64_t lag = n->chain[v] == REPLAY_NONE ? 0 : n->at[v] - n->dur[v] - n->at[n->chain[v]];
+
+	return lag > 0 ? lag : 0;
+}
+
+struct replay_totals replay_total(const struct replay_graph *g, uint32_t capture)
+{
+	struct replay_totals t = {0};
+
+	if (!replay_holds(g, capture))
+		return t;
+	for (uint32_t v = g->captures[capture].first; v < g->captures[capture].end; v++) {
+		switch (replay_kind(&g->nodes, v)) {
+		case NODE_COMPUTE:
+			t.kernels++;
+			t.compute_ns = sb_add_sat(t.compute_ns, g->nodes.dur[v]);
+			break;
+		case NODE_COMMUNICATION: t.collectives++; break;
+		case NODE_COPY: t.copies++; break;
+		default:
+			t.launches += g->nodes.wait[v] == ENTRY_LAUNCH || g->nodes.wait[v] == ENTRY_FULL;
+			t.host_ns = sb_add_sat(t.host_ns, host_lag(&g->nodes, v));
+		}
+	}
+	return t;
+}
+
+const struct profile *replay_profile(const struct replay_graph *g)
+{
+	return g->profile;
+}
