@@ -37,7 +37,7 @@ struct advice_table {
 extern const struct advice_table ADVICE_PARALLEL, ADVICE_IO, ADVICE_CPU, ADVICE_COMPUTE, ADVICE_COMMUNICATION,
     ADVICE_MEMORY, ADVICE_MOE;
 
-/* The advice for a finding code, NULL when there is none ("unexplained"). */
+/* The advice for a finding code, NULL when there is none. */
 const struct advice *advice_for(const char *code);
 /* Is a setting meant for that hardware? */
 bool advice_setting_holds(const struct advice_setting *s, enum platform p);

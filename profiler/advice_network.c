@@ -197,6 +197,24 @@ static const struct advice COMMUNICATION[] = {
      .check = "The bandwidth of each link, and that all links have the same.",
      .cost = "A restart of the job; more connections need more memory of the adapter.",
      .source = "Hermes, Table 4, network configuration"},
+    /* only communication is ever left unexplained */
+    {.code = "unexplained",
+     .title = "Find out what the communication waits for",
+     .actions = {{"Capture all ranks of the group in the same steps",
+                  {{"any",
+                    "one rank alone cannot tell waiting for a late rank from slow links: send the captures "
+                    "together",
+                    ALL}}},
+                 {"Measure the links without the job",
+                  {{"any", "nccl-tests: all_reduce_perf with the sizes of the job", NVIDIA},
+                   {"any", "rccl-tests: all_reduce_perf with the sizes of the job", AMD},
+                   {"any", "HCCL test: all_reduce_test with the sizes of the job", ASCEND}}},
+                 {"Communicate less for each sample",
+                  {{"any", "a larger batch or gradient accumulation; gradients in bfloat16", ALL}}}},
+     .check = "With all ranks in one profile a cause is named, or the links are at their limit.",
+     .cost = "One more capture, of all ranks.",
+     .source = "Hermes, section 4.2.2 (what no cause of Table 3 explains)",
+     .plan = "strategy"},
 };
 const struct advice_table ADVICE_COMMUNICATION = {COMMUNICATION,
                                                   sizeof(COMMUNICATION) / sizeof(COMMUNICATION[0])};

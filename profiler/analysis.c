@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/findings/findings.h"
+#include "profiler/findings/host_part.h"
 
-/* Every finding code of the API, in its order: who judges it and what it needs. */
+/* Every finding code of the API, in the order in which they are judged: who judges it and what it needs. */
 struct check {
 	const char *code;
 	void (*run)(struct check_context *ctx, bool *out_judged); /* NULL: not judged by this version */
@@ -18,24 +18,32 @@ static const struct check CHECKS[] = {
     {"parallel.poor_overlap", check_poor_overlap, "device activity with compute and communication told apart",
      NULL},
     {"parallel.pipeline_bubble", check_pipeline_bubble, "receive operators between pipeline stages",
-     "receive operators between pipeline stages: not judged for GPUs yet"},
+     "receives between pipeline stages: kernels of send and receive (ncclDevKernel_SendRecv)"},
     {"io.reading", check_reading, "lengths of the data, host and device queues (MindSpore minddata)",
      "lengths of the data, host and device queues: PyTorch records none"},
     {"io.processing", check_processing, "lengths of the data, host and device queues (MindSpore minddata)",
      "lengths of the data, host and device queues: PyTorch records none"},
     {"io.fetching", check_fetching, "a timeline with the copies of the device", NULL},
     {"io.loading", check_loading, "host events beside device events (ProfilerActivity.CPU)", NULL},
-    {"cpu.host_bound", check_host_bound, "device activity", NULL},
     {"cpu.compilation", check_compilation, "a capture of profiler level 1 or above (calls into CANN)",
-     "an Ascend capture: it counts compilations by CANN"},
-    {"cpu.dispatch", NULL, "host operators with call stacks (with_stack=True, record_shapes=True)", NULL},
+     "the calls of the runtime and the driver beside device events (ProfilerActivity.CPU)"},
+    {"cpu.dispatch", check_dispatch, "kernels of the device, and the calls that launch them", NULL},
     {"cpu.synchronization", check_synchronization, "host events beside device events (ProfilerActivity.CPU)",
      NULL},
     {"cpu.garbage_collection", check_garbage_collection,
      "collections of the Python process (torch_npu: gc_detect_threshold in experimental_config)",
-     "collections of the Python process on the timeline"},
-    {"cpu.contention", NULL, "the CPU use of the node's processes during the capture", NULL},
-    {"cpu.environment", NULL, "environment variables and versions of the job", NULL},
+     "collections of the Python process on the timeline: with_stack=True shows gc.collect() and Python's "
+     "frames"},
+    {"cpu.contention", check_contention,
+     "host operators of five steps or more, or of two ranks or more (activities with CPU); beside them, the "
+     "CPU "
+     "use of the node's processes during the capture",
+     NULL},
+    {"cpu.environment", check_environment,
+     "environment variables of the job: profiler_metadata.json, or META_DATA of the database",
+     "environment variables of the job: the trace holds none"},
+    /* the last of its component: what remains */
+    {"cpu.host_bound", check_host_bound, "device activity", NULL},
     {"compute.frequency", check_frequency,
      "the clock of the AI cores beside kernel_details.csv (trace_view.json or the database has it from "
      "profiler "
@@ -100,6 +108,11 @@ enum platform profile_platform(const struct profile *p)
 
 static void context_free(struct check_context *ctx)
 {
+	for (size_t i = 0; i < ctx->view_count; i++)
+		intervals_free(&ctx->views[i].waited);
+	for (size_t i = 0; ctx->hosts && i < ctx->p->count; i++)
+		host_part_free(&ctx->hosts[i]);
+	free(ctx->hosts);
 	free(ctx->views);
 	free(ctx->items);
 	free(ctx->reliefs);
@@ -151,16 +164,15 @@ static int run_checks(struct check_context *ctx, struct analysis *a)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < CHECK_COUNT && ctx->failed == SB_OK; i++) {
 		bool judged = false, gpu = a->platform != PLATFORM_ASCEND;
+		const char *needs = gpu && CHECKS[i].needs_gpu ? CHECKS[i].needs_gpu : CHECKS[i].needs;
 
 		ctx->needs = NULL;
 		if (CHECKS[i].run)
 			CHECKS[i].run(ctx, &judged);
 		/* "unexplained" is what is left over: nothing would evaluate it */
 		if (!judged && strcmp(CHECKS[i].code, "unexplained") != 0)
-			a->not_evaluated[a->not_evaluated_count++] = (struct not_evaluated){
-			    CHECKS[i].code, ctx->needs                   ? ctx->needs
-			                    : gpu && CHECKS[i].needs_gpu ? CHECKS[i].needs_gpu
-			                                                 : CHECKS[i].needs};
+			a->not_evaluated[a->not_evaluated_count++] =
+			    (struct not_evaluated){CHECKS[i].code, ctx->needs ? ctx->needs : needs};
 	}
 	return ctx->failed;
 }

@@ -133,6 +133,21 @@ int64_t intervals_common(const struct interval_set *a, const struct interval_set
 	return total;
 }
 
+int intervals_intersection(const struct interval_set *a, const struct interval_set *b,
+                           struct interval_set *out)
+{
+	INTERVALS_AUTO both = {0};
+	struct interval piece;
+	size_t i = 0, j = 0;
+
+	while (next_common(a, b, &i, &j, &piece))
+		if (intervals_add(&both, piece.start, piece.end) != SB_OK)
+			return SB_ENOMEM;
+	*out = both;
+	both = (struct interval_set){0};
+	return SB_OK;
+}
+
 int intervals_union(const struct interval_set *a, const struct interval_set *b, struct interval_set *out)
 {
 	INTERVALS_AUTO u = {0};

@@ -25,6 +25,9 @@ void intervals_normalise(struct interval_set *s);
 int64_t intervals_total(const struct interval_set *s);
 /* Length of the intersection of two sets. O(n + m). */
 int64_t intervals_common(const struct interval_set *a, const struct interval_set *b);
+/* What is in both, as a new set, freed by intervals_free(). SB_ENOMEM. */
+int intervals_intersection(const struct interval_set *a, const struct interval_set *b,
+                           struct interval_set *out);
 /* The union of two sets as a new set, freed by intervals_free(). SB_ENOMEM. */
 int intervals_union(const struct interval_set *a, const struct interval_set *b, struct interval_set *out);
 /* What is in a and not in b, as a new set, freed by intervals_free(). SB_ENOMEM. */

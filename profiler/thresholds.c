@@ -14,6 +14,8 @@ const struct thresholds THRESHOLDS_DEFAULT = {{
     /* overlap: the paper's cases put the limit between 4.3 % and 8.8 % of the step */
     {"overlap_share", "share", 0.05, ORIGIN_PAPER},
     {"exposed_share", "share", 0.05, ORIGIN_DEFAULT},
+    /* below it there is nothing to recover: no finding of time that could be moved */
+    {"recoverable_share", "share", 0.02, ORIGIN_DEFAULT},
     {"bubble_share", "share", 0.10, ORIGIN_DEFAULT},
     {"slow_rank_share", "share", 0.05, ORIGIN_MSPROF_ANALYZE},
     {"slow_rank_least_share", "share", 0.02, ORIGIN_DEFAULT},
@@ -30,7 +32,24 @@ const struct thresholds THRESHOLDS_DEFAULT = {{
     {"fetching_share", "share", 0.05, ORIGIN_DEFAULT},
     {"synchronization_share", "share", 0.02, ORIGIN_DEFAULT},
     {"compilation_events", "events", 20, ORIGIN_MSPROF_ANALYZE},
+    {"compilation_share", "share", 0.02, ORIGIN_DEFAULT},
+    {"syncbatchnorm_events", "events", 20, ORIGIN_MSPROF_ANALYZE},
+    {"launch_blocking_ratio", "ratio", 0.5, ORIGIN_MSPROF_ANALYZE},
+    /* shorter gaps are dispatch, longer ones something else that the host did */
+    {"dispatch_gap_us", "us", 1000, ORIGIN_DEFAULT},
+    {"dispatch_share", "share", 0.05, ORIGIN_DEFAULT},
+    /* about what it takes to launch an operator: no host hides the launches of smaller ones */
+    {"tiny_kernel_us", "us", 10, ORIGIN_DEFAULT},
+    {"fusible_share", "share", 0.01, ORIGIN_MSPROF_ANALYZE},
+    {"fusible_occurrences", "events", 5, ORIGIN_MSPROF_ANALYZE},
+    {"fusible_host_ratio", "ratio", 0.4, ORIGIN_MSPROF_ANALYZE},
+    {"fusible_memory_ratio", "ratio", 0.8, ORIGIN_MSPROF_ANALYZE},
     {"garbage_collection_us", "us", 1000, ORIGIN_MSPROF_ANALYZE},
+    {"conjectured_gc_us", "us", 200000, ORIGIN_MSPROF_ANALYZE},
+    {"conjectured_gc_calls", "calls per us", 0.0001, ORIGIN_MSPROF_ANALYZE},
+    {"conjectured_gc_busy_share", "share", 0.01, ORIGIN_MSPROF_ANALYZE},
+    {"contention_ratio", "ratio", 1.5, ORIGIN_DEFAULT},
+    {"step_fluctuation", "share", 0.10, ORIGIN_PAPER},
     {"aicpu_us", "us", 20, ORIGIN_MSPROF_ANALYZE},
     {"format_conversion_share", "share of compute", 0.05, ORIGIN_DEFAULT},
     {"pipe_ratio", "ratio", 0.8, ORIGIN_MSPROF_ANALYZE},

@@ -49,7 +49,8 @@ struct lane {
 /* What only some events have: kept apart so that the others do not pay for it. Ordered by event. */
 struct event_detail {
 	uint32_t event;   /* index into the columns */
-	uint32_t type;    /* string id: task type (Ascend), collective name, copy kind; 0 = none */
+	uint32_t type;    /* string id: task type (Ascend), collective name, copy kind; of a host operator the
+	                     call stack as written; 0 = none */
 	uint32_t group;   /* string id: process group, 0 = none */
 	uint32_t ranks;   /* string id: the group's ranks as the source wrote them, 0 = none */
 	int64_t bytes;    /* SB_NULL = unknown */

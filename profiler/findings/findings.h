@@ -5,6 +5,8 @@
 #include "profiler/collectives.h"
 #include "profiler/replay.h"
 
+struct host_part;
+
 /* What the checks share. A check is one function and one row of the table in analysis.c. */
 
 /* Device idle time by what the host did meanwhile. The causes do not overlap one another. */
@@ -15,7 +17,7 @@ struct host_time {
 	int64_t loading_ns, loading_max_ns;         /* data loader: its long calls, or all, see below */
 	int64_t garbage_ns, garbage_max_ns;         /* garbage collection, over the threshold only */
 	int64_t compilation_ns, synchronization_ns; /* of all calls */
-	int64_t loading_count, garbage_count, compilation_count, synchronization_count;
+	int64_t loading_count, garbage_count, compilation_count, synchronization_count, batch_norm_count;
 	int64_t fetching_ns, fetching_count; /* host-to-device copies under no compute and no communication */
 	int64_t pageable_count;              /* of these, those from memory that is not pinned */
 	int64_t loading_calls;               /* of any length; loading_count: those over dataloader_us */
@@ -24,6 +26,38 @@ struct host_time {
 	int64_t allocation_ns;               /* idle while memory is allocated; over allocation_us only */
 	int64_t allocation_total_ns, allocation_count; /* of all such calls */
 	int64_t explained_ns;                          /* how much of the free time these causes take */
+	int64_t queued_ns; /* idle although the next work was in the queue, and no cause known */
+	int64_t silent_ns, silent_count; /* long idle times in which the host is hardly heard of */
+};
+
+/* The gaps of one device. Device wall time: total = listed + the smaller ones = host + queued + unknown. */
+#define GAPS_LISTED 10
+struct idle_sum {
+	int64_t total_ns, gaps;
+	struct interval longest[GAPS_LISTED]; /* in falling order */
+	size_t longest_count;
+	int64_t listed_ns; /* of the longest */
+	int64_t host_ns;   /* the work that ended the gap was launched after the work before had ended */
+	int64_t queued_ns; /* … was launched before: not the host's doing */
+	/* short gaps of the host that no cause takes: what is left of them, how many, and how long the work
+	 * was that ended them */
+	int64_t starved_ns, starved, starved_work_ns;
+};
+
+/* The host against the same host at other times, or against those of the other ranks. */
+struct contention {
+	double ratio;        /* own over others', of calls and operators with one name; NaN = not known */
+	double kernel_ratio; /* the same of the device's work */
+	int64_t names;       /* how many were compared */
+	int64_t slow_steps;  /* the steps that stand out; SB_NULL = compared with other ranks */
+	int64_t cost_ns;
+};
+
+/* What a GPU received from other stages of a pipeline. */
+struct receives {
+	int64_t count;
+	int64_t unnamed;    /* sends, receives or exchanges of all with all: not told apart */
+	int64_t exposed_ns; /* not under compute: what Ascend's tables call Bubble */
 };
 
 /* One device of one capture: the sums that findings are judged by. Ascend: over the steps; GPUs: the whole
@@ -37,6 +71,12 @@ struct rank_view {
 	int64_t span_ns, compute_ns, communication_ns, exposed_ns, overlap_ns, copy_exposed_ns, free_ns,
 	    bubble_ns, preparing_ns; /* SB_NULL = not known */
 	struct host_time host;
+	struct idle_sum idle;
+	struct receives receives;
+	struct contention contention;
+	int64_t dispatch_ns;          /* idle time that dispatch has claimed */
+	const struct host_part *part; /* the host of the capture */
+	struct interval_set waited;   /* the idle time that waits for the device take; owned */
 };
 
 struct check_context {
@@ -46,6 +86,7 @@ struct check_context {
 	const struct thresholds *t;
 	struct rank_view *views; /* by capture, device */
 	size_t view_count;
+	struct host_part *hosts; /* by capture; empty for those without a view */
 	struct finding *items;
 	size_t count;
 	struct relief *reliefs; /* of all findings: each has a stretch of its own */
@@ -60,8 +101,14 @@ struct check_context {
 /* Fills views: one a device with known time. SB_ENOMEM. */
 int views_build(struct check_context *ctx);
 /* Splits the idle time of one view by what the host of its capture did. SB_ENOMEM. */
-struct host_part;
 int host_time_fill(const struct thresholds *t, const struct host_part *host, struct rank_view *v);
+
+/* Compares the hosts of all captures. SB_ENOMEM. */
+int contention_fill(struct check_context *ctx);
+/* Free time of a view that no cause has claimed so far and that the host may have to do with. */
+int64_t host_rest(const struct rank_view *v);
+/* Says that idle time is not to be believed here: graphs were launched whose kernels the capture lacks. */
+void doubt_idle(const struct check_context *ctx, struct finding *f, const struct rank_view *v);
 
 /* The matched collectives of all captures, made when first asked for and kept by the context; NULL when
  * memory is out (ctx->failed). */
@@ -145,7 +192,10 @@ void check_loading(struct check_context *ctx, bool *out_judged);
 void check_fetching(struct check_context *ctx, bool *out_judged);
 void check_host_bound(struct check_context *ctx, bool *out_judged);
 void check_compilation(struct check_context *ctx, bool *out_judged);
+void check_dispatch(struct check_context *ctx, bool *out_judged);
 void check_synchronization(struct check_context *ctx, bool *out_judged);
+void check_contention(struct check_context *ctx, bool *out_judged);
+void check_environment(struct check_context *ctx, bool *out_judged);
 void check_garbage_collection(struct check_context *ctx, bool *out_judged);
 void check_frequency(struct check_context *ctx, bool *out_judged);
 void check_memory_bound(struct check_context *ctx, bool *out_judged);

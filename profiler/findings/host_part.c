@@ -2,69 +2,17 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/grow.h"
 #include "profiler/activity.h"
 
-/* Substring without regard to case: strcasestr is no standard function. */
-bool host_text_has(const char *text, const char *part)
-{
-	size_t n = strlen(part);
-
-	for (; *text; text++)
-		if (strncasecmp(text, part, n) == 0)
-			return true;
-	return false;
-}
-
-/* A call that allocates memory of the device or gives it back: the driver works, and a release waits for the
- * device. Allocations from a stream's pool do neither. */
-bool host_allocates(const char *name)
-{
-	static const char *const calls[] = {"cudaMalloc",        "cudaFree",
-	                                    "hipMalloc",         "hipFree",
-	                                    "cuMemAlloc",        "cuMemFree",
-	                                    "cuMemAlloc_v2",     "cuMemFree_v2",
-	                                    "cudaMallocManaged", "cudaMallocPitch",
-	                                    "aclrtFree",         "aclMallocMemInner",
-	                                    "aclrtFreePhysical", NULL};
-	const char *at = strchr(name, '@');
-
-	name = at ? at + 1 : name;
-	if (strncmp(name, "aclrtMalloc", 11) == 0)
-		return strcmp(name, "aclrtMallocHost") != 0;
-	for (size_t i = 0; calls[i]; i++)
-		if (strcmp(name, calls[i]) == 0)
-			return true;
-	return false;
-}
-
-static enum host_class class_of(const char *name)
-{
-	static const char *const waits[] = {"DeviceSynchronize", "StreamSynchronize", "EventSynchronize",
-	                                    "SynchronizeStream", "SynchronizeDevice", "SynchronizeEvent"};
-
-	if (host_text_has(name, "dataloader"))
-		return HOST_LOADING;
-	if (strstr(name, "aclopCompileAndExecute"))
-		return HOST_COMPILATION;
-	if (host_allocates(name))
-		return HOST_ALLOCATION;
-	if (strcmp(name, "aten::item") == 0 || strcmp(name, "aten::_local_scalar_dense") == 0)
-		return HOST_SYNCHRONIZATION;
-	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
-		if (strstr(name, waits[i]))
-			return HOST_SYNCHRONIZATION;
-	return HOST_NONE;
-}
-
 /* What the source says itself, HOST_NONE where only the name can tell. */
 static enum host_class class_of_kind(uint8_t kind)
 {
-	return kind == EVENT_HOST_LOADING ? HOST_LOADING
-	       : kind == EVENT_HOST_WAIT  ? HOST_SYNCHRONIZATION
-	                                  : HOST_NONE;
+	return kind == EVENT_HOST_LOADING   ? HOST_LOADING
+	       : kind == EVENT_HOST_WAIT    ? HOST_SYNCHRONIZATION
+	       : kind == EVENT_HOST_GARBAGE ? HOST_GARBAGE
+	                                    : HOST_NONE;
 }
 
 static bool is_host(uint8_t kind)
@@ -96,7 +44,7 @@ static enum host_class class_at(struct names *n, size_t i)
 	enum host_class class = class_of_kind(t->kind[i]);
 
 	if (!*known)
-		*known = (uint8_t)(class_of(trace_text(t, name, NULL)) + 1);
+		*known = (uint8_t)(host_class_of(trace_text(t, name, NULL)) + 1);
 	if (class == HOST_NONE)
 		class = (enum host_class)(*known - 1);
 	/* a Python frame of a file called …dataloader.py is no wait for data unless it fetches a batch */
@@ -146,6 +94,17 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+static int keep(struct work *w, enum host_class class, size_t i)
+{
+	const struct trace *t = &w->h->c->trace;
+	struct event_list *list = &w->h->events_of[class];
+
+	if (sb_grow(&list->items, list->count, sizeof(*list->items)) != SB_OK)
+		return SB_ENOMEM;
+	list->items[list->count++] = (uint32_t)i;
+	return intervals_add(&w->h->of[class], t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
+}
+
 static int add_garbage(struct work *w, size_t i)
 {
 	const struct trace *t = &w->h->c->trace;
@@ -154,7 +113,7 @@ static int add_garbage(struct work *w, size_t i)
 		return SB_OK;
 	w->h->seen.garbage_count++;
 	w->h->seen.garbage_max_ns = larger(w->h->seen.garbage_max_ns, t->dur_ns[i]);
-	return intervals_add(&w->h->garbage, t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
+	return keep(w, HOST_GARBAGE, i);
 }
 
 /* Over the threshold a call of the loader counts whatever else the step does. */
@@ -182,17 +141,18 @@ static int add_host(struct work *w, size_t i)
 	h->cann_known = h->cann_known || t->kind[i] == EVENT_HOST_RUNTIME;
 	if (class == HOST_NONE)
 		return SB_OK;
+	if (class == HOST_GARBAGE)
+		return add_garbage(w, i);
 	if (class == HOST_LOADING)
 		rc = add_long_loading(w, i);
+	h->batch_norm_count += class == HOST_BATCH_NORM && t->kind[i] == EVENT_HOST_OP;
 	h->compilation_count += class == HOST_COMPILATION;
 	h->synchronization_count += class == HOST_SYNCHRONIZATION;
 	if (class == HOST_ALLOCATION) {
 		h->allocation_count++;
 		h->allocation_total_ns = sb_add_sat(h->allocation_total_ns, t->dur_ns[i]);
 	}
-	return rc == SB_OK ? intervals_add(&w->h->of[class], t->start_ns[i],
-	                                   interval_end(t->start_ns[i], t->dur_ns[i]))
-	                   : rc;
+	return rc == SB_OK ? keep(w, class, i) : rc;
 }
 
 int host_events(const struct capture *c, enum host_class class, uint32_t **out, size_t *out_count)
@@ -236,7 +196,6 @@ static int walk(struct work *w)
 	}
 	for (int i = 0; i < HOST_CLASSES; i++)
 		intervals_normalise(&w->h->of[i]);
-	intervals_normalise(&w->h->garbage);
 	intervals_normalise(&w->h->long_loading);
 	return rc;
 }
@@ -340,14 +299,20 @@ int host_part_fill(const struct thresholds *t, const struct capture *c, struct h
 	work_free(&w);
 	if (rc == SB_OK && !capture_is_ascend(c))
 		rc = group_by_device(out);
-	return rc;
+	if (rc == SB_OK)
+		rc = launches_build(&c->trace, &out->launches);
+	if (rc == SB_OK)
+		rc = graph_launches_count(&c->trace, &out->launches, &out->graphs);
+	return rc == SB_OK ? launch_blocking_ratio(out, &out->blocked_ratio) : rc;
 }
 
 void host_part_free(struct host_part *h)
 {
-	for (int i = 0; i < HOST_CLASSES; i++)
+	for (int i = 0; i < HOST_CLASSES; i++) {
 		intervals_free(&h->of[i]);
-	intervals_free(&h->garbage);
+		free(h->events_of[i].items);
+	}
+	launches_free(&h->launches);
 	intervals_free(&h->long_loading);
 	free(h->devices);
 	free(h->events);

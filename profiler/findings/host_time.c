@@ -1,22 +1,28 @@
 #include <stdlib.h>
 
-#include "profiler/findings/host_part.h"
+#include "profiler/findings/idle.h"
 
 /* What is collected over the timeline of one device. */
 struct work {
 	struct rank_view *v;
 	const struct host_part *host;
 	double loading_share, allocation_us;            /* thresholds */
+	struct interval_set receives;                   /* of a pipeline's stages, on GPUs */
 	struct interval_set fetching, busy, free, idle; /* free: inside the span; idle: also the rest of the
 	                                                   steps */
+	struct gaps gaps;                               /* of the free time */
+	struct activity activity;
 };
 
 static void work_free(struct work *w)
 {
+	intervals_free(&w->receives);
 	intervals_free(&w->fetching);
 	intervals_free(&w->busy);
 	intervals_free(&w->free);
 	intervals_free(&w->idle);
+	gaps_free(&w->gaps);
+	activity_free(&w->activity);
 }
 
 static bool on_device(const struct rank_view *v, size_t event)
@@ -41,30 +47,47 @@ bool host_copy_to_device(const struct trace *t, size_t event)
 	return false;
 }
 
-/* For GPUs it also collects when the device was at work. */
-static int add_event(struct work *w, struct activity *a, size_t i)
+/* A receive waits for the stage before. NCCL sends and receives by one kernel, which also serves for
+ * exchanges of all with all: only where the trace names the collective can it be told. */
+static int add_receive(struct work *w, size_t i)
 {
+	const struct trace *t = &w->v->c->trace;
+	const struct event_detail *d = trace_detail(t, (uint32_t)i);
+	const char *type = d ? trace_text(t, d->type, NULL) : "";
+
+	if (*type == '\0')
+		w->v->receives.unnamed += host_text_has(trace_text(t, t->name[i], NULL), "SendRecv");
+	if (!host_text_has(type, "recv") && !host_text_has(type, "receive"))
+		return SB_OK;
+	w->v->receives.count++;
+	return intervals_add(&w->receives, t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
+}
+
+/* For GPUs it also collects when the device was at work. */
+static int add_event(void *self, size_t i)
+{
+	struct work *w = self;
 	const struct trace *t = &w->v->c->trace;
 	uint8_t kind = t->kind[i];
 	int rc = SB_OK;
 
-	if (!event_is_device_work(kind) || !on_device(w->v, i))
-		return SB_OK;
 	if (!capture_is_ascend(w->v->c))
-		rc = activity_add(a, kind, t->start_ns[i], t->dur_ns[i]);
+		rc = activity_add(&w->activity, kind, t->start_ns[i], t->dur_ns[i]);
 	if (rc == SB_OK && kind == EVENT_MEMCPY && host_copy_to_device(t, i)) {
 		w->v->host.fetching_count++;
 		w->v->host.pageable_count += host_text_has(trace_text(t, t->name[i], NULL), "pageable ->");
 		rc = intervals_add(&w->fetching, t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
 	}
+	if (rc == SB_OK && kind == EVENT_COMMUNICATION && !capture_is_ascend(w->v->c))
+		rc = add_receive(w, i);
 	return rc;
 }
 
 /* The place of the view's device among those of the capture; device_count when it has none. */
-static size_t place_of(const struct work *w)
+static size_t place_of(const struct rank_view *v)
 {
-	const struct host_part *h = w->host;
-	int64_t device = w->v->device == SB_NULL ? -1 : w->v->device;
+	const struct host_part *h = v->part;
+	int64_t device = v->device == SB_NULL ? -1 : v->device;
 	size_t lo = 0, hi = h->device_count;
 
 	while (lo < hi) {
@@ -78,26 +101,46 @@ static size_t place_of(const struct work *w)
 	return lo < h->device_count && h->devices[lo] == device ? lo : h->device_count;
 }
 
-static int walk(struct work *w, struct activity *a)
+int device_work_each(const struct rank_view *v, int (*visit)(void *, size_t), void *self)
 {
-	const struct host_part *h = w->host;
-	size_t place = place_of(w);
+	const struct host_part *h = v->part;
+	const struct trace *t = &v->c->trace;
+	size_t place = place_of(v);
 	int rc = SB_OK;
 
 	if (!h->events) {
-		for (size_t i = 0; i < w->v->c->trace.count && rc == SB_OK; i++)
-			rc = add_event(w, a, i);
+		for (size_t i = 0; i < t->count && rc == SB_OK; i++)
+			if (event_is_device_work(t->kind[i]) && on_device(v, i))
+				rc = visit(self, i);
 		return rc;
 	}
 	if (place == h->device_count)
 		return SB_OK;
 	for (size_t i = h->first[place]; i < h->first[place + 1] && rc == SB_OK; i++)
-		rc = add_event(w, a, h->events[i]);
+		if (on_device(v, h->events[i]))
+			rc = visit(self, h->events[i]);
 	return rc;
 }
 
-static int find_idle(struct work *w, const struct activity *a)
+static int meet(void *self, size_t i)
 {
+	struct work *w = self;
+
+	gaps_meet(&w->gaps, &w->v->c->trace, &w->host->launches, i);
+	return SB_OK;
+}
+
+static void exchange(struct interval_set *a, struct interval_set *b)
+{
+	struct interval_set c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
+static int find_idle(struct work *w)
+{
+	const struct activity *a = &w->activity;
 	INTERVALS_AUTO span = {0};
 	INTERVALS_AUTO steps = {0};
 	int rc = intervals_union(&a->compute, &a->communication, &w->busy);
@@ -111,12 +154,8 @@ static int find_idle(struct work *w, const struct activity *a)
 		INTERVALS_AUTO gaps = {0};
 
 		rc = intervals_difference(&w->free, &a->copy, &gaps);
-		if (rc == SB_OK) {
-			struct interval_set swap = w->free;
-
-			w->free = gaps;
-			gaps = swap;
-		}
+		if (rc == SB_OK)
+			exchange(&w->free, &gaps);
 	} else {
 		for (size_t i = 0; i < w->v->c->step_count && rc == SB_OK; i++) {
 			const struct step *s = &w->v->c->steps[i];
@@ -168,7 +207,6 @@ static int take(struct work *w, const struct interval_set *cause, int64_t *out_n
 {
 	INTERVALS_AUTO idle = {0};
 	INTERVALS_AUTO free_left = {0};
-	struct interval_set swap;
 	int rc;
 
 	*out_ns = intervals_common(cause, &w->idle);
@@ -178,27 +216,46 @@ static int take(struct work *w, const struct interval_set *cause, int64_t *out_n
 		rc = intervals_difference(&w->free, cause, &free_left);
 	if (rc != SB_OK)
 		return rc;
-	swap = w->idle;
-	w->idle = idle;
-	idle = swap;
-	swap = w->free;
-	w->free = free_left;
-	free_left = swap;
+	exchange(&w->idle, &idle);
+	exchange(&w->free, &free_left);
+	return SB_OK;
+}
+
+/* What was in the queue already when the device fell idle, and no cause has taken, is none of the host's
+ * doing. */
+static int leave_queued(struct work *w)
+{
+	INTERVALS_AUTO queued = {0};
+	INTERVALS_AUTO idle = {0};
+	INTERVALS_AUTO free_left = {0};
+	int rc = gaps_of_cause(&w->gaps, GAP_DEVICE, &queued);
+
+	w->v->host.queued_ns = intervals_common(&queued, &w->free);
+	if (rc == SB_OK)
+		rc = intervals_difference(&w->idle, &queued, &idle);
+	if (rc == SB_OK)
+		rc = intervals_difference(&w->free, &queued, &free_left);
+	if (rc != SB_OK)
+		return rc;
+	exchange(&w->idle, &idle);
+	exchange(&w->free, &free_left);
 	return SB_OK;
 }
 
 /* A wait costs the host its lead: the device then idles between launches until the host is ahead again. Idle
- * time from one wait to the next belongs to the wait, outside it at most as much as the wait was long, for
- * that is what the host would have gained without it. */
+ * time behind a wait belongs to it, outside the waits at most as much as they were long in all, for that is
+ * what the host would have gained without them. */
 static int stretch_waits(struct work *w, const struct interval_set *waits, struct interval_set *out)
 {
+	int64_t left = 0;
 	size_t k = 0;
 	int rc = SB_OK;
 
 	for (size_t i = 0; i < waits->count && rc == SB_OK; i++) {
-		int64_t at = waits->items[i].end, left = at - waits->items[i].start;
+		int64_t at = waits->items[i].end;
 		int64_t stop = i + 1 < waits->count ? waits->items[i + 1].start : INT64_MAX;
 
+		left = sb_add_sat(left, at - waits->items[i].start);
 		rc = intervals_add(out, waits->items[i].start, at);
 		while (k < w->idle.count && w->idle.items[k].end <= at)
 			k++;
@@ -219,13 +276,15 @@ static int stretch_waits(struct work *w, const struct interval_set *waits, struc
 	return rc;
 }
 
-static int take_waits(struct work *w)
+static int take_stretched(struct work *w, enum host_class class, int64_t *out_ns)
 {
 	INTERVALS_AUTO stretched = {0};
-	const struct interval_set waits = near_idle(w, &w->host->of[HOST_SYNCHRONIZATION]);
+	const struct interval_set waits = near_idle(w, &w->host->of[class]);
 	int rc = stretch_waits(w, &waits, &stretched);
 
-	return rc == SB_OK ? take(w, &stretched, &w->v->host.synchronization_ns) : rc;
+	if (rc == SB_OK && class == HOST_SYNCHRONIZATION)
+		rc = intervals_intersection(&stretched, &w->idle, &w->v->waited);
+	return rc == SB_OK ? take(w, &stretched, out_ns) : rc;
 }
 
 static int take_part(struct work *w, const struct interval_set *cause, int64_t *out_ns)
@@ -265,7 +324,7 @@ static int split(struct work *w)
 	h->fetching_ns = intervals_total(&w->fetching) - intervals_common(&w->fetching, &w->busy);
 	/* the most particular cause first: a collection or a wait inside the data loader is the loader's only
 	 * where nothing nearer explains it */
-	rc = take_part(w, &w->host->garbage, &h->garbage_ns);
+	rc = take_stretched(w, HOST_GARBAGE, &h->garbage_ns);
 	if (rc == SB_OK)
 		rc = take_part(w, &w->host->of[HOST_COMPILATION], &h->compilation_ns);
 	if (rc == SB_OK)
@@ -274,30 +333,59 @@ static int split(struct work *w)
 		rc = take_loading(w);
 	if (rc == SB_OK)
 		rc = take(w, &w->fetching, &ignored);
-	return rc == SB_OK ? take_waits(w) : rc;
+	if (rc == SB_OK)
+		rc = leave_queued(w);
+	return rc == SB_OK ? take_stretched(w, HOST_SYNCHRONIZATION, &h->synchronization_ns) : rc;
+}
+
+/* The gaps, and what ended each of them. */
+static int find_gaps(struct work *w)
+{
+	int rc = gaps_from(&w->free, &w->gaps);
+
+	return rc == SB_OK && w->host->launches.count > 0 ? device_work_each(w->v, meet, w) : rc;
+}
+
+static int collect(struct work *w)
+{
+	int rc = SB_OK;
+
+	if (capture_is_ascend(w->v->c)) {
+		rc = ascend_activity(w->v->c, ascend_source_of(w->v->c), INT64_MIN, INT64_MAX, &w->activity);
+		w->v->host.cann_known = w->v->host.cann_known || w->v->c->api_count > 0;
+	}
+	if (rc == SB_OK)
+		rc = device_work_each(w->v, add_event, w);
+	activity_normalise(&w->activity);
+	intervals_normalise(&w->receives);
+	w->v->receives.exposed_ns =
+	    intervals_total(&w->receives) - intervals_common(&w->receives, &w->activity.compute);
+	return rc;
 }
 
 int host_time_fill(const struct thresholds *t, const struct host_part *host, struct rank_view *v)
 {
-	struct work w = {.v = v,
-	                 .host = host,
-	                 .loading_share = threshold_get(t, "loading_share")->value,
-	                 .allocation_us = threshold_get(t, "allocation_us")->value};
-	ACTIVITY_AUTO a = ACTIVITY_NONE;
-	int rc = SB_OK;
+	__attribute__((cleanup(work_free))) struct work w = {
+	    .v = v,
+	    .host = host,
+	    .loading_share = threshold_get(t, "loading_share")->value,
+	    .allocation_us = threshold_get(t, "allocation_us")->value,
+	    .activity = ACTIVITY_NONE};
+	int64_t short_ns = (int64_t)(threshold_get(t, "dispatch_gap_us")->value * 1000);
+	int rc;
 
 	v->host = host->seen;
-	if (capture_is_ascend(v->c)) {
-		rc = ascend_activity(v->c, ascend_source_of(v->c), INT64_MIN, INT64_MAX, &a);
-		v->host.cann_known = v->host.cann_known || v->c->api_count > 0;
-	}
+	v->part = host;
+	rc = collect(&w);
 	if (rc == SB_OK)
-		rc = walk(&w, &a);
-	activity_normalise(&a);
+		rc = find_idle(&w);
 	if (rc == SB_OK)
-		rc = find_idle(&w, &a);
+		rc = find_gaps(&w);
 	if (rc == SB_OK)
 		rc = split(&w);
-	work_free(&w);
+	if (rc == SB_OK)
+		rc = silence_find(t, host, v, &w.free);
+	if (rc == SB_OK)
+		gaps_sum(&w.gaps, &w.free, short_ns, &v->c->trace, &v->idle);
 	return rc;
 }

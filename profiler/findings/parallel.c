@@ -1,41 +1,69 @@
+#include <string.h>
+
 #include "profiler/findings/findings.h"
 
-/* Poor parallelism (Hermes 4.2.1): the share of the step in which compute and communication run together is
- * small. It means something only where there is communication left to cover. */
-static void judge(struct check_context *ctx, const struct rank_view *v)
+/* Waiting for the stage before: Ascend's tables have it, on GPUs it is what receives are exposed. */
+static int64_t bubble_of(const struct rank_view *v)
 {
-	double overlap = (double)v->overlap_ns / (double)v->total_ns;
-	/* waiting for the stage before is the bubble's matter, as in the CSV's "Exclude Receive" column */
-	int64_t bubble = v->bubble_ns == SB_NULL ? 0 : v->bubble_ns;
-	int64_t exposed_ns = v->exposed_ns > bubble ? v->exposed_ns - bubble : 0;
-	double exposed = (double)exposed_ns / (double)v->total_ns;
-	int64_t alone = v->compute_ns - v->overlap_ns;
-	struct finding *f;
+	if (v->bubble_ns != SB_NULL)
+		return v->bubble_ns;
+	return v->receives.exposed_ns;
+}
+
+static int name_operators(struct check_context *ctx, const struct rank_view *v, struct finding *f)
+{
 	TALLY_AUTO tally = {0};
 
-	if (!(exposed > limit(ctx, "exposed_share")) || !(overlap < limit(ctx, "overlap_share")))
-		return;
-	f = finding_new(ctx, "parallel.poor_overlap", v, true);
-	finding_cost(ctx, f, v, exposed_ns);
-	/* at best all compute runs under communication that is exposed now */
-	finding_gain(f, v, exposed_ns < alone ? exposed_ns : alone);
-	if (f && f->gain_method)
-		f->gain_method = "exposed communication moved under compute that runs alone, no replay: an "
-		                 "upper bound";
-	finding_evidence(ctx, f, "overlap_share", overlap, "share", "overlap_share");
-	finding_evidence(ctx, f, "exposed_share", exposed, "share", "exposed_share");
-	finding_evidence(ctx, f, "overlap_us", (double)v->overlap_ns / 1000, "us", NULL);
-	finding_evidence(ctx, f, "exposed_us", (double)exposed_ns / 1000, "us", NULL);
-	if (tally_init(&tally, v->c) != SB_OK) {
-		ctx->failed = SB_ENOMEM;
-		return;
-	}
+	if (tally_init(&tally, v->c) != SB_OK)
+		return SB_ENOMEM;
 	for (size_t i = 0; i < v->c->communication_count; i++)
 		tally_add(&tally, v->c->communications[i].name, v->c->communications[i].elapse_us);
 	for (size_t i = 0; i < v->c->trace.count && v->c->communication_count == 0; i++)
 		if (v->c->trace.kind[i] == EVENT_COMMUNICATION)
 			tally_add(&tally, v->c->trace.name[i], (double)v->c->trace.dur_ns[i] / 1000);
 	tally_into(&tally, ctx, v->c, f);
+	return SB_OK;
+}
+
+/* Poor parallelism (Hermes 4.2.1): the share of the step in which compute and communication run together is
+ * small. It means something only where there is communication left to cover. Exposed communication that this
+ * does not make a bottleneck is told all the same: nobody else would. */
+static void judge(struct check_context *ctx, const struct rank_view *v)
+{
+	/* waiting for the stage before is the bubble's matter, as in the CSV's "Exclude Receive" column */
+	int64_t bubble = bubble_of(v), exposed_ns = v->exposed_ns > bubble ? v->exposed_ns - bubble : 0;
+	int64_t alone = v->compute_ns - v->overlap_ns;
+	double overlap = (double)v->overlap_ns / (double)v->total_ns;
+	double exposed = (double)exposed_ns / (double)v->total_ns;
+	bool poor = exposed > limit(ctx, "exposed_share") && overlap < limit(ctx, "overlap_share");
+	struct finding *f;
+
+	if (!poor && !(exposed >= limit(ctx, "recoverable_share")))
+		return;
+	f = finding_new(ctx, "parallel.poor_overlap", v, true);
+	finding_cost(ctx, f, v, exposed_ns);
+	if (f && !poor)
+		f->severity = SEVERITY_INFO;
+	/* all of it can move under compute that runs alone now; where that is too short, only another
+	 * strategy helps, and what that gains no profile tells */
+	if (exposed_ns <= alone)
+		finding_gain(f, v, exposed_ns);
+	if (f && f->gain_method)
+		f->gain_method = "exposed communication moved under compute that runs alone, no replay: an "
+		                 "upper bound";
+	if (poor)
+		finding_evidence(ctx, f, "overlap_share", overlap, "share", "overlap_share");
+	finding_evidence(ctx, f, "exposed_share", exposed, "share",
+	                 poor ? "exposed_share" : "recoverable_share");
+	if (!poor)
+		finding_evidence(ctx, f, "overlap_share", overlap, "share", NULL);
+	finding_evidence(ctx, f, "overlap_us", (double)v->overlap_ns / 1000, "us", NULL);
+	finding_evidence(ctx, f, "exposed_us", (double)exposed_ns / 1000, "us", NULL);
+	finding_evidence(ctx, f, "compute_alone_us", (double)alone / 1000, "us", NULL);
+	/* the denominator of the shares */
+	finding_evidence(ctx, f, "step_us", (double)v->total_ns / (double)v->steps / 1000, "us", NULL);
+	if (name_operators(ctx, v, f) != SB_OK)
+		ctx->failed = SB_ENOMEM;
 }
 
 void check_poor_overlap(struct check_context *ctx, bool *out_judged)
@@ -50,26 +78,115 @@ void check_poor_overlap(struct check_context *ctx, bool *out_judged)
 	}
 }
 
+/* The stages of a pipeline, as far as captures tell theirs. */
+struct stages {
+	int64_t count;   /* the highest number + 1; 0 = none is told */
+	double mean_ns;  /* of what a rank computes in a step */
+	double worst_ns; /* … of the stage that computes most */
+};
+
+#define STAGES_MAX 1024
+
+static void stages_of(const struct check_context *ctx, struct stages *out)
+{
+	double sum[STAGES_MAX] = {0}, all = 0;
+	int64_t ranks[STAGES_MAX] = {0}, n = 0;
+
+	*out = (struct stages){0};
+	for (size_t i = 0; i < ctx->view_count; i++) {
+		const struct rank_view *v = &ctx->views[i];
+
+		if (v->c->stage < 0 || v->c->stage >= STAGES_MAX || v->compute_ns == SB_NULL)
+			continue;
+		sum[v->c->stage] += (double)v->compute_ns / (double)v->steps;
+		all += (double)v->compute_ns / (double)v->steps;
+		ranks[v->c->stage]++;
+		n++;
+		if (v->c->stage >= out->count)
+			out->count = v->c->stage + 1;
+	}
+	if (n == 0)
+		return;
+	out->mean_ns = all / (double)n;
+	for (int64_t k = 0; k < out->count; k++)
+		if (ranks[k] > 0 && sum[k] / (double)ranks[k] > out->worst_ns)
+			out->worst_ns = sum[k] / (double)ranks[k];
+}
+
+static int64_t count_receives(const struct rank_view *v)
+{
+	const struct trace *t = &v->c->trace;
+	int64_t n = v->receives.count;
+
+	for (size_t i = 0; n == 0 && i < v->c->communication_count; i++) {
+		const char *name = trace_text(t, v->c->communications[i].name, NULL);
+
+		if (strncmp(name, "hcom_receive", 12) == 0)
+			n -= 1;
+	}
+	if (n < 0)
+		return -n;
+	for (size_t i = 0; v->receives.count == 0 && i < t->count; i++)
+		n += t->kind[i] == EVENT_COMMUNICATION &&
+		     strncmp(trace_text(t, t->name[i], NULL), "hcom_receive", 12) == 0;
+	return n;
+}
+
+/* How many micro-batches the bubble is the price of, and whether the stages are equal. */
+static void tell_pipeline(const struct check_context *ctx, const struct rank_view *v,
+                          const struct stages *stages, struct finding *f)
+{
+	double receives = (double)count_receives(v) / (double)v->steps;
+	int64_t p = stages->count, s = v->c->stage;
+
+	if (receives > 0)
+		finding_evidence(ctx, f, "receives_per_step", receives, "events", NULL);
+	if (p < 2 || s == SB_NULL)
+		return;
+	finding_evidence(ctx, f, "stages", (double)p, "stages", NULL);
+	if (receives > 0) {
+		/* a stage in the middle receives twice a micro-batch; 1F1B with m of them idles (p-1)/(m+p-1)
+		 */
+		double m = s == 0 || s == p - 1 ? receives : receives / 2;
+
+		finding_evidence(ctx, f, "bubble_share_of_equal_stages",
+		                 (double)(p - 1) / (m + (double)(p - 1)), "share", NULL);
+	}
+	if (stages->mean_ns > 0)
+		finding_evidence(ctx, f, "slowest_stage_over_mean", stages->worst_ns / stages->mean_ns,
+		                 "ratio", NULL);
+}
+
 /* Receive operators that wait for another stage: the bubble's share of the device's step. */
 void check_pipeline_bubble(struct check_context *ctx, bool *out_judged)
 {
+	struct stages stages;
+
+	stages_of(ctx, &stages);
 	for (size_t i = 0; i < ctx->view_count; i++) {
 		const struct rank_view *v = &ctx->views[i];
+		int64_t bubble = bubble_of(v), cost;
 		struct finding *f;
 		double share;
-		int64_t cost;
 
-		if (v->bubble_ns == SB_NULL || v->bubble_ns == 0)
+		if (v->receives.unnamed > 0)
+			ctx->needs =
+			    "the names of the collectives beside NCCL's kernels, which tell receives from "
+			    "exchanges of all with all";
+		if (bubble == 0)
 			continue;
 		*out_judged = true;
-		share = (double)v->bubble_ns / (double)(v->span_ns + v->bubble_ns);
+		/* Ascend's span leaves the bubble out, that of GPUs has it inside */
+		share = (double)bubble /
+		        (double)(v->bubble_ns == SB_NULL ? v->span_ns : v->span_ns + v->bubble_ns);
 		if (!(share > limit(ctx, "bubble_share")))
 			continue;
 		f = finding_new(ctx, "parallel.pipeline_bubble", v, true);
-		cost = exposed_at_most(v, (double)v->bubble_ns);
+		cost = exposed_at_most(v, (double)bubble);
 		finding_cost(ctx, f, v, cost);
 		finding_gain(f, v, cost);
 		finding_evidence(ctx, f, "bubble_share", share, "share", "bubble_share");
-		finding_evidence(ctx, f, "bubble_us", (double)v->bubble_ns / 1000, "us", NULL);
+		finding_evidence(ctx, f, "bubble_us", (double)bubble / 1000, "us", NULL);
+		tell_pipeline(ctx, v, &stages, f);
 	}
 }

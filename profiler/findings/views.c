@@ -73,9 +73,10 @@ static int build_capture(struct check_context *ctx, const struct host_part *host
 		if (v.total_ns <= 0)
 			continue;
 		rc = host_time_fill(ctx->t, host, &v);
+		/* also after a failure: the context frees what it owns */
+		ctx->views[ctx->view_count++] = v;
 		if (rc != SB_OK)
 			return rc;
-		ctx->views[ctx->view_count++] = v;
 	}
 	return SB_OK;
 }
@@ -86,17 +87,18 @@ int views_build(struct check_context *ctx)
 	int rc = SB_OK;
 
 	ctx->views = calloc(b->count + 1, sizeof(*ctx->views));
-	if (!ctx->views)
+	ctx->hosts = calloc(ctx->p->count + 1, sizeof(*ctx->hosts));
+	if (!ctx->views || !ctx->hosts)
 		return SB_ENOMEM;
 	for (size_t from = 0, to = 0; rc == SB_OK && from < b->count; from = to) {
-		struct host_part host = {0};
+		struct host_part *host = &ctx->hosts[b->rows[from].capture];
 
 		while (to < b->count && b->rows[to].capture == b->rows[from].capture)
 			to++;
-		rc = host_part_fill(ctx->t, &ctx->p->captures[b->rows[from].capture], &host);
+		host_part_free(host);
+		rc = host_part_fill(ctx->t, &ctx->p->captures[b->rows[from].capture], host);
 		if (rc == SB_OK)
-			rc = build_capture(ctx, &host, from, to);
-		host_part_free(&host);
+			rc = build_capture(ctx, host, from, to);
 	}
-	return rc;
+	return rc == SB_OK ? contention_fill(ctx) : rc;
 }

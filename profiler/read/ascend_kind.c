@@ -21,6 +21,7 @@ const char *const ASCEND_ARGS[ARG_COUNT_OF + 1] = {
     [ARG_NAME] = "name",
     [ARG_LABELS] = "labels",
     [ARG_MHZ] = "MHz",
+    [ARG_STACK] = "Call stack",
     [ARG_COUNT_OF] = NULL,
 };
 

@@ -31,6 +31,7 @@ enum ascend_arg {
 	ARG_NAME,
 	ARG_LABELS,
 	ARG_MHZ, /* of the clock's counter */
+	ARG_STACK,
 	ARG_COUNT_OF
 };
 extern const char *const ASCEND_ARGS[ARG_COUNT_OF + 1];

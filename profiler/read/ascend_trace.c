@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "profiler/read/ascend.h"
 #include "profiler/read/ascend_kind.h"
+#include "profiler/read/call_stack.h"
 #include "profiler/read/clock.h"
 #include "profiler/read/msprof.h"
 
@@ -190,6 +191,7 @@ static int add_detail(struct reading *r, const struct chrome_event *e, enum even
 	int rc = SB_OK;
 
 	switch (first) {
+	case EVENT_HOST_OP: return call_stack_add(&r->cap->trace, &e->args[ARG_STACK]);
 	case EVENT_KERNEL: rc = add_text(r, &e->args[ARG_TASK_TYPE], &d.type); break;
 	case EVENT_MEMCPY:
 		d.bytes = chrome_int(&e->args[ARG_DATA_SIZE]);
@@ -310,11 +312,11 @@ static int settle(struct reading *r)
 	return SB_OK;
 }
 
-/* The args of host events are call stacks and shapes: long, and not used here. */
+/* The args of host events are call stacks and shapes: long, and few of them are used. */
 static bool skip_args(void *self, const struct chrome_event *e)
 {
 	(void)self;
-	return e->cat.len > 0 && e->ph != 'M';
+	return e->cat.len > 0 && e->ph != 'M' && !call_stack_wanted(&e->name);
 }
 
 static void settle_clock(struct reading *r)

@@ -3,6 +3,7 @@
 
 #include "base/grow.h"
 #include "profiler/activity.h"
+#include "profiler/read/call_stack.h"
 #include "profiler/read/kineto_impl.h"
 #include "profiler/read/merge.h"
 
@@ -28,6 +29,7 @@ static const char *const WANTED[] = {
     [ARG_CONCRETE_INPUTS] = "Concrete Inputs",
     [ARG_BLOCKS] = "blocks per SM",
     [ARG_OCCUPANCY] = "est. achieved occupancy %",
+    [ARG_STACK] = "Call stack",
     [ARG_COUNT] = NULL,
 };
 
@@ -56,7 +58,7 @@ static bool skip_args(void *self, const struct chrome_event *e)
 		return false;
 	kind = kineto_category(e->cat.text, e->cat.len);
 	if (kind == EVENT_HOST_OP)
-		return !kineto_wants_shapes(e->name.text, e->name.len);
+		return !kineto_wants_shapes(e->name.text, e->name.len) && !call_stack_wanted(&e->name);
 	return kind != EVENT_HOST_RUNTIME && !kineto_on_device(kind);
 }
 
@@ -138,7 +140,7 @@ static int keep_span(struct kineto *k, const struct chrome_event *e, struct even
 	if (rc == SB_OK && (span->kind != EVENT_OTHER || e->cat.token == JPULL_END))
 		clock_see(&k->range, span->start_ns, span->dur_ns, e->offset);
 	if (rc == SB_OK && span->kind == EVENT_HOST_OP)
-		return kineto_work(k, e);
+		rc = kineto_work(k, e);
 	if (rc == SB_OK && span->kind == EVENT_KERNEL)
 		return kineto_fill(k, e, span);
 	return rc == SB_OK ? kineto_detail(k, e, span->kind) : rc;

@@ -1,6 +1,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "profiler/read/call_stack.h"
 #include "profiler/read/kineto_impl.h"
 
 int64_t kineto_dtype_bytes(const char *dtype, size_t len)
@@ -141,6 +142,8 @@ static int add_copy(struct kineto *k, const struct chrome_event *e, enum event_k
 
 int kineto_detail(struct kineto *k, const struct chrome_event *e, enum event_kind kind)
 {
+	if (kind == EVENT_HOST_OP)
+		return call_stack_add(&k->trace, &e->args[ARG_STACK]);
 	if (kind == EVENT_COMMUNICATION)
 		return add_collective(k, e);
 	if (kind == EVENT_MEMCPY || kind == EVENT_MEMSET)

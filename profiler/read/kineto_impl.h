@@ -29,6 +29,7 @@ enum kineto_arg {
 	ARG_CONCRETE_INPUTS,
 	ARG_BLOCKS, /* of kernels */
 	ARG_OCCUPANCY,
+	ARG_STACK,          /* of operators, before Python's frames were spans */
 	ARG_COUNT
 };
 

@@ -136,7 +136,7 @@ static void other_rows(struct writer *w)
 	for (int64_t i = 0; w->left > 0; i++) {
 		const struct unit *u = &r->units[i % r->count];
 
-		row(w, lane_of(u), "python", "train.py(41): training_step", u->op, u->op_dur);
+		row(w, lane_of(u), "python", "nn.Module: Linear_0", u->op, u->op_dur);
 		end(w);
 	}
 }
