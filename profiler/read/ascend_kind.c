@@ -86,6 +86,15 @@ static enum event_kind overlap_kind(const char *name)
 	return EVENT_OTHER;
 }
 
+/* Few names have it: this spares them the longer searches. */
+static bool has_wait(const char *text)
+{
+	for (; *text; text++)
+		if ((*text | 0x20) == 'w' && strncasecmp(text, "wait", 4) == 0)
+			return true;
+	return false;
+}
+
 /* A row of a stream by its name alone. */
 static enum event_kind hardware_by_name(const char *name)
 {
@@ -93,8 +102,8 @@ static enum event_kind hardware_by_name(const char *name)
 		return EVENT_MEMCPY;
 	if (starts(name, "MEMSET_ASYNC"))
 		return EVENT_MEMSET;
-	if (strcasestr(name, "EVENT_WAIT") || strcasestr(name, "Notify Wait") ||
-	    strcasestr(name, "Notify_Wait"))
+	if (has_wait(name) && (strcasestr(name, "EVENT_WAIT") || strcasestr(name, "Notify Wait") ||
+	                       strcasestr(name, "Notify_Wait")))
 		return EVENT_DEVICE_WAIT;
 	return EVENT_OTHER;
 }
@@ -108,7 +117,7 @@ enum event_kind ascend_hardware_kind(const char *type, const char *name)
 
 	if (named != EVENT_OTHER)
 		return named;
-	if (strcasestr(type, "WAIT"))
+	if (has_wait(type))
 		return EVENT_DEVICE_WAIT;
 	/* exporters of 2023 wrote "Other" for every kernel of the vector and cube cores */
 	if (starts(type, "KERNEL_") || strcasecmp(type, "Other") == 0)

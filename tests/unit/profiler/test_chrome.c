@@ -102,6 +102,22 @@ static void test_times(void **state)
 	       "!bad_value@90*1\n");
 }
 
+/* Eight digits are read at once: every length, the largest time, and bytes that are no digits in between. */
+static void test_digits(void **state)
+{
+	(void)state;
+	expect("[{\"ts\":1,\"dur\":1234567},{\"ts\":12345678,\"dur\":12345678.5},"
+	       "{\"ts\":123456789.25,\"dur\":1234567890123456},{\"ts\":\"0000000000000000.001\",\"dur\":"
+	       "\"00000000000000001\"},{\"ts\":9999999999999999,\"dur\":\"1234567/.1\"},"
+	       "{\"ts\":\"12345:78\",\"dur\":\"1234567812345;78\"}]",
+	       "-|||||1:1000|1:1234567000|.,.,.,.\n"
+	       "-|||||1:12345678000|1:12345678500|.,.,.,.\n"
+	       "-|||||1:123456789250|1:1234567890123456000|.,.,.,.\n"
+	       "-|||||1:1|1:1000|.,.,.,.\n"
+	       "-|||||2:0|2:0|.,.,.,.\n"
+	       "-|||||2:0|2:0|.,.,.,.\n");
+}
+
 static void test_args(void **state)
 {
 	(void)state;
@@ -269,12 +285,19 @@ static void test_too_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_containers),      cmocka_unit_test(test_no_trace),
-	    cmocka_unit_test(test_times),           cmocka_unit_test(test_args),
-	    cmocka_unit_test(test_skip_args),       cmocka_unit_test(test_members),
-	    cmocka_unit_test(test_broken_event),    cmocka_unit_test(test_wrong_place_is_noticed),
-	    cmocka_unit_test(test_broken_metadata), cmocka_unit_test(test_small_flaws),
-	    cmocka_unit_test(test_cut_anywhere),    cmocka_unit_test(test_too_deep),
+	    cmocka_unit_test(test_containers),
+	    cmocka_unit_test(test_no_trace),
+	    cmocka_unit_test(test_times),
+	    cmocka_unit_test(test_digits),
+	    cmocka_unit_test(test_args),
+	    cmocka_unit_test(test_skip_args),
+	    cmocka_unit_test(test_members),
+	    cmocka_unit_test(test_broken_event),
+	    cmocka_unit_test(test_wrong_place_is_noticed),
+	    cmocka_unit_test(test_broken_metadata),
+	    cmocka_unit_test(test_small_flaws),
+	    cmocka_unit_test(test_cut_anywhere),
+	    cmocka_unit_test(test_too_deep),
 	};
 
 	return cmocka_run_group_tests_name("chrome", tests, NULL, NULL);
