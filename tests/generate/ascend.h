@@ -5,6 +5,7 @@
 #include "tests/generate/spans.h"
 #include "tests/generate/truth.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A made-up data-parallel training job on Ascend NPUs, as the PyTorch profiler there would write it down: one
@@ -37,7 +38,7 @@ struct ascend_options {
 
 struct ascend_work {
 	const char *type, *core, *op; /* operator type, accelerator core, PyTorch operator */
-	const char *shapes, *in_formats, *out_formats;
+	const char *shapes, *output, *in_formats, *out_formats;
 	int64_t low, high; /* ns */
 	int blocks;
 };
@@ -124,6 +125,9 @@ extern const int ascend_plain_works, ascend_trans_work, ascend_aicpu_work, ascen
 extern const int ascend_grouped_work, ascend_small_work, ascend_small_works;
 /* The input shapes of a kernel as the tables have them, without the quotes. */
 void ascend_shapes(const struct ascend_options *o, const struct ascend_kernel *k, char *text, int64_t size);
+/* The same as the framework writes them: `end` stands behind each semicolon. */
+void ascend_dims(const struct ascend_options *o, const struct ascend_kernel *k, const char *end, char *text,
+                 size_t size);
 enum { ASCEND_CULPRIT = 1, ASCEND_REDUCES = 3, ASCEND_PACKET_NS = 113690 };
 int64_t ascend_culprit(const struct ascend_options *o);
 /* The PyTorch operator and the CANN call of a communication operator. */

@@ -81,10 +81,11 @@ static void compute(struct device *d, const struct ascend_kernel *k, int64_t id,
 {
 	const struct ascend_work *w = &ascend_works[k->work];
 	bool known = d->db->o->level > 0;
-	char shapes[400];
+	char shapes[400], output[80];
 	size_t at;
 
 	/* quoted, as the CSV has them */
+	snprintf(output, sizeof(output), "\"%s\"", w->output);
 	ascend_shapes(d->db->o, k, shapes + 1, (int64_t)sizeof(shapes) - 2);
 	shapes[0] = '"';
 	at = strlen(shapes);
@@ -94,8 +95,8 @@ static void compute(struct device *d, const struct ascend_kernel *k, int64_t id,
 	              name, id, (int64_t)(known ? w->blocks : 0), INT64_C(0), known ? w->core : "N/A",
 	              known ? w->type : "N/A", known ? w->in_formats : "N/A",
 	              known ? "DT_BF16;DT_BF16" : "N/A", known ? shapes : "N/A",
-	              known ? w->out_formats : "N/A", known ? "DT_BF16" : "N/A",
-	              known ? "\"8192,4096\"" : "N/A", "N/A", "dynamic");
+	              known ? w->out_formats : "N/A", known ? "DT_BF16" : "N/A", known ? output : "N/A",
+	              "N/A", "dynamic");
 }
 
 static const char *task_type(const struct ascend_work *w)

@@ -11,6 +11,7 @@ struct host {
 	struct ascend_db *db;
 	sqlite3_stmt *cann, *framework;
 	int64_t connection;
+	const char *dims; /* of the operator that is being written, or NULL */
 };
 
 static int64_t thread(int64_t tid)
@@ -30,7 +31,7 @@ static void framework(struct host *h, int64_t type, const char *name, int64_t ti
 		              h->connection++, name, type);
 	else
 		ascend_db_row(h->db, h->framework, "TTinsiinsii", start, start + dur, thread(tid), name,
-		              INT64_C(-1), INT64_C(0), "8192,4096;\r\n4096,4096", INT64_C(0), type);
+		              INT64_C(-1), INT64_C(0), h->dims ? h->dims : "", INT64_C(0), type);
 }
 
 static void kernel(struct host *h, int64_t index)
@@ -39,9 +40,12 @@ static void kernel(struct host *h, int64_t index)
 	const struct ascend_kernel *k = &h->db->r->kernels[index];
 	const char *op = ascend_works[k->work].op;
 	int64_t id = 900 + index;
-	char name[80];
+	char name[80], dims[500];
 
+	ascend_dims(o, k, "\r\n", dims, sizeof(dims));
+	h->dims = dims;
 	framework(h, OP, k->first && o->name ? o->name : op, HOST_PID, k->op, k->op_dur);
+	h->dims = NULL;
 	framework(h, QUEUE, "Enqueue", HOST_PID, k->op + 1000, 1500);
 	snprintf(name, sizeof(name), "Dequeue@%.60s", op);
 	framework(h, QUEUE, name, DEQUEUE_TID, k->launch - 800, 5800);

@@ -5,7 +5,7 @@
 
 const int64_t ascend_start_ns = 1738454400123456789;
 
-enum { GAP_NS = 1200, FUSED = 20, TOKENS = 32768 };
+enum { GAP_NS = 1200, FUSED = 20, TOKENS = 10240 };
 
 int64_t ascend_later(int64_t a, int64_t b)
 {

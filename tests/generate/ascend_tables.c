@@ -93,7 +93,7 @@ static void kernel_row(const struct ascend_options *o, struct out *out, const st
 		ascend_shapes(o, k, shapes, sizeof(shapes));
 		quoted_shape(out, shapes);
 		out_fmt(out, ",DT_BF16;DT_BF16,%s", w->in_formats);
-		quoted_shape(out, "8192,4096");
+		quoted_shape(out, w->output);
 		out_fmt(out, ",DT_BF16,%s,N/A", w->out_formats);
 		pipes(o, out, k);
 	}

@@ -61,10 +61,10 @@ static void python_span(struct trace_writer *w, const char *name, const char *ca
 	out_fmt(
 	    w->out,
 	    ", \"cat\": \"%s\", \"args\": {\"Sequence number\": -1, \"Fwd thread id\": 0, \"Input Dims\": "
-	    "\"8192,4096;\\r\\n4096,4096\", \"Input type\": \"c10::BFloat16;\\r\\nc10::BFloat16\", \"Call "
+	    "\"%s\", \"Input type\": \"c10::BFloat16;\\r\\nc10::BFloat16\", \"Call "
 	    "stack\": "
 	    "\"train.py(141): training_step;\\r\\ntrain.py(57): <module>\"}}",
-	    cat);
+	    cat, w->dims ? w->dims : "");
 }
 
 static void step_rows(struct trace_writer *w)
@@ -119,11 +119,14 @@ static void kernel_rows(struct trace_writer *w, int64_t index)
 {
 	const struct ascend_kernel *k = &w->r->kernels[index];
 	const struct ascend_work *work = &ascend_works[k->work];
-	char name[600];
+	char name[600], dims[500];
 	int64_t id = 900 + index;
 
 	ascend_kernel_name(w->o, w->r, index, name, sizeof(name));
+	ascend_dims(w->o, k, "\\r\\n", dims, sizeof(dims));
+	w->dims = dims;
 	python_span(w, k->first && w->o->name ? w->o->name : work->op, "cpu_op", HOST_PID, k->op, k->op_dur);
+	w->dims = NULL;
 	queue_rows(w, work->op, id, k->op + 1000, k->launch);
 	if (w->o->level > 0) {
 		trace_cann(w, "Node@launch", "node", name, id, k->launch, k->launch_dur);

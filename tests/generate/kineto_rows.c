@@ -168,8 +168,10 @@ static void runtime_row(struct writer *w, const struct unit *u, const char *name
 
 static void kernel_args(struct writer *w, const struct unit *u, const struct work *k)
 {
-	bool thin = w->o->faults.size[FAULT_UNDERUTILIZED] > 0 && u->kind == UNIT_COMPUTE;
-	int blocks = thin ? 4 : k->blocks;
+	double slower = 1 + w->o->faults.size[FAULT_UNDERUTILIZED];
+	bool thin = slower > 1 && u->kind == UNIT_COMPUTE;
+	/* one block on each multiprocessor that has one: as many as the work takes longer are idle */
+	int blocks = thin ? (int)(132 / slower) + 1 : k->blocks;
 
 	out_fmt(w->out,
 	        ",\n      \"queued\": 0, \"registers per thread\": 64, \"shared memory\": 16384, \"blocks "
@@ -178,7 +180,7 @@ static void kernel_args(struct writer *w, const struct unit *u, const struct wor
 	        "achieved "
 	        "occupancy %%\": %d",
 	        blocks / 132.0, blocks * k->threads / 32.0 / 132.0, blocks, k->threads,
-	        thin ? 1 : k->occupancy);
+	        thin ? (int)(k->occupancy / slower) : k->occupancy);
 	if (!kineto_is_link(u) || w->o->old)
 		return;
 	out_fmt(

@@ -82,8 +82,8 @@ static void kernel_row(const struct writer *w, struct out *out, int64_t index)
 	out_us_cell(out, wait > 0 ? wait : 0);
 	out_fmt(out, "000,%d", work->blocks);
 	out_text(out, w->old ? "," : ",0,NO,");
-	out_fmt(out, "\"\"\"%s\"\"\",DT_BF16;DT_BF16,%s,\"\"\"8192,4096\"\"\",DT_BF16,%s%s\n", shapes,
-	        work->in_formats, work->out_formats, w->old ? "" : ",N/A");
+	out_fmt(out, "\"\"\"%s\"\"\",DT_BF16;DT_BF16,%s,\"\"\"%s\"\"\",DT_BF16,%s%s\n", shapes,
+	        work->in_formats, work->output, work->out_formats, w->old ? "" : ",N/A");
 }
 
 static void link_row(const struct writer *w, struct out *out, const struct ascend_link *l)

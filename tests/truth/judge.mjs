@@ -14,6 +14,8 @@ const CONSEQUENCES = {
   "communication.slow_rank": ["cpu.contention", "cpu.garbage_collection", "compute.frequency", "moe.imbalance", "communication.slow_link", "communication.retransmission"],
   // The exchange of tokens stands between two products that need it: when it is long, it is long beside no computing.
   "parallel.poor_overlap": ["moe.all_to_all"],
+  // A product of a bad shape is a product that leaves the cube idle: the one is why the other is so.
+  "compute.underutilized": ["compute.affinity"],
 };
 
 export function is_allowed(code, causes) {
