@@ -45,6 +45,7 @@ struct ascend_work {
 
 struct ascend_kernel {
 	int64_t op, op_dur, launch, launch_dur; /* host: PyTorch operator and launch call */
+	int64_t task, task_dur;                 /* on the thread that launches */
 	int64_t start, dur;                     /* device */
 	int64_t step;                           /* index */
 	int64_t sync_start, sync;               /* a synchronising call behind it, sync 0 for none */
@@ -62,9 +63,9 @@ struct ascend_link {
 	const char *kind; /* allReduce, alltoallv or receive */
 	bool rdma,
 	    experts; /* between nodes; of the group that exchanges tokens, which has lanes of its own */
-	int64_t launch, launch_dur;
-	int64_t start, dur, wait, transit; /* dur = wait + transit + idle */
-	int64_t arrival;                   /* the part of wait before the transfer */
+	int64_t op, op_dur, launch, launch_dur; /* host: PyTorch operator and call into CANN */
+	int64_t start, dur, wait, transit;      /* dur = wait + transit + idle */
+	int64_t arrival;                        /* the part of wait before the transfer */
 	int64_t step;
 	int packet_kinds;
 	struct ascend_packets packets[2];
@@ -93,8 +94,9 @@ struct ascend_step {
 struct ascend_rank {
 	int64_t rank;
 	struct random random, shared; /* shared draws the same on every rank: what the shapes decide */
-	struct random extra, also;    /* the same two for what only a fault brings */
-	int64_t host, compute, link, exchange;
+	struct random extra[FAULTS], also[FAULTS]; /* the same two for what only a fault brings */
+	int64_t host, queue; /* the thread of Python, and the one that takes its tasks and launches them */
+	int64_t compute, link, exchange;
 	int64_t shift; /* ns that its clock is ahead */
 	struct ascend_kernel *kernels;
 	int64_t kernel_count, kernel_cap;

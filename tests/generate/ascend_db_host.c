@@ -19,9 +19,10 @@ static int64_t thread(int64_t tid)
 	return (int64_t)HOST_PID << 32 | tid;
 }
 
-static void cann(struct host *h, int64_t type, const char *name, int64_t id, int64_t start, int64_t dur)
+static void cann(struct host *h, int64_t type, const char *name, int64_t id, int64_t tid, int64_t start,
+                 int64_t dur)
 {
-	ascend_db_row(h->db, h->cann, "iiiiis", start, start + dur, type, thread(DEQUEUE_TID), id, name);
+	ascend_db_row(h->db, h->cann, "iiiiis", start, start + dur, type, thread(tid), id, name);
 }
 
 static void framework(struct host *h, int64_t type, const char *name, int64_t tid, int64_t start, int64_t dur)
@@ -48,13 +49,13 @@ static void kernel(struct host *h, int64_t index)
 	h->dims = NULL;
 	framework(h, QUEUE, "Enqueue", HOST_PID, k->op + 1000, 1500);
 	snprintf(name, sizeof(name), "Dequeue@%.60s", op);
-	framework(h, QUEUE, name, DEQUEUE_TID, k->launch - 800, 5800);
-	cann(h, NODE, "launch", id, k->launch, k->launch_dur);
+	framework(h, QUEUE, name, DEQUEUE_TID, k->task, k->task_dur);
+	cann(h, NODE, "launch", id, DEQUEUE_TID, k->launch, k->launch_dur);
 	if (o->level == 2)
-		cann(h, RUNTIME, "KernelLaunch", id + 200000000, k->launch, k->launch_dur);
+		cann(h, RUNTIME, "KernelLaunch", id + 200000000, DEQUEUE_TID, k->launch, k->launch_dur);
 	if (!k->sync)
 		return;
-	cann(h, ACL, "aclrtSynchronizeStreamWithTimeout", id + 100000000, k->sync_start, k->sync);
+	cann(h, ACL, "aclrtSynchronizeStreamWithTimeout", id + 100000000, HOST_PID, k->sync_start, k->sync);
 	framework(h, OP, "aten::item", HOST_PID, k->sync_start, k->sync);
 }
 
@@ -64,7 +65,7 @@ static void link(struct host *h, int64_t index)
 
 	framework(h, OP, ascend_link_op(l), HOST_PID, l->launch, l->launch_dur);
 	/* api_statistic.csv of this generator calls all of them so */
-	cann(h, HCCL, "hcom_allReduce_", 500000000 + index, l->launch, l->launch_dur);
+	cann(h, HCCL, "hcom_allReduce_", 500000000 + index, DEQUEUE_TID, l->launch, l->launch_dur);
 }
 
 static void others(struct host *h)
@@ -83,11 +84,13 @@ static void others(struct host *h)
 		if (c->kind == CALL_GARBAGE)
 			ascend_db_row(h->db, s, "iii", c->start, c->start + c->dur, thread(HOST_PID));
 		else
-			cann(h, ACL, ascend_call_name(c), 700000000 + i, c->start, c->dur);
+			cann(h, ACL, ascend_call_name(c), 700000000 + i,
+			     c->kind == CALL_COMPILE ? DEQUEUE_TID : HOST_PID, c->start, c->dur);
 	}
 	sqlite3_finalize(s);
 	for (int64_t i = 0; i < r->copy_count; i++)
-		cann(h, ACL, "aclrtMemcpyAsync", 600000000 + i, r->copies[i].launch, r->copies[i].launch_dur);
+		cann(h, ACL, "aclrtMemcpyAsync", 600000000 + i, HOST_PID, r->copies[i].launch,
+		     r->copies[i].launch_dur);
 }
 
 void ascend_db_host(struct ascend_db *db)

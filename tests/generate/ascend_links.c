@@ -102,9 +102,11 @@ void ascend_collective(const struct ascend_options *o, struct ascend_rank *ranks
 			between_nodes(o, r, l);
 		else
 			pack(o, r, l, last);
-		l->launch = r->host;
-		l->launch_dur = ascend_host(o, r, 9000, 14000);
-		r->host += l->launch_dur + ascend_host(o, r, 3000, 5000);
+		l->op = r->host;
+		l->op_dur = l->launch_dur = ascend_host(o, r, 9000, 14000);
+		l->launch = ascend_later(l->op, r->queue);
+		r->queue = l->launch + l->launch_dur;
+		r->host += l->op_dur + ascend_host(o, r, 3000, 5000);
 		l->start = ascend_later(l->launch + l->launch_dur + 5000,
 		                        (experts ? r->exchange : r->link) + GAP_NS);
 		l->start = ascend_later(l->start, r->compute + GAP_NS);
@@ -130,8 +132,10 @@ void ascend_receive(const struct ascend_options *o, struct ascend_rank *r, int64
 	struct ascend_link *l = new_link(r, step, "receive");
 	int64_t sent;
 
-	l->launch = r->host;
-	l->launch_dur = 10000;
+	l->op = r->host;
+	l->op_dur = l->launch_dur = 10000;
+	l->launch = ascend_later(l->op, r->queue);
+	r->queue = l->launch + l->launch_dur;
 	l->start = ascend_later(l->launch + 15000, r->link + GAP_NS);
 	sent = peer ? peer->steps[step].start : l->start;
 	sent += random_between(&r->random, 200000, 300000) + faults_ms(&o->faults, FAULT_BUBBLE);
@@ -142,7 +146,7 @@ void ascend_receive(const struct ascend_options *o, struct ascend_rank *r, int64
 	l->packet_kinds = 1;
 	r->link = l->start + l->dur;
 	r->compute = ascend_later(r->compute, r->link);
-	r->host += l->launch_dur + 2000;
+	r->host += l->op_dur + 2000;
 }
 
 const char *ascend_link_op(const struct ascend_link *l)

@@ -93,10 +93,12 @@ static void shift(const struct ascend_options *o, struct ascend_rank *r)
 	for (int64_t i = 0; i < r->kernel_count; i++) {
 		r->kernels[i].op += r->shift;
 		r->kernels[i].launch += r->shift;
+		r->kernels[i].task += r->shift;
 		r->kernels[i].start += r->shift;
 		r->kernels[i].sync_start += r->shift;
 	}
 	for (int64_t i = 0; i < r->link_count; i++) {
+		r->links[i].op += r->shift;
 		r->links[i].launch += r->shift;
 		r->links[i].start += r->shift;
 	}

@@ -5,7 +5,7 @@
 
 const int64_t ascend_start_ns = 1738454400123456789;
 
-enum { GAP_NS = 1200, FUSED = 20, TOKENS = 10240 };
+enum { GAP_NS = 1200, TASK_NS = 800, FUSED = 20, TOKENS = 10240 };
 
 int64_t ascend_later(int64_t a, int64_t b)
 {
@@ -46,9 +46,10 @@ static int64_t device(const struct ascend_options *o, const struct ascend_rank *
 	return ns;
 }
 
-/* One operator: the host issues it, the device runs it when both are ready. Extra ones draw elsewhere. */
-static struct ascend_kernel *kernel(const struct ascend_options *o, struct ascend_rank *r, int64_t step,
-                                    int work)
+/* One operator: Python issues it, another thread launches it, the device runs it when all are ready.
+ * compiled: when its compilation began, or 0. */
+static struct ascend_kernel *kernel_after(const struct ascend_options *o, struct ascend_rank *r, int64_t step,
+                                          int work, int64_t compiled)
 {
 	struct ascend_kernel *k;
 
@@ -62,6 +63,10 @@ static struct ascend_kernel *kernel(const struct ascend_options *o, struct ascen
 	k->launch = k->op + ascend_host(o, r, 6000, 9000);
 	k->launch_dur = ascend_host(o, r, 3000, 5000);
 	k->op_dur = k->launch + k->launch_dur + ascend_host(o, r, 1000, 2000) - k->op;
+	k->launch = ascend_later(k->launch, r->queue + TASK_NS);
+	k->task = (compiled > 0 ? compiled : k->launch) - TASK_NS;
+	r->queue = k->launch + k->launch_dur + TASK_NS;
+	k->task_dur = r->queue - k->task;
 	r->host = k->op + k->op_dur + ascend_host(o, r, 4000, 8000);
 	r->host += llround(o->faults.size[FAULT_HOST_BOUND] * 1000);
 	k->start = ascend_later(k->launch + k->launch_dur + random_between(&r->random, 5000, 9000),
@@ -73,28 +78,52 @@ static struct ascend_kernel *kernel(const struct ascend_options *o, struct ascen
 	return k;
 }
 
+static struct ascend_kernel *kernel(const struct ascend_options *o, struct ascend_rank *r, int64_t step,
+                                    int work)
+{
+	return kernel_after(o, r, step, work, 0);
+}
+
 /* What only a fault brings: the draws of the rest of the job go on as if it were not there. */
-static void extra_kernel(const struct ascend_options *o, struct ascend_rank *r, int64_t step, int work)
+static void extra_kernel(const struct ascend_options *o, struct ascend_rank *r, int64_t step, int work,
+                         enum fault fault)
 {
 	struct random random = r->random, shared = r->shared;
 
-	r->random = r->extra;
-	r->shared = r->also;
+	r->random = r->extra[fault];
+	r->shared = r->also[fault];
 	kernel(o, r, step, work);
-	r->extra = r->random;
-	r->also = r->shared;
+	r->extra[fault] = r->random;
+	r->also[fault] = r->shared;
 	r->random = random;
 	r->shared = shared;
 }
 
-static void call(struct ascend_rank *r, enum ascend_call_kind kind, int64_t ns)
+static void note(struct ascend_rank *r, enum ascend_call_kind kind, int64_t start, int64_t ns)
 {
 	if (r->call_count == r->call_cap) {
 		r->call_cap = r->call_cap ? r->call_cap * 2 : 64;
 		r->calls = out_alloc(r->calls, r->call_cap, sizeof(*r->calls));
 	}
-	r->calls[r->call_count++] = (struct ascend_call){r->host, ns, kind};
+	r->calls[r->call_count++] = (struct ascend_call){start, ns, kind};
+}
+
+static void call(struct ascend_rank *r, enum ascend_call_kind kind, int64_t ns)
+{
+	note(r, kind, r->host, ns);
 	r->host += ns;
+}
+
+/* Compiles the operator that Python is about to issue, on the thread that will launch it. Returns when it
+ * began. */
+static int64_t compile(struct ascend_rank *r)
+{
+	int64_t start = ascend_later(r->host + 4000, r->queue + TASK_NS);
+	int64_t ns = random_between(&r->extra[FAULT_COMPILATION], 900000, 1100000);
+
+	note(r, CALL_COMPILE, start, ns);
+	r->queue = start + ns;
+	return start;
 }
 
 /* The host waits until the device is done. */
@@ -109,8 +138,8 @@ static void wait_for_device(struct ascend_rank *r, int64_t done, int64_t more)
 
 static void synchronise(struct ascend_rank *r)
 {
-	wait_for_device(r, r->compute, random_between(&r->extra, 20000, 30000));
-	r->host += random_between(&r->extra, 150000, 250000);
+	wait_for_device(r, r->compute, random_between(&r->extra[FAULT_SYNCHRONIZATION], 20000, 30000));
+	r->host += random_between(&r->extra[FAULT_SYNCHRONIZATION], 150000, 250000);
 }
 
 /* Memory of the device can only be given back when the device is done with it. */
@@ -157,7 +186,7 @@ static void begin_step(const struct ascend_options *o, struct ascend_rank *ranks
 		ascend_receive(o, r, step, o->ranks > 1 ? &ranks[i - o->ranks / 2] : NULL);
 	for (int k = 0; f->given[FAULT_DISPATCH] && k < FUSED; k++)
 		for (int n = 0; n <= (int)f->size[FAULT_DISPATCH]; n++)
-			extra_kernel(o, r, step, ascend_small_work + n % ascend_small_works);
+			extra_kernel(o, r, step, ascend_small_work + n % ascend_small_works, FAULT_DISPATCH);
 }
 
 /* A printed loss makes the host wait for the device. */
@@ -178,11 +207,21 @@ static void before_kernel(const struct ascend_options *o, struct ascend_rank *r,
 	if (k % (n / 4) == n / 8)
 		allocate(o, r);
 	for (int64_t i = faults_due(f->size[FAULT_FORMAT_CONVERSION], k, n); i > 0; i--)
-		extra_kernel(o, r, step, ascend_trans_work);
+		extra_kernel(o, r, step, ascend_trans_work, FAULT_FORMAT_CONVERSION);
 	for (int64_t i = faults_due(f->size[FAULT_AICPU], k, n); i > 0; i--)
-		extra_kernel(o, r, step, ascend_aicpu_work);
-	for (int64_t i = faults_due(f->size[FAULT_COMPILATION], k, n); i > 0; i--)
-		call(r, CALL_COMPILE, random_between(&r->extra, 900000, 1100000));
+		extra_kernel(o, r, step, ascend_aicpu_work, FAULT_AICPU);
+}
+
+static int64_t compilation(const struct ascend_options *o, struct ascend_rank *r, int64_t k)
+{
+	int64_t due = faults_due(o->faults.size[FAULT_COMPILATION], k, o->kernels), first = 0;
+
+	for (int64_t i = 0; i < due; i++) {
+		int64_t start = compile(r);
+
+		first = i == 0 ? start : first;
+	}
+	return first;
 }
 
 /* The product of the tokens that the router gave to a rank's experts. */
@@ -230,7 +269,8 @@ static void play_step(const struct ascend_options *o, struct ascend_rank *ranks,
 			before_kernel(o, &ranks[i], step, k);
 			if (o->shape == ASCEND_PIPELINE && i < o->ranks / 2 && k == n / 2)
 				ascend_receive(o, &ranks[i], step, NULL);
-			kernel(o, &ranks[i], step, (int)(k % ascend_plain_works));
+			kernel_after(o, &ranks[i], step, (int)(k % ascend_plain_works),
+			             compilation(o, &ranks[i], k));
 			if (faults_due(o->faults.size[FAULT_SYNCHRONIZATION], k, n) > 0)
 				synchronise(&ranks[i]);
 		}
@@ -258,10 +298,12 @@ void ascend_play(const struct ascend_options *o, struct ascend_rank *ranks)
 		r->rank = i;
 		r->random.state = o->seed * 1000003 + (uint64_t)i + 500;
 		r->shared.state = o->seed;
-		r->extra.state = o->seed * 7000003 + (uint64_t)i + 900;
-		r->also.state = o->seed + 31;
+		for (int f = 0; f < FAULTS; f++) {
+			r->extra[f].state = o->seed * 7000003 + (uint64_t)f * 65537 + (uint64_t)i + 900;
+			r->also[f].state = o->seed + (uint64_t)f * 65537 + 31;
+		}
 		r->steps = out_alloc(NULL, o->steps, sizeof(*r->steps));
-		r->host = ascend_start_ns;
+		r->host = r->queue = ascend_start_ns;
 		r->shift = random_between(&clocks, 0, o->skew * 1000000);
 	}
 	for (int64_t step = 0; step < o->steps; step++)

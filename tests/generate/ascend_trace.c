@@ -81,30 +81,30 @@ static void step_rows(struct trace_writer *w)
 	}
 }
 
-static void queue_rows(struct trace_writer *w, const char *op, int64_t id, int64_t at, int64_t launch)
+static void queue_rows(struct trace_writer *w, const char *op, int64_t id, const struct ascend_kernel *k)
 {
 	char name[80];
 
 	if (w->msprof)
 		return;
-	trace_span(w, "Enqueue", HOST_PID, HOST_PID, at, 1500);
+	trace_span(w, "Enqueue", HOST_PID, HOST_PID, k->op + 1000, 1500);
 	out_fmt(w->out, ", \"cat\": \"enqueue\", \"args\": {\"correlation_id\": %" PRId64 "}}", id);
-	flow(w, 's', "async_task_queue", "enqueue_to_dequeue", id, false, HOST_PID, HOST_PID, at);
+	flow(w, 's', "async_task_queue", "enqueue_to_dequeue", id, false, HOST_PID, HOST_PID, k->op + 1000);
 	snprintf(name, sizeof(name), "Dequeue@%.60s", op);
-	trace_span(w, name, HOST_PID, DEQUEUE_TID, launch - 800, 5800);
+	trace_span(w, name, HOST_PID, DEQUEUE_TID, k->task, k->task_dur);
 	out_fmt(w->out, ", \"cat\": \"dequeue\", \"args\": {\"correlation_id\": %" PRId64 "}}", id);
-	flow(w, 'f', "async_task_queue", "enqueue_to_dequeue", id, false, HOST_PID, DEQUEUE_TID,
-	     launch - 800);
+	flow(w, 'f', "async_task_queue", "enqueue_to_dequeue", id, false, HOST_PID, DEQUEUE_TID, k->task);
 }
 
 void trace_cann(struct trace_writer *w, const char *name, const char *level, const char *item, int64_t id,
-                int64_t start, int64_t dur)
+                int64_t tid, int64_t start, int64_t dur)
 {
-	trace_span(w, name, CANN_PID, DEQUEUE_TID, start, dur);
+	trace_span(w, name, CANN_PID, tid, start, dur);
 	out_fmt(w->out,
-	        ", \"args\": {\"Thread Id\": %d, \"Mode\": \"launch\", \"level\": \"%s\", \"id\": \"0\", "
+	        ", \"args\": {\"Thread Id\": %" PRId64
+	        ", \"Mode\": \"launch\", \"level\": \"%s\", \"id\": \"0\", "
 	        "\"item_id\": ",
-	        DEQUEUE_TID, level);
+	        tid, level);
 	out_json(w->out, item);
 	out_fmt(w->out, ", \"connection_id\": %" PRId64 "}}", id);
 }
@@ -127,14 +127,14 @@ static void kernel_rows(struct trace_writer *w, int64_t index)
 	w->dims = dims;
 	python_span(w, k->first && w->o->name ? w->o->name : work->op, "cpu_op", HOST_PID, k->op, k->op_dur);
 	w->dims = NULL;
-	queue_rows(w, work->op, id, k->op + 1000, k->launch);
+	queue_rows(w, work->op, id, k);
 	if (w->o->level > 0) {
-		trace_cann(w, "Node@launch", "node", name, id, k->launch, k->launch_dur);
+		trace_cann(w, "Node@launch", "node", name, id, DEQUEUE_TID, k->launch, k->launch_dur);
 		flow(w, 's', "HostToDevice", "HostToDevice", id, true, CANN_PID, DEQUEUE_TID, k->launch);
 		flow(w, 'f', "HostToDevice", "HostToDevice", id, true, DEVICE_PID, ASCEND_STREAM, k->start);
 		if (k->sync)
 			trace_cann(w, "AscendCL@aclrtSynchronizeStreamWithTimeout", "acl", "0",
-			           id + 100000000, k->sync_start, k->sync);
+			           id + 100000000, HOST_PID, k->sync_start, k->sync);
 	}
 	if (k->sync)
 		python_span(w, "aten::item", "cpu_op", HOST_PID, k->sync_start, k->sync);
@@ -210,7 +210,7 @@ static void link_rows(struct trace_writer *w, int64_t index)
 	python_span(w, ascend_link_op(l), "cpu_op", HOST_PID, l->launch, l->launch_dur);
 	if (w->o->level > 0) {
 		snprintf(name, sizeof(name), "hcom_%s_", l->kind);
-		trace_cann(w, "HcclOp@hcom", "hccl", name, id, l->launch, l->launch_dur);
+		trace_cann(w, "HcclOp@hcom", "hccl", name, id, DEQUEUE_TID, l->launch, l->launch_dur);
 		flow(w, 's', "HostToDevice", "HostToDevice", (id << 32) + 4294967295, true, CANN_PID,
 		     DEQUEUE_TID, l->launch);
 		flow(w, 'f', "HostToDevice", "HostToDevice", (id << 32) + 4294967295, true, LINK_PID, lane,

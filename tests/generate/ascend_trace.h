@@ -33,7 +33,7 @@ void trace_span(struct trace_writer *w, const char *name, int64_t pid, int64_t t
                 int64_t dur);
 /* A call into CANN; item is its item_id. */
 void trace_cann(struct trace_writer *w, const char *name, const char *level, const char *item, int64_t id,
-                int64_t start, int64_t dur);
+                int64_t tid, int64_t start, int64_t dur);
 /* Collections, compilations, calls for memory, and copies. */
 void trace_other_work(struct trace_writer *w);
 /* The clock of the cores, and the memory that is taken. */

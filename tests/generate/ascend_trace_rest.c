@@ -17,7 +17,8 @@ static void call_row(struct trace_writer *w, int64_t index)
 	if (w->o->level == 0)
 		return;
 	snprintf(name, sizeof(name), "AscendCL@%.60s", ascend_call_name(c));
-	trace_cann(w, name, "acl", "0", 700000000 + index, c->start, c->dur);
+	trace_cann(w, name, "acl", "0", 700000000 + index, c->kind == CALL_COMPILE ? DEQUEUE_TID : HOST_PID,
+	           c->start, c->dur);
 }
 
 static void copy_row(struct trace_writer *w, int64_t index)
@@ -25,7 +26,7 @@ static void copy_row(struct trace_writer *w, int64_t index)
 	const struct ascend_copy *c = &w->r->copies[index];
 
 	if (w->o->level > 0)
-		trace_cann(w, "AscendCL@aclrtMemcpyAsync", "acl", "0", 600000000 + index, c->launch,
+		trace_cann(w, "AscendCL@aclrtMemcpyAsync", "acl", "0", 600000000 + index, HOST_PID, c->launch,
 		           c->launch_dur);
 	trace_span(w, "MEMCPY_ASYNC", DEVICE_PID, ASCEND_STREAM, c->start, c->dur);
 	out_fmt(
@@ -129,6 +130,7 @@ void trace_names(struct trace_writer *w)
 	if (w->o->level > 0) {
 		name_process(w, CANN_PID, "CANN", "CPU", 7);
 		name_thread(w, CANN_PID, DEQUEUE_TID, "Thread 3100955");
+		name_thread(w, CANN_PID, HOST_PID, "Thread 3100412");
 	}
 	if (!w->msprof && w->o->faults.given[FAULT_GARBAGE_COLLECTION]) {
 		name_process(w, GARBAGE_PID, "Python GC", "CPU", 2);

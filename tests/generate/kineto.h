@@ -77,9 +77,9 @@ struct kineto_step {
 struct kineto_rank {
 	int64_t rank;
 	struct random random, shared; /* shared draws the same on every rank: what the shapes decide */
-	struct random extra, also;    /* the same two for what only a fault brings */
-	int64_t host, compute, link, exchange; /* where each clock stands */
-	int64_t shift;                         /* ns that its clock is ahead */
+	struct random extra[FAULTS], also[FAULTS]; /* the same two for what only a fault brings */
+	int64_t host, compute, link, exchange;     /* where each clock stands */
+	int64_t shift;                             /* ns that its clock is ahead */
 	struct kineto_call *calls;
 	int64_t call_count, call_cap;
 	int64_t launches;

@@ -163,14 +163,14 @@ static void call(const struct kineto_options *o, struct kineto_rank *r, enum kin
 }
 
 /* What only a fault brings draws elsewhere: the rest of the job goes on as if it were not there. */
-static void swap_draws(struct kineto_rank *r)
+static void swap_draws(struct kineto_rank *r, enum fault fault)
 {
 	struct random random = r->random, shared = r->shared;
 
-	r->random = r->extra;
-	r->shared = r->also;
-	r->extra = random;
-	r->also = shared;
+	r->random = r->extra[fault];
+	r->shared = r->also[fault];
+	r->extra[fault] = random;
+	r->also[fault] = shared;
 }
 
 static void begin_step(const struct kineto_options *o, struct kineto_rank *r, int64_t step)
@@ -186,11 +186,11 @@ static void begin_step(const struct kineto_options *o, struct kineto_rank *r, in
 		call(o, r, CALL_GRAPH, 400000);
 	if (!f->given[FAULT_DISPATCH])
 		return;
-	swap_draws(r);
+	swap_draws(r, FAULT_DISPATCH);
 	for (int k = 0; k < FUSED; k++)
 		for (int n = 0; n <= (int)f->size[FAULT_DISPATCH]; n++)
 			compute(o, r, PHASE_SMALL, step, n);
-	swap_draws(r);
+	swap_draws(r, FAULT_DISPATCH);
 }
 
 /* As many units as leave about a seventh of the events for the rows that fill up. */
@@ -241,10 +241,10 @@ static void in_forward(const struct kineto_options *o, struct kineto_rank *r, in
 	compute(o, r, PHASE_FORWARD, step, k);
 	if (faults_due(o->faults.size[FAULT_SYNCHRONIZATION], k, n) == 0)
 		return;
-	swap_draws(r);
+	swap_draws(r, FAULT_SYNCHRONIZATION);
 	copy(o, r, UNIT_COPY_OUT, step);
 	r->host += kineto_draw(o, r, 150000, 250000);
-	swap_draws(r);
+	swap_draws(r, FAULT_SYNCHRONIZATION);
 }
 
 /* The product of the tokens that the router gave to a rank's experts, between two exchanges. */
@@ -325,8 +325,10 @@ void kineto_play(const struct kineto_options *o, struct kineto_rank *ranks)
 		r->rank = i;
 		r->random.state = o->seed * 1000003 + (uint64_t)i;
 		r->shared.state = o->seed;
-		r->extra.state = o->seed * 7000003 + (uint64_t)i + 900;
-		r->also.state = o->seed + 31;
+		for (int f = 0; f < FAULTS; f++) {
+			r->extra[f].state = o->seed * 7000003 + (uint64_t)f * 65537 + (uint64_t)i + 900;
+			r->also[f].state = o->seed + (uint64_t)f * 65537 + 31;
+		}
 		r->steps = out_alloc(NULL, o->steps, sizeof(*r->steps));
 		r->host = kineto_start_ns;
 		r->early = kineto_start_ns - INT64_C(2) * KINETO_EARLY * KINETO_EARLY_NS;

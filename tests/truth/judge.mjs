@@ -14,6 +14,9 @@ const CONSEQUENCES = {
   "communication.slow_rank": ["cpu.contention", "cpu.garbage_collection", "compute.frequency", "moe.imbalance", "communication.slow_link", "communication.retransmission"],
   // The exchange of tokens stands between two products that need it: when it is long, it is long beside no computing.
   "parallel.poor_overlap": ["moe.all_to_all"],
+  // Every job here waits once a step, for the loss that it prints. Where the host is slow, that wait takes away the lead
+  // that would hide it: the device idles for both, and without either it would not.
+  "cpu.synchronization": ["cpu.dispatch", "cpu.host_bound", "cpu.contention"],
   // A product of a bad shape is a product that leaves the cube idle: the one is why the other is so.
   "compute.underutilized": ["compute.affinity"],
 };
