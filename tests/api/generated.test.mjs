@@ -75,6 +75,8 @@ test("one job in our own format and in Kineto's gets the same answers", () => {
   for (const fault of ["healthy", "cpu.synchronization", "io.loading", "memory.allocation"]) {
     const [ours, kineto] = ["signalbox", "kineto"].map((format) => analyze(make(format, "--events", "20000", "--ranks", "2", "--fault", fault).path));
     assert.deepEqual(ours.profile.warnings, []);
+    // how far kernels fill the device, only Kineto's trace says
+    ours.analysis.not_evaluated = ours.analysis.not_evaluated.filter(({ code }) => code !== "compute.underutilized");
     for (const part of ["breakdown", "operators", "communication", "analysis", "advice"]) assert.deepEqual(ours[part], kineto[part], `${fault}: ${part}`);
   }
 });
