@@ -22,6 +22,7 @@ static const struct {
     [COMPARE_FREE] = {"free_us", "device idle time"},
     [COMPARE_BUBBLE] = {"bubble_us", "pipeline bubble"},
     [COMPARE_PREPARING] = {"preparing_us", "preparing"},
+    [COMPARE_OUTSIDE] = {"outside_us", "time outside the device's work"},
     [COMPARE_LOADING] = {"data_loading_us", "data loading"},
 };
 
@@ -62,6 +63,7 @@ static struct compare_times times_of(const struct breakdown_row *r)
 	    [COMPARE_FREE] = number(r->free_ns),
 	    [COMPARE_BUBBLE] = number(r->bubble_ns),
 	    [COMPARE_PREPARING] = number(r->preparing_ns),
+	    [COMPARE_OUTSIDE] = NAN,
 	    [COMPARE_LOADING] = NAN,
 	}};
 }
@@ -104,6 +106,16 @@ static double longer(const struct compare_times *t)
 	return fmax(t->ns[COMPARE_STEP], t->ns[COMPARE_SPAN]);
 }
 
+/* Preparing, the end of a step, and what else the host does while the device has nothing to wait for. */
+static double outside(const struct compare_times *t)
+{
+	double copy = t->ns[COMPARE_COPY_EXPOSED];
+	double left = t->ns[COMPARE_STEP] - t->ns[COMPARE_COMPUTE] - t->ns[COMPARE_EXPOSED] -
+	              t->ns[COMPARE_FREE] - (isnan(copy) ? 0 : copy);
+
+	return left < 0 ? 0 : left; /* NaN stays */
+}
+
 /* The mean step of the rows of one device; the whole-capture row is the one without a step. */
 static struct device_times device_of(const struct breakdown_row *rows, size_t count)
 {
@@ -132,6 +144,7 @@ static struct device_times device_of(const struct breakdown_row *rows, size_t co
 				d.step.ns[i] = whole.ns[i] / (double)d.steps;
 	}
 	d.step.ns[COMPARE_STEP] = longer(&d.step);
+	d.step.ns[COMPARE_OUTSIDE] = outside(&d.step);
 	return d;
 }
 

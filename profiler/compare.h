@@ -21,6 +21,8 @@ enum compare_part {
 	COMPARE_FREE,
 	COMPARE_BUBBLE,
 	COMPARE_PREPARING,
+	COMPARE_OUTSIDE, /* of the step what compute, exposed communication and copies, and idle time leave
+	                    over */
 	COMPARE_LOADING, /* time in the data loader, on the host: beside the others, not a part of the span */
 	COMPARE_PARTS
 };

@@ -59,11 +59,13 @@ static double change(const struct comparison *c, enum compare_part p)
 	return isnan(d) ? 0 : d;
 }
 
-/* Parts that add up to the span, and what lies outside it; the largest changes first. */
+/* Parts of the step (the bubble lies inside two of them, preparing outside all), the largest changes first.
+ */
 static void find_changes(const struct comparison *c, double difference, struct compare_verdict *out)
 {
 	static const enum compare_part parts[] = {COMPARE_COMPUTE, COMPARE_EXPOSED, COMPARE_COPY_EXPOSED,
-	                                          COMPARE_FREE,    COMPARE_BUBBLE,  COMPARE_PREPARING};
+	                                          COMPARE_FREE,    COMPARE_BUBBLE,  COMPARE_PREPARING,
+	                                          COMPARE_OUTSIDE};
 	double sign = difference < 0 ? -1 : 1;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -89,6 +91,10 @@ static void add_time(struct sb_buf *b, double ns)
 	double value = ns >= 1e9 ? ns / 1e9 : ns >= 1e6 ? ns / 1e6 : ns / 1e3;
 	const char *unit = ns >= 1e9 ? "s" : ns >= 1e6 ? "ms" : "us";
 
+	if (ns == 0) {
+		sb_buf_adds(b, "0");
+		return;
+	}
 	sb_buf_addf(b, "%.*f %s", value < 10 ? 2 : value < 100 ? 1 : 0, value, unit);
 }
 

@@ -120,6 +120,7 @@ static void test_steps_are_divided_out(void **state)
 	assert_true(near(c.base.ns[COMPARE_SPAN], 95e6) && near(c.target.ns[COMPARE_SPAN], 49e6));
 	assert_true(near(c.base.ns[COMPARE_COMPUTE], 40e6) && near(c.target.ns[COMPARE_COMPUTE], 40e6));
 	assert_true(near(c.base.ns[COMPARE_FREE], 55e6) && near(c.target.ns[COMPARE_FREE], 9e6));
+	assert_true(near(c.base.ns[COMPARE_OUTSIDE], 5e6) && near(c.target.ns[COMPARE_OUTSIDE], 1e6));
 	assert_true(isnan(c.base.ns[COMPARE_BUBBLE]));
 	assert_int_equal(c.rank_count, 1);
 	assert_int_equal(find(&c, "gemm")->label, COMPARE_EQUAL);
@@ -222,6 +223,27 @@ static void test_swapping_the_sides(void **state)
 	sb_strings_free(&target.o.strings);
 }
 
+/* The device does the same, and the host needs 40 ms more between two steps. */
+static void test_time_outside_the_device(void **state)
+{
+	struct made base, target;
+	COMPARISON_AUTO c = {0};
+	struct compare_verdict v;
+
+	(void)state;
+	made_init(&base);
+	made_init(&target);
+	add_row(&base, 0, 1, 60, 50, 50);
+	add_row(&target, 0, 1, 100, 50, 50);
+	assert_int_equal(compare_profiles(made_side(&base), made_side(&target), &c), SB_OK);
+	compare_verdict(&c, &v);
+	assert_string_equal(v.sentence,
+	                    "The target's step is 1.67x longer (60.0 ms to 100 ms): time outside the "
+	                    "device's work went from 10.0 ms to 50.0 ms a step.");
+	sb_strings_free(&base.o.strings);
+	sb_strings_free(&target.o.strings);
+}
+
 static void test_nothing_known(void **state)
 {
 	struct made none;
@@ -269,6 +291,7 @@ int main(void)
 	    cmocka_unit_test(test_a_long_lead_is_left_out),
 	    cmocka_unit_test(test_operators_match_by_type_then_family),
 	    cmocka_unit_test(test_swapping_the_sides),
+	    cmocka_unit_test(test_time_outside_the_device),
 	    cmocka_unit_test(test_nothing_known),
 	    cmocka_unit_test(test_kernel_family),
 	};
