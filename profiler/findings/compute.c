@@ -148,7 +148,7 @@ void check_aicpu(struct check_context *ctx, bool *out_judged)
 
 /* Operators that only change between ND and a private format. A Cast changes the type and a Transpose the
  * order that the model asked for: neither is counted. */
-static bool is_conversion(const struct rank_view *v, const struct kernel *k)
+bool is_conversion(const struct rank_view *v, const struct kernel *k)
 {
 	const char *type = view_text(v, k->type);
 

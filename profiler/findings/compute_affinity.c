@@ -68,6 +68,11 @@ static enum misfit misfit_of(const struct check_context *ctx, const struct rank_
 	return FITS;
 }
 
+bool kernel_misfits(const struct check_context *ctx, const struct rank_view *v, const struct kernel *k)
+{
+	return misfit_of(ctx, v, k) != FITS;
+}
+
 /* What a kernel of a fitting shape would take: its busiest pipe at the limit or, without counters, the
  * reachable share of the roof. */
 static double fitting(const struct check_context *ctx, const struct rank_view *v, const struct chip *chip,

@@ -28,4 +28,8 @@ bool is_matrix_product(const char *type);
 /* What a row of the kernel table has to do by its shapes: matrix products, convolutions, attention. Bytes:
  * all inputs and outputs once, for any row with shapes and types. NaN where it cannot be told. */
 struct work kernel_work(const struct rank_view *v, const struct kernel *k);
+/* Has it a shape that does not suit the cube units? compute.affinity judges those. */
+bool kernel_misfits(const struct check_context *ctx, const struct rank_view *v, const struct kernel *k);
+/* Does it only change between ND and a private format? compute.format_conversion judges those. */
+bool is_conversion(const struct rank_view *v, const struct kernel *k);
 #endif

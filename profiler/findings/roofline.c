@@ -116,9 +116,14 @@ int roof_walk_table(const struct check_context *ctx, const struct rank_view *v, 
 		/* operators on the AICPU have a check of their own */
 		if (k->communication || k->dur_ns <= 0 || on_aicpu(v, k))
 			continue;
-		if ((counted && by_roof(ctx, v, chip, k, &item)) || by_pipes(ctx, v, k, &item) ||
-		    (!counted && by_roof(ctx, v, chip, k, &item)))
-			visit(self, &item);
+		if (!(counted && by_roof(ctx, v, chip, k, &item)) && !by_pipes(ctx, v, k, &item) &&
+		    !(!counted && by_roof(ctx, v, chip, k, &item)))
+			continue;
+		/* the cause of these is known, and told by its own check */
+		if ((item.class == ROOF_UNDER && kernel_misfits(ctx, v, k)) ||
+		    (item.class == ROOF_MEMORY && is_conversion(v, k)))
+			item.class = ROOF_UNKNOWN;
+		visit(self, &item);
 	}
 	return SB_OK;
 }
