@@ -27,7 +27,7 @@ struct relief {
 	enum relief_kind kind;
 	uint32_t capture; /* index into the profile's captures */
 	uint32_t index;   /* of the event or kernel row; else 0 */
-	float factor;     /* new over old duration, >= 0 */
+	float factor;     /* new over old duration, >= 0; work with 0 is gone, with the gap before it */
 };
 
 struct replay_result {

@@ -188,6 +188,7 @@ struct replay_linking {
 	uint32_t *handed; /* hand-overs that no task took yet, from `taken` on */
 	size_t handed_count, taken;
 	uint32_t begin;    /* where the host's time begins, REPLAY_NONE without */
+	uint32_t moment;   /* the last of any thread */
 	size_t first_task; /* tasks before this one were handed over before the capture began */
 	size_t tasks, waits;
 };

@@ -240,6 +240,7 @@ int replay_edges(struct replay_graph *g, size_t capture, struct replay_entries *
 	                           .from = &g->profile->captures[capture],
 	                           .launches = l,
 	                           .begin = REPLAY_NONE,
+	                           .moment = REPLAY_NONE,
 	                           .stream_waits = e->waits,
 	                           .stream_wait_count = e->wait_count};
 	int rc;

@@ -106,6 +106,7 @@ static void link_task(struct replay_linking *l, uint32_t v, struct replay_thread
 		n->flags[v] |= NODE_BY_CAUSE;
 	} else if (n->cause[v] != REPLAY_NONE && !thread->last) {
 		n->flags[v] |= NODE_BY_CAUSE;
+		n->chain[v] = REPLAY_NONE;
 	}
 	thread->free = interval_end(t->start_ns[event], t->dur_ns[event]) - l->c->host_shift;
 }
@@ -126,8 +127,8 @@ int replay_link_host(struct replay_linking *l, uint32_t v)
 	const struct replay_nodes *n = &l->g->nodes;
 	struct replay_thread *thread = &l->threads[n->thread[v]];
 
-	/* the first moment of a thread is counted from where the host's time begins */
-	n->chain[v] = thread->last ? thread->last - 1 : l->begin;
+	/* a thread that begins to act follows what the others did */
+	n->chain[v] = thread->last ? thread->last - 1 : l->moment;
 	switch ((enum entry_what)n->wait[v]) {
 	case ENTRY_LAUNCH: link_launch(l, v, thread); break;
 	case ENTRY_FULL:
@@ -145,5 +146,6 @@ int replay_link_host(struct replay_linking *l, uint32_t v)
 	case ENTRY_WORK: break;
 	}
 	thread->last = v + 1;
+	l->moment = v;
 	return SB_OK;
 }

@@ -252,8 +252,11 @@ static void walk(struct run *r, size_t capture)
 		factor = work_factor(r, capture, v);
 		if (n->flags[v] & NODE_MEMBER)
 			come(r, capture, v, start, factor);
-		else
+		else if (factor > 0 || n->chain[v] == REPLAY_NONE)
 			r->ends[v] = sb_add_sat(start, scaled(n->dur[v], factor));
+		else
+			/* work that is gone needs no launch and leaves no gap */
+			r->ends[v] = lesser(start, r->ends[n->chain[v]]);
 	}
 }
 
