@@ -223,6 +223,7 @@ void critical_path_get(struct call *c);
 void comparisons_get(struct call *c);
 void reports_get(struct call *c);
 void replays_create(struct call *c);
+void memory_get(struct call *c);
 void plans_kinds(struct call *c);
 void plans_list(struct call *c);
 void plans_create(struct call *c);

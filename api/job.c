@@ -5,6 +5,7 @@
 
 #include "api/internal.h"
 #include "api/profiles/documents.h"
+#include "api/profiles/memory_json.h"
 #include "profiler/path_file.h"
 #include "profiler/timeline.h"
 
@@ -136,7 +137,7 @@ static int write_sides(struct reading *r, const struct profile_results *res, str
 	return rc == SB_OK ? write_side(r, "timeline", res, write_timeline, err) : rc;
 }
 
-#define DOCUMENTS 7
+#define DOCUMENTS 12
 
 struct documents {
 	struct store_document items[DOCUMENTS];
@@ -165,6 +166,7 @@ static int finish(struct reading *r, const struct store_profile *p, const struct
 	bool made = text && add_document(&docs, "breakdown", document_breakdown(&res->breakdown)) &&
 	            add_document(&docs, "communication", document_communication(&res->communication)) &&
 	            add_document(&docs, "input-pipeline", document_input_pipeline(&res->profile)) &&
+	            add_document(&docs, "memory", document_memory(&res->profile)) &&
 	            add_document(&docs, "analysis", document_analysis(&res->analysis)) &&
 	            add_document(&docs, "advice", document_advice(&res->profile, &res->analysis)) &&
 	            add_document(&docs, "loading", document_loading(&res->profile)) &&

@@ -7,6 +7,7 @@ static const char *const Q_NAME[] = {"name", NULL};
 static const char *const Q_OPERATORS[] = {"by", "rank", "step", "sort", "limit", NULL};
 static const char *const Q_TIMELINE[] = {"rank", "source", "from_us", "to_us", "px", "lane", "limit", NULL};
 static const char *const Q_PATH[] = {"rank", "source", "device", "from_us", "to_us", "limit", NULL};
+static const char *const Q_MEMORY[] = {"px", NULL};
 static const char *const Q_ROWS[] = {"rank", "step", NULL};
 static const char *const Q_COMPARISON[] = {"base", "target", "limit", NULL};
 static const char *const Q_FORMAT[] = {"format", NULL};
@@ -24,6 +25,7 @@ const struct route ROUTES[] = {
     {"POST", "/v1/profiles/{id}/replays", replays_create, API_POOL, true, NULL, NULL},
     {"GET", "/v1/profiles/{id}/communication", results_rows, API_POOL, false, Q_ROWS, "communication"},
     {"GET", "/v1/profiles/{id}/input-pipeline", results_document, API_POOL, false, NULL, "input-pipeline"},
+    {"GET", "/v1/profiles/{id}/memory", memory_get, API_POOL, false, Q_MEMORY, NULL},
     {"GET", "/v1/profiles/{id}/analysis", results_document, API_INLINE, false, NULL, "analysis"},
     {"GET", "/v1/profiles/{id}/advice", results_document, API_INLINE, false, NULL, "advice"},
     {"GET", "/v1/profiles/{id}/report", reports_get, API_POOL, false, NULL, NULL},

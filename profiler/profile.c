@@ -201,6 +201,10 @@ void capture_free(struct capture *c)
 		free(c->queues[i].samples);
 	free(c->queues);
 	free(c->group_uses);
+	for (size_t i = 0; i < c->memory_count; i++)
+		free(c->memories[i].points);
+	free(c->memories);
+	free(c->allocations);
 	free(c->environment);
 	free(c->host_works);
 	free(c->fills);

@@ -176,6 +176,30 @@ struct queue {
 	size_t sample_count;
 };
 
+/* One record of an allocator: bytes in use, and bytes it holds of the device; SB_NULL = not told. */
+struct memory_point {
+	int64_t time_ns, allocated, reserved;
+};
+
+/* The memory of one device as one allocator counts it, by time. */
+struct memory_series {
+	int64_t device;     /* MEMORY_HOST = the host's; SB_NULL = unknown */
+	uint32_t component; /* "PTA", "APP", … as the source says; 0 = the framework's */
+	bool relative; /* allocated counts from the capture's start: what was there before is not in it */
+	int64_t capacity_bytes;      /* of the device; SB_NULL = the capture does not tell */
+	struct memory_point *points; /* owned */
+	size_t count;
+};
+#define MEMORY_HOST (-1)
+
+/* One allocation by a framework's operator. */
+struct allocation {
+	int64_t start_ns, end_ns; /* end SB_NULL = still held when the capture ended */
+	int64_t bytes;
+	uint32_t name; /* of the operator */
+	int32_t device;
+};
+
 /* What a communication group is for, where a file tells it. One group may have several rows. */
 struct group_use {
 	uint32_t group; /* as the operators name it */
@@ -249,6 +273,10 @@ struct capture {
 	size_t queue_count;
 	struct group_use *group_uses;
 	size_t group_use_count;
+	struct memory_series *memories; /* by device and component */
+	size_t memory_count;
+	struct allocation *allocations; /* all there were, or those held at the peak */
+	size_t allocation_count;
 	struct environment *environment;
 	size_t environment_count;
 	struct host_work *host_works;

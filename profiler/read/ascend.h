@@ -9,14 +9,17 @@
 /* What the readers of Ascend's text captures share. Layout and traps: research page ascend-formats, sections
  * 0 and 1. */
 
-extern const struct format_reader ASCEND_TRACE_READER;         /* trace_view.json */
-extern const struct format_reader ASCEND_KERNELS_READER;       /* kernel_details.csv */
-extern const struct format_reader ASCEND_STEPS_READER;         /* step_trace_time.csv */
-extern const struct format_reader ASCEND_OP_STATISTIC_READER;  /* op_statistic.csv */
-extern const struct format_reader ASCEND_API_STATISTIC_READER; /* api_statistic.csv */
-extern const struct format_reader ASCEND_COMMUNICATION_READER; /* communication.json */
-extern const struct format_reader ASCEND_INFO_READER;          /* profiler_info_*.json */
-extern const struct format_reader ASCEND_METADATA_READER;      /* profiler_metadata.json */
+extern const struct format_reader ASCEND_TRACE_READER;           /* trace_view.json */
+extern const struct format_reader ASCEND_KERNELS_READER;         /* kernel_details.csv */
+extern const struct format_reader ASCEND_STEPS_READER;           /* step_trace_time.csv */
+extern const struct format_reader ASCEND_OP_STATISTIC_READER;    /* op_statistic.csv */
+extern const struct format_reader ASCEND_API_STATISTIC_READER;   /* api_statistic.csv */
+extern const struct format_reader ASCEND_COMMUNICATION_READER;   /* communication.json */
+extern const struct format_reader ASCEND_MEMORY_READER;          /* memory_record.csv */
+extern const struct format_reader ASCEND_MODULE_MEMORY_READER;   /* npu_module_mem.csv */
+extern const struct format_reader ASCEND_OPERATOR_MEMORY_READER; /* operator_memory.csv */
+extern const struct format_reader ASCEND_INFO_READER;            /* profiler_info_*.json */
+extern const struct format_reader ASCEND_METADATA_READER;        /* profiler_metadata.json */
 
 /* Scores of sniff(): the content says so; the content fits and the path agrees; only the path says so. */
 enum { SNIFF_NO = 0, SNIFF_PATH = 30, SNIFF_CONTENT = 80, SNIFF_SURE = 95 };

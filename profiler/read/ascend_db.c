@@ -266,6 +266,8 @@ static int read_device(struct read_context *ctx, struct database *db, int64_t de
 		rc = db_read_collectives(&r);
 	if (rc == SB_OK)
 		rc = db_read_host(&r);
+	if (rc == SB_OK)
+		rc = db_read_memory(&r);
 	if (rc != SB_OK)
 		return rc;
 	db_order_kernels(&r);

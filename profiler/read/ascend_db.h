@@ -112,6 +112,8 @@ int db_read_collectives(struct ascend_db *r);
 int db_group(struct ascend_db *r, int64_t name, uint32_t *out_group);
 /* Drops the kernels without a time, and puts the others in the order of kernel_details.csv. */
 void db_order_kernels(struct ascend_db *r);
+/* MEMORY_RECORD, OP_MEMORY, NPU_MODULE_MEM: series of memory and allocations. */
+int db_read_memory(struct ascend_db *r);
 /* CANN_API, PYTORCH_API, GC_RECORD, MSTX_EVENTS: host lanes, sums by API, steps where STEP_TIME has none. */
 int db_read_host(struct ascend_db *r);
 #endif

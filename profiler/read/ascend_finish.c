@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "profiler/read/ascend.h"
+#include "profiler/read/memory_rows.h"
 #include "profiler/read/merge.h"
 #include "profiler/read/mindinsight.h"
 #include "profiler/read/msprof.h"
@@ -98,6 +99,8 @@ static void hint_little(struct read_context *ctx, const struct capture *c)
 		                                  : "api_statistic.csv";
 	else if (c->communication_count > 0)
 		only = "operators of communication";
+	else if (c->memory_count + c->allocation_count > 0)
+		only = "records of memory";
 	if (only && text_format(c->format))
 		warnings_add(
 		    &ctx->profile->warnings, "little_data", c->source, 0, -1,
@@ -129,6 +132,7 @@ int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (c->format == FORMAT_MSPROF_TEXT)
 		msprof_finish(c);
+	memory_finish(c);
 	if (add_steps(c) != SB_OK || capture_renumber(c) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	hint_little(ctx, c);

@@ -7,17 +7,13 @@
 
 #define OUTPUT_DIR "ASCEND_PROFILER_OUTPUT"
 
-static const char *const OWN_NAMES[] = {"trace_view.json",
-                                        "kernel_details.csv",
-                                        "step_trace_time.csv",
-                                        "op_statistic.csv",
-                                        "api_statistic.csv",
-                                        "communication.json",
-                                        "profiler_metadata.json",
-                                        "profiler_info.json",
-                                        "analysis.db",
-                                        "communication_analyzer.db",
-                                        NULL};
+static const char *const OWN_NAMES[] = {"trace_view.json",           "kernel_details.csv",
+                                        "step_trace_time.csv",       "op_statistic.csv",
+                                        "api_statistic.csv",         "communication.json",
+                                        "memory_record.csv",         "operator_memory.csv",
+                                        "npu_module_mem.csv",        "profiler_metadata.json",
+                                        "profiler_info.json",        "analysis.db",
+                                        "communication_analyzer.db", NULL};
 
 const char *path_base(const char *path)
 {

@@ -11,9 +11,6 @@ static const struct {
 	const char *reason;
 	const char *columns[COLUMNS_MAX];
 } TABLES[] = {
-    {"memory over time: no check uses it yet", {"Component", "Timestamp(us)", "Total Allocated(MB)"}},
-    {"memory by module: no check uses it yet", {"Component", "Timestamp(us)"}},
-    {"memory by operator: no check uses it yet", {"Name", "Size(KB)", "Allocation Time(us)"}},
     {"host operators, with call stacks or without: no check uses them yet",
      {"Name", "Call Stack", "Host Self Duration(us)"}},
     {"host operators, with call stacks or without: no check uses them yet",

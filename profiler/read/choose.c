@@ -18,7 +18,7 @@ static bool without_data(const struct capture *c)
 		return false;
 	return c->trace.count == 0 && c->kernel_count == 0 && c->step_trace_count == 0 &&
 	       c->communication_count == 0 && c->api_count == 0 && c->iteration_count == 0 &&
-	       c->queue_count == 0;
+	       c->queue_count == 0 && c->memory_count == 0;
 }
 
 int64_t capture_stamp(const char *source)

@@ -13,6 +13,7 @@ static const char *const WANTED[] = {
     [ARG_DEVICE] = "device",
     [ARG_STREAM] = "stream",
     [ARG_BYTES] = "bytes",
+    [ARG_MEMORY_BYTES] = "Bytes",
     [ARG_COPY_KIND] = "kind",
     [ARG_COLLECTIVE] = "Collective name",
     [ARG_DTYPE] = "dtype",
@@ -30,6 +31,11 @@ static const char *const WANTED[] = {
     [ARG_BLOCKS] = "blocks per SM",
     [ARG_OCCUPANCY] = "est. achieved occupancy %",
     [ARG_STACK] = "Call stack",
+    [ARG_ALLOCATED] = "Total Allocated",
+    [ARG_RESERVED] = "Total Reserved",
+    [ARG_DEVICE_TYPE] = "Device Type",
+    [ARG_DEVICE_ID] = "Device Id",
+    [ARG_ADDRESS] = "Addr",
     [ARG_COUNT] = NULL,
 };
 
@@ -42,6 +48,8 @@ static void kineto_free(struct kineto *k)
 	id_map_free(&k->fill_places);
 	free(k->marks);
 	free(k->pairs.marks);
+	free(k->memory.items);
+	free(k->head.capacities);
 	id_map_free(&k->pairs.places);
 	free(k->seen.slots);
 	free(k->seen.latest);
@@ -59,7 +67,7 @@ static bool skip_args(void *self, const struct chrome_event *e)
 	kind = kineto_category(e->cat.text, e->cat.len);
 	if (kind == EVENT_HOST_OP)
 		return !kineto_wants_shapes(e->name.text, e->name.len) && !call_stack_wanted(&e->name);
-	return kind != EVENT_HOST_RUNTIME && !kineto_on_device(kind);
+	return kind != EVENT_HOST_RUNTIME && !kineto_on_device(kind) && !kineto_is_memory(e);
 }
 
 static int add_step(struct kineto *k, int64_t number)
@@ -174,7 +182,7 @@ static int add_event(struct kineto *k, const struct chrome_event *e)
 	case 'B': return add_span(k, e);
 	case 'E': return kineto_mark(k, e, KINETO_END);
 	case 'M': return kineto_metadata(k, e);
-	case 'i':
+	case 'i': return kineto_is_memory(e) ? kineto_memory(k, e) : SB_OK;
 	case 'I':
 	case 'R':
 	case 's':
@@ -215,41 +223,6 @@ static int read_events(struct kineto *k, struct stream *in, struct sb_error *err
 			                  0, e->offset, "The events do not fit into memory: %s.",
 			                  sb_strerror(rc));
 	}
-}
-
-void kineto_warn(struct kineto *k, const struct jpull_flaw *f, const char *code, const char *what)
-{
-	struct warnings *w = &k->ctx->profile->warnings;
-
-	if (f->count == 0)
-		return;
-	warnings_add(w, code, k->path, 0, f->offset, "%s First in the event at byte %lld, %llu in all.", what,
-	             (long long)f->offset, (unsigned long long)f->count);
-	warnings_repeat(w, code, k->path, f->count - 1);
-}
-
-static void report(struct kineto *k)
-{
-	kineto_warn(k, &k->bad_ts, "bad_timestamp", "A span has no readable \"ts\" and was left out.");
-	kineto_warn(k, &k->no_dur, "missing_duration", "A span has no readable \"dur\"; it counts as 0.");
-	kineto_warn(k, &k->negative_dur, "negative_duration",
-	            "A span has a negative \"dur\"; it counts as 0.");
-	kineto_warn(k, &k->skipped, "skipped_event",
-	            "An event of a kind that is not read (asynchronous, object, mark …) was passed over.");
-	kineto_warn(k, &k->repeated, "duplicate_event",
-	            "Work on a device stands in the file twice (same stream, time, name and correlation); it "
-	            "counts once.");
-}
-
-/* No error: the host's side is answered, and what the device did is unknown. */
-static void report_host_only(struct kineto *k)
-{
-	if (trace_has_device_work(&k->trace))
-		return;
-	warnings_add(
-	    &k->ctx->profile->warnings, "no_device_activity", k->path, 0, -1,
-	    "The trace holds no work of a device, only the host's: device times are unknown. Was the "
-	    "profiler told to record the device (ProfilerActivity.CUDA)?");
 }
 
 /* The base may stand behind the events. */
@@ -308,7 +281,7 @@ static int finish(struct kineto *k)
 		return rc;
 	drop_jumps(k);
 	kineto_close_spans(k);
-	report_host_only(k);
+	kineto_report_host_only(k);
 	add_base(k);
 	kineto_name_lanes(k);
 	return SB_OK;
@@ -349,6 +322,8 @@ static int deliver(struct kineto *k)
 		return rc;
 	free(c->steps);
 	rc = take_steps(k, c);
+	if (rc == SB_OK)
+		rc = kineto_take_memory(k, c);
 	if (rc != SB_OK)
 		return rc;
 	trace_free(&c->trace);
@@ -379,7 +354,7 @@ static int kineto_read(struct read_context *ctx, struct stream *in, struct sb_er
 	rc = read_events(&k, in, err);
 	if (rc != SB_OK)
 		return rc;
-	report(&k);
+	kineto_report(&k);
 	if (k.trace.count == 0)
 		return sb_fail_at(err, SB_EFORMAT, "no_events", k.path, 0, -1,
 		                  "The file is written like a trace, but holds no span (ph X) with a time.");

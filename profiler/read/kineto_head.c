@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/grow.h"
 #include "profiler/read/kineto_impl.h"
 
 static bool is_key(const char *key, size_t len, const char *name)
@@ -61,24 +62,49 @@ static void read_distributed_text(struct kineto *k, const struct jpull_value *te
 		(void)read_distributed(k, j, NULL);
 }
 
+#define DEVICES_MAX 1024 /* more than any host has */
+
+/* Bytes of memory of one device. Failing, it is not known. */
+static void keep_capacity(struct kineto *k, int64_t device, int64_t bytes)
+{
+	struct kineto_head *h = &k->head;
+
+	if (device < 0 || device >= DEVICES_MAX || bytes == SB_NULL)
+		return;
+	while (h->capacity_count <= (size_t)device) {
+		if (sb_grow(&h->capacities, h->capacity_count, sizeof(*h->capacities)) != SB_OK)
+			return;
+		h->capacities[h->capacity_count++] = SB_NULL;
+	}
+	h->capacities[device] = bytes;
+}
+
 /* One object of deviceProperties: the first name found is the chip's. */
 static int read_device(struct kineto *k, struct jpull *j, struct sb_error *err)
 {
 	struct jpull_value v;
+	int64_t id = SB_NULL, bytes = SB_NULL;
 
 	for (;;) {
 		int rc = jpull_next(j, &v, err);
+		bool name, memory;
 
+		if (rc == SB_OK && v.token == JPULL_OBJECT_END)
+			keep_capacity(k, id, bytes);
 		if (rc != SB_OK || v.token == JPULL_OBJECT_END)
 			return rc;
-		if (!is_key(v.text, v.len, "name")) {
+		name = is_key(v.text, v.len, "name");
+		memory = is_key(v.text, v.len, "totalGlobalMem");
+		if (!name && !memory && !is_key(v.text, v.len, "id")) {
 			rc = jpull_drop(j, err);
 		} else {
 			rc = jpull_next(j, &v, err);
-			if (rc == SB_OK && v.token == JPULL_STRING && k->head.chip[0] == '\0')
+			if (rc == SB_OK && name && v.token == JPULL_STRING && k->head.chip[0] == '\0')
 				snprintf(k->head.chip, sizeof(k->head.chip), "%.*s",
 				         (int)(v.len < sizeof(k->head.chip) ? v.len : sizeof(k->head.chip)),
 				         v.text);
+			if (rc == SB_OK && !name)
+				*(memory ? &bytes : &id) = number(&v);
 			if (rc == SB_OK)
 				rc = jpull_skip(j, &v, err);
 		}

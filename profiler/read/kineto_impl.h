@@ -30,6 +30,12 @@ enum kineto_arg {
 	ARG_BLOCKS, /* of kernels */
 	ARG_OCCUPANCY,
 	ARG_STACK,          /* of operators, before Python's frames were spans */
+	ARG_MEMORY_BYTES, /* of instants of memory, as the five below */
+	ARG_ALLOCATED,
+	ARG_RESERVED,
+	ARG_DEVICE_TYPE,
+	ARG_DEVICE_ID,
+	ARG_ADDRESS,
 	ARG_COUNT
 };
 
@@ -39,6 +45,17 @@ struct kineto_head {
 	int64_t rank, world_size;
 	enum rank_source rank_from;
 	char chip[64];
+	int64_t *capacities; /* bytes of memory, by device */
+	size_t capacity_count;
+};
+
+/* One change of a device's memory. */
+struct kineto_memory {
+	int64_t ts_ns, bytes;                 /* bytes below 0: released */
+	int64_t allocated, reserved, address; /* SB_NULL = not told */
+	uint32_t order;                       /* in the file */
+	uint32_t lane;                        /* of the thread; UINT32_MAX = none with spans before it */
+	int32_t device;                       /* -1 = the host's memory */
 };
 
 struct kineto_lanes {
@@ -89,6 +106,10 @@ struct kineto {
 	size_t step_count;
 	struct kineto_head head;
 	struct kineto_pairs pairs;
+	struct {
+		struct kineto_memory *items;
+		size_t count;
+	} memory;
 	struct clock_range range; /* before the base is added */
 	struct kineto_seen seen;
 	struct kineto_lanes lanes;
@@ -102,6 +123,11 @@ struct kineto {
 	struct jpull_flaw bad_ts, no_dur, negative_dur, skipped, repeated;
 };
 
+/* kineto_report.c */
+/* Adds the warnings of what was tolerated. */
+void kineto_report(struct kineto *k);
+/* Warns when the trace holds no work of a device. */
+void kineto_report_host_only(struct kineto *k);
 /* Adds the flaw's warning, if there is any; `what` is a sentence. */
 void kineto_warn(struct kineto *k, const struct jpull_flaw *f, const char *code, const char *what);
 
@@ -129,6 +155,8 @@ int kineto_is_collective(struct kineto *k, const char *text, uint32_t name, bool
 
 /* kineto_lanes.c */
 int kineto_lane(struct kineto *k, const struct chrome_event *e, enum event_kind kind, uint32_t *out_lane);
+/* The lane of a thread that spans were seen on; *out_lane is left alone when there is none. */
+void kineto_known_lane(struct kineto *k, const struct chrome_event *e, uint32_t *out_lane);
 /* A metadata event. */
 int kineto_metadata(struct kineto *k, const struct chrome_event *e);
 /* Gives the lanes their names, once all metadata has been seen. */
@@ -153,6 +181,19 @@ void kineto_close_spans(struct kineto *k);
 /* Was this very work on a device (place, time, name and correlation) read before? One stream does nothing
  * twice at one time, so it is the same event, written twice. SB_ENOMEM. */
 int kineto_repeated(struct kineto *k, const struct event *span, bool *out);
+
+/* kineto_memory.c */
+/* Is this an instant of the framework's allocator? */
+bool kineto_is_memory(const struct chrome_event *e);
+/* Keeps it. SB_ENOMEM. */
+int kineto_memory(struct kineto *k, const struct chrome_event *e);
+/* Gives the capture the series of all devices. Call when the spans have their final times. SB_ENOMEM. */
+int kineto_take_memory(struct kineto *k, struct capture *c);
+
+/* kineto_attribute.c */
+/* Gives the capture the allocations that are held at the peak of one device, whose changes these are, by
+ * time. SB_ENOMEM. */
+int kineto_attribute(struct kineto *k, struct kineto_memory *m, size_t n, struct capture *c);
 
 /* kineto_detail.c */
 /* Adds what only collectives and copies have, for the span appended last. */

@@ -38,6 +38,14 @@ int kineto_lane(struct kineto *k, const struct chrome_event *e, enum event_kind 
 	return rc == SB_OK ? id_map_put(&k->lanes.lanes, key, *out_lane) : rc;
 }
 
+void kineto_known_lane(struct kineto *k, const struct chrome_event *e, uint32_t *out_lane)
+{
+	struct id_key key = {.c = (uint32_t)-1};
+
+	if (add_text(k, &e->pid, &key.a) == SB_OK && add_text(k, &e->tid, &key.b) == SB_OK)
+		(void)id_map_get(&k->lanes.lanes, key, out_lane);
+}
+
 int kineto_metadata(struct kineto *k, const struct chrome_event *e)
 {
 	bool thread = chrome_is(&e->name, "thread_name");

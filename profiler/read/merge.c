@@ -5,6 +5,7 @@
 
 #include "base/grow.h"
 #include "profiler/read/id_map.h"
+#include "profiler/read/memory_rows.h"
 
 /* The tables of a capture: where pointer and count stand. Their rows are moved, with all they own. */
 #define TABLE(items, count, name)                                                                            \
@@ -254,7 +255,8 @@ static void join_facts(struct capture *dst, const struct capture *src, const str
 static size_t ids_in(const struct capture *c)
 {
 	return c->trace.count + c->kernel_count * 11 + c->communication_count * 2 +
-	       c->op_statistic_count * 3 + c->group_use_count * 2 + c->environment_count * 2 + c->fill_count;
+	       c->op_statistic_count * 3 + c->group_use_count * 2 + c->environment_count * 2 + c->fill_count +
+	       c->allocation_count;
 }
 
 /* Makes the ids of both those of dst's set. The smaller one gets new ids. */
@@ -279,6 +281,8 @@ int capture_merge(struct capture *dst, struct capture *src, const struct part_or
 		rc = join_timeline(dst, src, from);
 	for (size_t i = 0; rc == SB_OK && i < sizeof(TABLES) / sizeof(TABLES[0]); i++)
 		rc = join_table(dst, src, &TABLES[i], from);
+	if (rc == SB_OK)
+		rc = memory_join(dst, src, in_parts(dst));
 	if (rc == SB_OK)
 		join_facts(dst, src, from);
 	return rc;

@@ -145,7 +145,7 @@ static int64_t rank_of(const struct nsys *n)
 }
 
 /* Hands everything over to the capture. */
-static int deliver(struct nsys *n, const char *chip)
+static int deliver(struct nsys *n, const char *chip, struct capture **out)
 {
 	struct capture *c = NULL;
 	int rc = n->ctx->capture(n->ctx, n->path, FORMAT_NSYS, &c);
@@ -163,6 +163,7 @@ static int deliver(struct nsys *n, const char *chip)
 	c->world_size = SB_NULL;
 	c->event_count = n->event_count;
 	snprintf(c->chip, sizeof(c->chip), "%s", chip);
+	*out = c;
 	return SB_OK;
 }
 
@@ -193,6 +194,7 @@ static int read_tables(struct nsys *n, char *chip, size_t size, struct sb_error 
 static int nsys_read(struct read_context *ctx, struct database *db, struct sb_error *err)
 {
 	__attribute__((cleanup(nsys_free))) struct nsys n = {.ctx = ctx, .db = db, .path = database_path(db)};
+	struct capture *c = NULL;
 	char chip[64] = "";
 	int rc = trace_init(&n.trace);
 
@@ -213,10 +215,10 @@ static int nsys_read(struct read_context *ctx, struct database *db, struct sb_er
 	close_ranges(&n.trace, n.last_end);
 	rc = nsys_match_processes(&n.trace);
 	if (rc == SB_OK)
-		rc = deliver(&n, chip);
-	return rc == SB_OK
-	           ? rc
-	           : sb_fail(err, rc, "no_memory", "The capture could not be kept: %s.", sb_strerror(rc));
+		rc = deliver(&n, chip, &c);
+	if (rc != SB_OK)
+		return sb_fail(err, rc, "no_memory", "The capture could not be kept: %s.", sb_strerror(rc));
+	return nsys_read_memory(&n, c, err);
 }
 
 const struct database_format NSYS_DATABASE = {.recognise = recognise, .read = nsys_read};

@@ -121,6 +121,10 @@ void nsys_drop_steps(struct nsys *n, const struct clock_judge *j);
 int nsys_make_steps(struct nsys *n, struct step **out, size_t *out_count);
 void nsys_steps_free(struct nsys *n);
 
+/* nsys_memory.c */
+/* The series of memory of all devices. */
+int nsys_read_memory(struct nsys *n, struct capture *c, struct sb_error *err);
+
 /* nsys_links.c */
 /* In a container the pid of a kernel's row may differ from that of the call that launched it. Gives such
  * device rows the process of the host with which they share most correlations. SB_ENOMEM. */

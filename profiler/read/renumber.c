@@ -84,6 +84,10 @@ static void take_all(struct renumber *r, struct capture *c)
 	}
 	for (size_t i = 0; i < c->fill_count; i++)
 		take(r, &c->fills[i].name);
+	for (size_t i = 0; i < c->memory_count; i++)
+		take(r, &c->memories[i].component);
+	for (size_t i = 0; i < c->allocation_count; i++)
+		take(r, &c->allocations[i].name);
 	take(r, &c->forward_start);
 	take(r, &c->backward_end);
 }

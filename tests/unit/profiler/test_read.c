@@ -28,7 +28,7 @@ static const struct text_file TWO_RANKS[] = {
     {"a/r0_ascend_pt/profiler_info_1.json", "{\"config\":{},\"rank_id\":1}", 0},
     {OUT("a/r1_ascend_pt") "kernel_details.csv", KERNELS "1,matmul,AI_CORE,20,1\n", 0},
     {"a/r1_ascend_pt/profiler_info_0.json", "{\"config\":{},\"rank_id\":0}", 0},
-    {OUT("a/r1_ascend_pt") "memory_record.csv", "Component,Timestamp(us),Total Allocated(MB)\n", 0},
+    {OUT("a/r1_ascend_pt") "l2_cache.csv", "Stream Id,Task Id,Hit Rate,Victim Rate,Op Name\n", 0},
     {"a/README.txt", "hello", 0},
 };
 
@@ -73,7 +73,7 @@ static void captures_are_collected_by_directory(void **state)
 	assert_int_equal(p.captures[1].trace.count, 1);
 	assert_int_equal(p.left_out_count, 2);
 	assert_string_equal(p.left_out[0].file, "a/README.txt");
-	assert_non_null(strstr(p.left_out[1].reason, "no check uses it yet"));
+	assert_non_null(strstr(p.left_out[1].reason, "no check uses them yet"));
 	assert_int_equal(p.warnings.count, 0);
 }
 
@@ -187,7 +187,9 @@ static void what_is_no_profile_is_refused_with_a_reason(void **state)
 	    {{"a.json", "<html>502</html>", 0}, "unknown_format", "HTML"},
 	    {{"a.json", "{\"traceEvents\": []}", 0}, "no_events", "span"},
 	    {{"trace_view.json", "[]", 0}, "no_events", "no events"},
-	    {{"a.csv", "Component,Timestamp(us),Total Allocated(MB)\n", 0}, "no_profile", "no check uses it"},
+	    {{"a.csv", "Stream Id,Task Id,Hit Rate,Victim Rate,Op Name\n", 0},
+	     "no_profile",
+	     "no check uses them"},
 	    {{"profiler_info_0.json", "{\"rank_id\": 0}", 0}, "no_events", "Send the whole directory"},
 	    {{"x.nsys-rep", "a\0b", 3}, "unknown_format", "nsys export --type sqlite"},
 	    {{"a.pdf", "%PDF-1.4", 0},

@@ -91,6 +91,9 @@ static void known_files_find_their_reader(void **state)
 	    {"x", "{\n \"p2p\": {\"step50\": {\"a\": {\"0\": {\"Communication Time Info\"", 0,
 	     "cluster_communication.json"},
 	    {"x", "{\"collective\": [[0, 1]], \"p2p\": []}", 0, "communication_group.json"},
+	    {"x", "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB)\n", 0, "memory_record.csv"},
+	    {"x", "Device_id,Component,Timestamp(us),Total Reserved(MB),Device\n", 0, "npu_module_mem.csv"},
+	    {"x", "Name,Size(KB),Allocation Time(us)\n", 0, "operator_memory.csv"},
 	    {"x", "Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n", 0, "op_summary"},
 	    {"x", "kernel_name,kernel_type,task_time(us),task_start(us)\n", 0, "task_time"},
 	    {"x", "Device_id,OP Type,Count,Total Time(us),Ratio(%)\n", 0, "communication_statistic"},
@@ -133,9 +136,6 @@ static void known_files_find_their_reader(void **state)
 static void known_files_that_are_not_used(void **state)
 {
 	static const struct look looks[] = {
-	    {"x", "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB)\n", 0, "memory over time"},
-	    {"x", "Device_id,Component,Timestamp(us),Total Reserved(MB),Device\n", 0, "memory by module"},
-	    {"x", "Name,Size(KB),Allocation Time(us)\n", 0, "memory by operator"},
 	    {"x", "Name,Input Shapes,Call Stack,Host Self Duration(us)\n", 0, "host operators"},
 	    {"x", "Device_id,Stream Id,Task Id,Hit Rate,Victim Rate,Op Name\n", 0, "L2 cache"},
 	    {"x", "Device_id,Timestamp(us),Action,Source,Cached Buffer Size\n", 0, "dp"},
