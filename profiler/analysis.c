@@ -70,7 +70,8 @@ static const struct check CHECKS[] = {
      "collectives of two ranks or more of one domain (profiler level 1)",
      "collectives of two ranks or more of one domain"},
     {"communication.slow_link", check_slow_link,
-     "communication.json (profiler level 1), and the chip's name or a second rank that moves the same, to know "
+     "communication.json (profiler level 1), and the chip's name or a second rank that moves the same, to "
+     "know "
      "what a link should reach",
      "sizes of large collectives and traces of all ranks of a group, to know when the last one arrived"},
     {"communication.contention", NULL, "the chip's name, and transfers with their time on the timeline",
@@ -85,7 +86,7 @@ static const struct check CHECKS[] = {
      "an Ascend capture: the rule is for HCCS links"},
     {"communication.configuration", NULL, "HCCL environment variables and switch counters",
      "NCCL environment variables and switch counters"},
-    {"memory.allocation", NULL, "memory records (profile_memory=True)", NULL},
+    {"memory.allocation", check_allocation, "memory records (profile_memory=True)", NULL},
     {"moe.imbalance", NULL, "tokens per expert, or shapes of the grouped matrix products", NULL},
     {"moe.all_to_all", NULL, "communication.json of all ranks of the expert domain",
      "bytes and times of the all-to-all on all ranks of the expert domain"},

@@ -7,12 +7,14 @@ import { html, useEffect, useState } from './dom.js';
 import { FindingsSection, NotEvaluated, VerdictPanel } from './findings.js';
 import { many, ranges, when } from './format.js';
 import { FORMATS, STATES } from './labels.js';
+import { MemorySection } from './memory.js';
 import { OperatorsSection } from './operators.js';
 import { Confirm, Loading, Place, ProblemBox, Progress, Quantity, useLoaded } from './parts.js';
 import { TimelineSection } from './timeline.js';
 
 const PARTS = [['findings', 'Findings'], ['breakdown', 'Breakdown'], ['critical-path', 'Critical path'], ['timeline', 'Timeline'],
-  ['operators', 'Operators'], ['communication', 'Communication'], ['open', 'Not evaluated']];
+  ['operators', 'Operators'], ['communication', 'Communication'], ['memory', 'Memory'],
+  ['open', 'Not evaluated']];
 
 const Fact = ({ name, children }) => html`<div><dt>${name}</dt><dd>${children}</dd></div>`;
 
@@ -57,6 +59,7 @@ function Results({ profile }) {
     <${TimelineSection} profile=${profile} />
     <${OperatorsSection} profile=${profile} />
     <${CommunicationSection} id=${profile.id} />
+    <${MemorySection} id=${profile.id} />
     <${NotEvaluated} state=${analysis} />`;
 }
 
