@@ -232,7 +232,8 @@ static void append(char *out, size_t *len, const char *text, size_t n)
 	if (*len > 0) {
 		if (room < 4)
 			return;
-		memcpy(out + *len, " < ", 3);
+		for (size_t i = 0; i < 3; i++)
+			out[*len + i] = " < "[i];
 		*len += 3;
 		room -= 3;
 	}

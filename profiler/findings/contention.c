@@ -2,23 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "profiler/findings/contention.h"
 #include "profiler/findings/host_part.h"
 #include "profiler/monitor.h"
 
 /* A host that is slower than the others, or than itself at other times, over all its calls alike while the
  * device works as ever: something else uses its CPU (Hermes, Table 2 and the GPT-3 case). */
 
-/* A ratio of fewer names is chance. */
-#define NAMES_LEAST 5
 /* The work of the device may differ by so much and still count as equal. */
 #define EQUAL_WORK 1.1
-
-/* Sums of one name: [0] in ordinary steps, [1] in those that stand out. */
-struct name_sum {
-	double ns[2];
-	uint32_t count[2];
-};
 
 /* The names of one capture: by text id. Host calls and the device's kernels apart. */
 struct host_sums {
@@ -110,21 +102,6 @@ static int sums_of(const struct check_context *ctx, const struct capture *c, str
 	return rc;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-	if (count == 0)
-		return NAN;
-	qsort(values, count, sizeof(*values), by_value);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 static double mean(const struct name_sum *s, int kind)
 {
 	return s->count[kind] ? s->ns[kind] / s->count[kind] : NAN;
@@ -142,7 +119,7 @@ static double ratio_of_steps(const struct name_sum *sums, size_t texts, double *
 			values[n++] = slow / usual;
 	}
 	*out_names = n;
-	return n >= NAMES_LEAST ? median(values, n) : NAN;
+	return n >= NAMES_LEAST ? median_of(values, n) : NAN;
 }
 
 static bool same_kernels(double ratio)
@@ -168,146 +145,8 @@ static int against_itself(const struct check_context *ctx, const struct host_sum
 	return SB_OK;
 }
 
-/* One name of one capture among those of all. */
-struct named_mean {
-	uint32_t name, capture;
-	double mean;
-};
-
-struct means {
-	struct named_mean *items;
-	size_t count;
-};
-
-static int by_name(const void *a, const void *b)
-{
-	const struct named_mean *x = a, *y = b;
-
-	return sb_compare((const int64_t[]){x->name, x->capture}, (const int64_t[]){y->name, y->capture}, 2);
-}
-
-static int add_means(struct means *m, struct sb_strings *names, const struct capture *c, uint32_t capture,
-                     const struct name_sum *sums, size_t texts)
-{
-	for (size_t i = 1; i < texts; i++) {
-		struct named_mean x = {.capture = capture};
-		uint32_t count = sums[i].count[0] + sums[i].count[1];
-		const char *text;
-		size_t len;
-		int rc;
-
-		if (count == 0)
-			continue;
-		x.mean = (sums[i].ns[0] + sums[i].ns[1]) / count;
-		text = trace_text(&c->trace, (uint32_t)i, &len);
-		rc = sb_strings_add(names, text, len, &x.name);
-		if (rc == SB_OK)
-			rc = sb_grow(&m->items, m->count, sizeof(x));
-		if (rc != SB_OK)
-			return rc;
-		m->items[m->count++] = x;
-	}
-	return SB_OK;
-}
-
-/* What one capture's names take over the median of the other captures' same names: appended to ratios, which
- * belong to captures. */
-struct ratio_row {
-	uint32_t capture;
-	double ratio;
-};
-
-static int by_capture(const void *a, const void *b)
-{
-	const struct ratio_row *x = a, *y = b;
-
-	if (x->capture != y->capture)
-		return x->capture < y->capture ? -1 : 1;
-	return (x->ratio > y->ratio) - (x->ratio < y->ratio);
-}
-
-/* The median of the others in a sorted list without the element at `skip`. */
-static double median_without(const double *sorted, size_t count, size_t skip)
-{
-	size_t n = count - 1, half = n / 2;
-	size_t a = half < skip ? half : half + 1;
-	size_t b = half > 0 && half - 1 < skip ? half - 1 : half;
-
-	if (n % 2)
-		return sorted[a];
-	return (sorted[a] + sorted[b]) / 2;
-}
-
-struct mean_place {
-	double mean;
-	uint32_t capture;
-};
-
-static int by_mean(const void *a, const void *b)
-{
-	const struct mean_place *x = a, *y = b;
-
-	if (x->mean != y->mean)
-		return x->mean < y->mean ? -1 : 1;
-	return (x->capture > y->capture) - (x->capture < y->capture);
-}
-
-static size_t ratios_of_name(const struct named_mean *items, size_t count, struct mean_place *places,
-                             double *sorted, struct ratio_row *out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++)
-		places[i] = (struct mean_place){items[i].mean, items[i].capture};
-	qsort(places, count, sizeof(*places), by_mean);
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = places[i].mean;
-	for (size_t i = 0; i < count; i++) {
-		double others = median_without(sorted, count, i);
-
-		if (others > 0 && places[i].mean > 0)
-			out[n++] = (struct ratio_row){places[i].capture, places[i].mean / others};
-	}
-	return n;
-}
-
-/* by_capture: the median ratio of each capture and how many names it is of; NaN with too few. */
-static int compare_captures(struct means *m, size_t captures, double *by_capture_ratio,
-                            size_t *by_capture_names)
-{
-	struct ratio_row *rows = calloc(m->count + 1, sizeof(*rows));
-	struct mean_place *places = calloc(captures + 1, sizeof(*places));
-	double *values = calloc(m->count + captures + 1, sizeof(*values));
-	size_t n = 0;
-	int rc = rows && places && values ? SB_OK : SB_ENOMEM;
-
-	if (rc == SB_OK && m->count > 0)
-		qsort(m->items, m->count, sizeof(*m->items), by_name);
-	for (size_t from = 0, to = 0; rc == SB_OK && from < m->count; from = to) {
-		while (to < m->count && m->items[to].name == m->items[from].name)
-			to++;
-		if (to - from >= 2 && to - from <= captures)
-			n += ratios_of_name(&m->items[from], to - from, places, values, rows + n);
-	}
-	for (size_t i = 0; rc == SB_OK && i < captures; i++)
-		by_capture_ratio[i] = NAN;
-	if (rc == SB_OK && n > 0)
-		qsort(rows, n, sizeof(*rows), by_capture);
-	for (size_t from = 0, to = 0; rc == SB_OK && from < n; from = to) {
-		for (; to < n && rows[to].capture == rows[from].capture; to++)
-			values[to - from] = rows[to].ratio;
-		by_capture_names[rows[from].capture] = to - from;
-		if (to - from >= NAMES_LEAST)
-			by_capture_ratio[rows[from].capture] = median(values, to - from);
-	}
-	free(rows);
-	free(places);
-	free(values);
-	return rc;
-}
-
 struct comparing {
-	struct means host, kernels;
+	struct name_means host, kernels;
 	struct sb_strings *names;
 	double *host_ratio, *kernel_ratio;
 	size_t *host_names, *kernel_names;
@@ -347,8 +186,8 @@ static int add_capture(const struct check_context *ctx, struct comparing *x, uin
 	if (rc == SB_OK)
 		rc = against_itself(ctx, &s, &x->own[index]);
 	if (rc == SB_OK)
-		rc = add_means(&x->host, x->names, c, index, s.host, s.texts);
-	return rc == SB_OK ? add_means(&x->kernels, x->names, c, index, s.kernels, s.texts) : rc;
+		rc = name_means_add(&x->host, x->names, c, index, s.host, s.texts);
+	return rc == SB_OK ? name_means_add(&x->kernels, x->names, c, index, s.kernels, s.texts) : rc;
 }
 
 static void settle(const struct check_context *ctx, const struct comparing *x, struct rank_view *v)
@@ -376,11 +215,12 @@ int contention_fill(struct check_context *ctx)
 		if (ctx->hosts[i].c && ctx->hosts[i].seen.host_known)
 			rc = add_capture(ctx, &x, (uint32_t)i);
 	if (rc == SB_OK)
-		rc = compare_captures(&x.host, ctx->p->count, x.host_ratio, x.host_names);
+		rc = name_means_compare(&x.host, ctx->p->count, x.host_ratio, x.host_names);
 	if (rc == SB_OK)
-		rc = compare_captures(&x.kernels, ctx->p->count, x.kernel_ratio, x.kernel_names);
+		rc = name_means_compare(&x.kernels, ctx->p->count, x.kernel_ratio, x.kernel_names);
 	for (size_t i = 0; rc == SB_OK && i < ctx->view_count; i++)
 		settle(ctx, &x, &ctx->views[i]);
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 	return rc;
 }
 

@@ -11,24 +11,22 @@
 enum wish { WISH_IS, WISH_IS_NOT, WISH_LEAST, WISH_HOLDS };
 
 static const struct rule {
-	const char *name;
+	const char *name, *value, *advice;
 	enum wish wish;
-	const char *value; /* WISH_IS: "" for not set either */
-	bool set_only;     /* judged only where it is set */
-	const char *advice;
+	bool set_only; /* judged only where it is set */
 } RULES[] = {
-    {"ASCEND_GLOBAL_LOG_LEVEL", WISH_IS, "3", true, "3: log errors only"},
-    {"ASCEND_LAUNCH_BLOCKING", WISH_IS_NOT, "1", true, "unset: each launch waits for the device"},
-    {"ACLNN_CACHE_LIMIT", WISH_LEAST, "10000", false, "100000: operators are looked up again and again"},
-    {"HOST_CACHE_CAPACITY", WISH_LEAST, "1", false, "20: no cache of operators on the host"},
-    {"PYTORCH_NPU_ALLOC_CONF", WISH_HOLDS, "expandable_segments:True", false,
-     "expandable_segments:True: less fragmentation"},
-    {"CUDA_LAUNCH_BLOCKING", WISH_IS_NOT, "1", true, "unset: each launch waits for the device"},
-    {"HIP_LAUNCH_BLOCKING", WISH_IS_NOT, "1", true, "unset: each launch waits for the device"},
-    {"AMD_SERIALIZE_KERNEL", WISH_IS, "0", true, "unset: each launch waits for the device"},
-    {"TORCH_DISTRIBUTED_DEBUG", WISH_IS_NOT, "DETAIL", true,
-     "unset: each collective is checked on all ranks"},
-    {"NCCL_DEBUG", WISH_IS_NOT, "TRACE", true, "WARN: every call is logged"},
+    {"ASCEND_GLOBAL_LOG_LEVEL", "3", "3: log errors only", WISH_IS, true},
+    {"ASCEND_LAUNCH_BLOCKING", "1", "unset: each launch waits for the device", WISH_IS_NOT, true},
+    {"ACLNN_CACHE_LIMIT", "10000", "100000: operators are looked up again and again", WISH_LEAST, false},
+    {"HOST_CACHE_CAPACITY", "1", "20: no cache of operators on the host", WISH_LEAST, false},
+    {"PYTORCH_NPU_ALLOC_CONF", "expandable_segments:True", "expandable_segments:True: less fragmentation",
+     WISH_HOLDS, false},
+    {"CUDA_LAUNCH_BLOCKING", "1", "unset: each launch waits for the device", WISH_IS_NOT, true},
+    {"HIP_LAUNCH_BLOCKING", "1", "unset: each launch waits for the device", WISH_IS_NOT, true},
+    {"AMD_SERIALIZE_KERNEL", "0", "unset: each launch waits for the device", WISH_IS, true},
+    {"TORCH_DISTRIBUTED_DEBUG", "DETAIL", "unset: each collective is checked on all ranks", WISH_IS_NOT,
+     true},
+    {"NCCL_DEBUG", "TRACE", "WARN: every call is logged", WISH_IS_NOT, true},
 };
 #define RULE_COUNT (sizeof(RULES) / sizeof(RULES[0]))
 

@@ -264,6 +264,7 @@ int sequences_find(const struct sequence_op *ops, size_t n, const struct sequenc
 		count(&s, length, different);
 		rc = collect(&s, length, different);
 	}
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 	return rc == SB_OK ? choose(&s, out, out_count) : rc;
 }
 

@@ -82,6 +82,7 @@ int silence_find(const struct thresholds *t, const struct host_part *host, struc
 		return SB_OK;
 	rc = list(left, (int64_t)(value_of(t, "conjectured_gc_us") * 1000), &s);
 	if (rc != SB_OK || s.count == 0)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 		return rc;
 	for (size_t i = 0; i < trace->count; i++)
 		if (is_call(trace->kind[i]))
@@ -96,5 +97,6 @@ int silence_find(const struct thresholds *t, const struct host_part *host, struc
 		v->host.silent_ns = sb_add_sat(v->host.silent_ns, x->span.end - x->span.start);
 		v->host.silent_count++;
 	}
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
 	return SB_OK;
 }

@@ -29,8 +29,8 @@ static struct rank_made make_items(struct profile *p)
 	add_event(m.c, m.gpu, EVENT_KERNEL, "k", 0, 100 * US, -1);
 	add_event(m.c, m.gpu, EVENT_KERNEL, "k", 200 * US, 100 * US, -1);
 	add_event(m.c, m.gpu, EVENT_KERNEL, "k", 350 * US, 650 * US, -1);
-	add_event(m.c, m.host, EVENT_HOST_PYTHON, "/home/ada/job/train.py(10): main", 0, 1000 * US, -1);
-	add_event(m.c, m.host, EVENT_HOST_PYTHON, "/home/ada/job/train.py(42): step", 40 * US, 150 * US, -1);
+	add_event(m.c, m.host, EVENT_HOST_PYTHON, "/srv/ada/job/train.py(10): main", 0, 1000 * US, -1);
+	add_event(m.c, m.host, EVENT_HOST_PYTHON, "/srv/ada/job/train.py(42): step", 40 * US, 150 * US, -1);
 	add_event(m.c, m.host, EVENT_HOST_PYTHON, "torch/_tensor.py(99): wrapped", 45 * US, 140 * US, -1);
 	add_event(m.c, m.host, EVENT_HOST_OP, "aten::item", 50 * US, 130 * US, -1);
 	add_event(m.c, m.host, EVENT_HOST_OP, "aten::_local_scalar_dense", 51 * US, 128 * US, -1);
@@ -86,11 +86,11 @@ static void a_written_stack_is_kept_for_operators_that_wait(void **state)
 	    "{\"ph\": \"X\", \"name\": \"aten::item\", \"pid\": 1, \"tid\": 1, \"ts\": \"10.000\", \"dur\": "
 	    "5, "
 	    "\"cat\": \"cpu_op\", \"args\": {\"Call stack\": \"/x/site-packages/torch/a.py(1): f;\\r\\n"
-	    "/home/ada/main.py(537): accuracy;\\r\\n/home/ada/main.py(358): train;\\r\\n<string>(1): "
+	    "/srv/ada/main.py(537): accuracy;\\r\\n/srv/ada/main.py(358): train;\\r\\n<string>(1): "
 	    "<module>\"}},"
 	    "{\"ph\": \"X\", \"name\": \"aten::add\", \"pid\": 1, \"tid\": 1, \"ts\": \"20.000\", \"dur\": "
 	    "5, "
-	    "\"cat\": \"cpu_op\", \"args\": {\"Call stack\": \"/home/ada/main.py(1): f\"}}]";
+	    "\"cat\": \"cpu_op\", \"args\": {\"Call stack\": \"/srv/ada/main.py(1): f\"}}]";
 	const struct text_file file = {"rank0_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json", text, 0};
 	PROFILE_AUTO p = {0};
 	struct sb_error err;

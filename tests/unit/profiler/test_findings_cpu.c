@@ -1,0 +1,188 @@
+#include "tests/unit/profiler/judged.h"
+
+#include "profiler/findings/sequences.h"
+#include "profiler/monitor.h"
+
+/* Dispatch, collections, contention, environment, and the monitor of steps. All by hand. */
+
+#define US 1000
+#define MS INT64_C(1000000)
+
+static void a_sequence_is_found_once_and_not_its_turns(void **state)
+{
+	/* a b c, each 2 us, one every 10 us: 8 times in a row, then 5 times d e */
+	struct sequence_op ops[34] = {0};
+	const struct sequence_rule rule = {
+	    .occurrences = 5, .wall_ns = 1, .host_ratio = 0.4, .memory_ratio = 0.8, .small_ns = 10 * US};
+	struct sequence out[SEQUENCES_MAX];
+	size_t count = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 34; i++)
+		ops[i] = (struct sequence_op){.name = i < 24 ? 1 + i % 3 : 4 + i % 2,
+		                              .index = (uint32_t)i,
+		                              .start_ns = (int64_t)i * 10 * US,
+		                              .dur_ns = 2 * US,
+		                              .breaks = i == 0 || i == 24};
+	assert_int_equal(sequences_find(ops, 34, &rule, out, &count), SB_OK);
+	/* the runs of three have most time: 8 times 22 us, of which 6 are work */
+	assert_int_equal(count, 1);
+	assert_true(out[0].length == 3 && out[0].occurrences == 8 && out[0].first == 0 && out[0].host);
+	assert_true(out[0].wall_ns == 8 * 22 * US && out[0].work_ns == 8 * 6 * US);
+	/* large operators are not what dispatch is slow with */
+	for (size_t i = 0; i < 34; i++)
+		ops[i].start_ns *= 100, ops[i].dur_ns *= 100;
+	assert_int_equal(sequences_find(ops, 34, &rule, out, &count), SB_OK);
+	assert_int_equal(count, 0);
+}
+
+/* 100 kernels of 4 us, each launched 30 us after the one before. */
+static void small_kernels_launched_too_late_are_dispatch(void **state)
+{
+	JUDGED_AUTO j = {0};
+	struct capture *c = make_capture(&j.p, FORMAT_KINETO, 0);
+	uint32_t gpu = add_lane(c, "GPU 0", "7", 0), host = add_lane(c, "python", "1", -1);
+	const struct finding *f;
+
+	(void)state;
+	for (int64_t i = 0; i < 100; i++) {
+		char name[16];
+
+		/* no two alike: nothing to fuse */
+		snprintf(name, sizeof(name), "k%d", (int)i);
+		add_event(c, gpu, EVENT_KERNEL, name, i * 30 * US, 4 * US, i + 1);
+		add_event(c, host, EVENT_HOST_RUNTIME, "cudaLaunchKernel", i * 30 * US - 5 * US, 3 * US,
+		          i + 1);
+	}
+	judge(&j);
+	f = found(&j, "cpu.dispatch");
+	/* 99 gaps of 26 us in 99 * 30 + 4 */
+	is_near(evidence_of(f, "starved_share"), 2574.0 / 2974);
+	is_near(evidence_of(f, "mean_kernel_us"), 4);
+	assert_null(found(&j, "cpu.host_bound"));
+	assert_string_equal(j.a.cause, "dispatch");
+}
+
+/* Two idle times of 300 ms; in the second the host makes calls. */
+static void silence_is_a_collection_maybe(void **state)
+{
+	(void)state;
+	for (int times = 1; times <= 2; times++) {
+		JUDGED_AUTO j = {0};
+		struct capture *c = make_capture(&j.p, FORMAT_KINETO, 0);
+		uint32_t gpu = add_lane(c, "GPU 0", "7", 0), host = add_lane(c, "python", "1", -1);
+		const struct finding *f;
+
+		for (int64_t i = 0; i < 3; i++)
+			add_event(c, gpu, EVENT_KERNEL, "k", i * 1300 * MS, 1000 * MS, -1);
+		add_event(c, host, EVENT_HOST_RUNTIME, "cudaLaunchKernel", 0, 5 * US, 1);
+		for (int64_t i = 0; i < 40 && times == 1; i++)
+			add_event(c, host, EVENT_HOST_RUNTIME, "cudaMemGetInfo", 2310 * MS + i * 5 * MS, US,
+			          2);
+		judge(&j);
+		f = found(&j, "cpu.garbage_collection");
+		assert_non_null(f);
+		assert_int_equal(f->confidence, CONFIDENCE_LOW);
+		is_near(evidence_of(f, "conjectured_collections"), times);
+		/* one may be anything: then the host has the idle time */
+		assert_int_equal(f->severity > SEVERITY_INFO, times == 2);
+		assert_int_equal(found(&j, "cpu.host_bound") != NULL, times == 1);
+	}
+}
+
+/* The host of rank `slow` takes three times as long for each of its six calls. */
+static void make_hosts(struct profile *p, int64_t slow, bool slow_device)
+{
+	static const char *const names[] = {"aten::a", "aten::b", "aten::c", "aten::d", "aten::e", "aten::f"};
+
+	for (int64_t r = 0; r < 4; r++) {
+		struct capture *c = make_capture(p, FORMAT_KINETO, r);
+		uint32_t gpu = add_lane(c, "GPU 0", "7", 0), host = add_lane(c, "python", "1", -1);
+		int64_t factor = r == slow ? 3 : 1, work = slow_device && r == slow ? 90 : 45;
+
+		for (int64_t i = 0; i < 60; i++) {
+			int64_t at = i * 50 * factor * US;
+
+			add_event(c, host, EVENT_HOST_OP, names[i % 6], at, 40 * factor * US, -1);
+			add_event(c, gpu, EVENT_KERNEL, names[i % 6] + 6, at + 40 * factor * US, work * US,
+			          -1);
+		}
+	}
+}
+
+static void one_slow_host_of_four_is_contention(void **state)
+{
+	JUDGED_AUTO j = {0};
+	JUDGED_AUTO equal = {0};
+	JUDGED_AUTO device = {0};
+	const struct finding *f;
+
+	(void)state;
+	make_hosts(&j.p, 3, false);
+	judge(&j);
+	f = found(&j, "cpu.contention");
+	assert_non_null(f);
+	assert_true(f->rank == 3);
+	is_near(evidence_of(f, "host_over_other_ranks"), 3);
+	is_near(evidence_of(f, "kernels_over_the_same"), 1);
+	make_hosts(&equal.p, -1, false);
+	judge(&equal);
+	assert_null(found(&equal, "cpu.contention"));
+	/* a rank whose device is slow, too, does more work */
+	make_hosts(&device.p, 3, true);
+	judge(&device);
+	assert_null(found(&device, "cpu.contention"));
+}
+
+static void variables_are_told_without_a_cost(void **state)
+{
+	JUDGED_AUTO j = {0};
+	struct capture *c = make_rank(&j.p, 0, 3, 950, 700, 960);
+	static const char *const set[][2] = {{"ASCEND_GLOBAL_LOG_LEVEL", "1"},
+	                                     {"ACLNN_CACHE_LIMIT", "100000"},
+	                                     {"ASCEND_LAUNCH_BLOCKING", ""}};
+	const struct finding *f;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		c->environment = grown(c->environment, c->environment_count, sizeof(*c->environment));
+		c->environment[c->environment_count++] =
+		    (struct environment){text_id(c, set[i][0]), *set[i][1] ? text_id(c, set[i][1]) : 0};
+	}
+	judge(&j);
+	f = found(&j, "cpu.environment");
+	assert_non_null(f);
+	assert_int_equal(f->severity, SEVERITY_INFO);
+	assert_int_equal(f->operator_count, 1);
+	assert_string_equal(sb_strings_get(j.a.strings, f->operators[0], NULL),
+	                    "ASCEND_GLOBAL_LOG_LEVEL = 1; advised: 3: log errors only");
+	assert_null(j.a.component);
+}
+
+static void the_monitor_marks_what_is_a_tenth_above_the_median(void **state)
+{
+	/* the first is warm-up; 110 is not above 1.1 times 100, 111 is; a checkpoint is not judged */
+	static const int64_t dur[] = {900, 100, 100, 100, 110, 111, 100, 500, 100};
+	static const bool checkpoint[] = {false, false, false, false, false, false, false, true, false};
+	static const bool want[] = {false, false, false, false, false, true, false, false, false};
+	bool slow[9];
+
+	(void)state;
+	assert_int_equal(monitor_steps(&MONITOR_DEFAULT, dur, checkpoint, 9, slow), 1);
+	assert_memory_equal(slow, want, sizeof(want));
+	assert_int_equal(monitor_steps(&MONITOR_DEFAULT, dur, NULL, 9, slow), 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_sequence_is_found_once_and_not_its_turns),
+	    cmocka_unit_test(small_kernels_launched_too_late_are_dispatch),
+	    cmocka_unit_test(silence_is_a_collection_maybe),
+	    cmocka_unit_test(one_slow_host_of_four_is_contention),
+	    cmocka_unit_test(variables_are_told_without_a_cost),
+	    cmocka_unit_test(the_monitor_marks_what_is_a_tenth_above_the_median),
+	};
+
+	return cmocka_run_group_tests_name("host findings", tests, NULL, NULL);
+}
