@@ -101,10 +101,14 @@ static void link_task(struct replay_linking *l, uint32_t v, struct replay_thread
 	n->flags[v] |= NODE_TASK;
 	if (l->tasks++ >= l->first_task && l->taken < l->handed_count)
 		n->cause[v] = l->handed[l->taken++];
-	if (n->cause[v] != REPLAY_NONE && thread->last && n->at[v] - thread->free > REPLAY_SLACK_NS) {
+	/* a task that was there before the thread was free did not keep it waiting */
+	if (n->cause[v] != REPLAY_NONE && thread->last && n->at[v] - thread->free > REPLAY_SLACK_NS &&
+	    n->at[n->cause[v]] > thread->free) {
 		n->dur[v] = n->at[v] - thread->free;
 		n->flags[v] |= NODE_BY_CAUSE;
 	} else if (n->cause[v] != REPLAY_NONE && !thread->last) {
+		/* what the other thread did until then is not this one's time */
+		n->chain[v] = REPLAY_NONE;
 		n->flags[v] |= NODE_BY_CAUSE;
 		n->chain[v] = REPLAY_NONE;
 	}
