@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profiler/findings/host_part.h"
+#include "profiler/findings/moe.h"
 
 /* Every finding code of the API, in the order in which they are judged: who judges it and what it needs. */
 struct check {
@@ -74,21 +75,24 @@ static const struct check CHECKS[] = {
      "know "
      "what a link should reach",
      "sizes of large collectives and traces of all ranks of a group, to know when the last one arrived"},
-    {"communication.contention", NULL, "the chip's name, and transfers with their time on the timeline",
-     NULL},
-    {"communication.retransmission", NULL, "RDMA transfers of all ranks of a domain (sys_io=True)",
-     "RDMA counters of the network adapters"},
+    {"communication.contention", check_link_contention,
+     "transfers with their time on the timeline (profiler level 1), some of them alone, or the chip's name",
+     "transfers on the timeline: a Kineto trace shows collectives as a whole"},
+    {"communication.retransmission", check_retransmission,
+     "RDMA transfers of all ranks of a domain (sys_io=True)", "RDMA counters of the network adapters"},
     {"communication.small_packets", check_small_packets,
      "communication.json with Size Distribution (profiler level 1)",
      "sizes of the collectives (PyTorch 2.3 and newer record them)"},
     {"communication.alignment", check_alignment,
      "communication.json with Size Distribution (profiler level 1)",
      "an Ascend capture: the rule is for HCCS links"},
-    {"communication.configuration", NULL, "HCCL environment variables and switch counters",
-     "NCCL environment variables and switch counters"},
+    {"communication.configuration", check_configuration,
+     "environment variables of the job (profiler_metadata.json); counters of the switches",
+     "NCCL environment variables; counters of the switches"},
     {"memory.allocation", check_allocation, "memory records (profile_memory=True)", NULL},
-    {"moe.imbalance", NULL, "tokens per expert, or shapes of the grouped matrix products", NULL},
-    {"moe.all_to_all", NULL, "communication.json of all ranks of the expert domain",
+    {"moe.imbalance", check_moe_imbalance, "tokens per expert, or shapes of the grouped matrix products",
+     NULL},
+    {"moe.all_to_all", check_moe_all_to_all, "communication.json of all ranks of the expert domain",
      "bytes and times of the all-to-all on all ranks of the expert domain"},
     {"unexplained", check_unexplained, "device activity with compute and communication told apart", NULL},
 };
@@ -120,6 +124,7 @@ static void context_free(struct check_context *ctx)
 	if (ctx->collectives)
 		collectives_free(ctx->collectives);
 	free(ctx->collectives);
+	free(ctx->moe);
 	sb_strings_free(&ctx->strings);
 }
 

@@ -76,6 +76,7 @@ const struct thresholds THRESHOLDS_DEFAULT = {{
     {"link_gap", "ratio", 0.2, ORIGIN_MINDINSIGHT},
     {"link_least_bytes", "bytes", 32e6, ORIGIN_DEFAULT},
     /* nccl-tests reach 0.55 of the NVLink's rate with 64 MB on two A100, 0.6 to 0.9 with more of both */
+    {"contention_least_bytes", "bytes", 1e6, ORIGIN_DEFAULT},
     {"bus_utilization", "ratio", 0.5, ORIGIN_DEFAULT},
     {"bus_least_bytes", "bytes", 64e6, ORIGIN_DEFAULT},
     {"small_collective_bytes", "bytes", 1e6, ORIGIN_MSPROF_ANALYZE},
@@ -87,6 +88,13 @@ const struct thresholds THRESHOLDS_DEFAULT = {{
     {"fragmentation_share", "share of reserved", 0.3, ORIGIN_DEFAULT},
     /* the TensorBoard plugin's rule */
     {"memory_limit_share", "share of capacity", 0.9, ORIGIN_DEFAULT},
+    /* all-to-all: LAER-MoE has 40 % under imbalance, EfficientMoE 75 % and 70 % of the tokens on two experts;
+     * an expert is hot from 1.2 times the mean (research pages systems 4 and moe) */
+    {"all_to_all_info_share", "share", 0.10, ORIGIN_DEFAULT},
+    {"all_to_all_share", "share", 0.40, ORIGIN_PAPER},
+    {"all_to_all_critical_share", "share", 0.75, ORIGIN_PAPER},
+    {"expert_imbalance", "ratio", 1.2, ORIGIN_DEFAULT},
+    {"hot_experts_share", "share", 0.70, ORIGIN_PAPER},
     {"alignment_bytes", "bytes", 512, ORIGIN_PAPER},
     {NULL, NULL, 0, ORIGIN_DEFAULT},
 }};

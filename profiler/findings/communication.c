@@ -33,10 +33,14 @@ static int explained_find(const struct check_context *ctx, struct explained *out
 
 		if (f->severity == SEVERITY_INFO)
 			continue;
-		/* whoever waits for a slow rank is explained by that rank's finding */
-		if (strcmp(f->code, "communication.slow_rank") == 0)
+		/* whoever waits for a rank or its link is explained by that rank's finding */
+		if (strcmp(f->code, "communication.slow_rank") == 0 ||
+		    strcmp(f->code, "moe.imbalance") == 0 ||
+		    strcmp(f->code, "communication.slow_link") == 0 ||
+		    strcmp(f->code, "communication.retransmission") == 0)
 			out->all = true;
-		else if (strncmp(f->code, "communication.", 14) == 0 || strncmp(f->code, "parallel.", 9) == 0)
+		else if (strncmp(f->code, "communication.", 14) == 0 ||
+		         strncmp(f->code, "parallel.", 9) == 0 || strncmp(f->code, "moe.", 4) == 0)
 			out->ranks[out->count++] = f->rank;
 	}
 	qsort(out->ranks, out->count, sizeof(*out->ranks), by_value);

@@ -93,6 +93,7 @@ struct check_context {
 	size_t relief_count;
 	struct sb_strings *strings;
 	struct collectives *collectives; /* NULL until findings_collectives() is asked */
+	struct moe_view *moe;            /* NULL until findings_moe() (moe.h) is asked */
 	const char *needs; /* static: what the check that runs needs, where it knows better than its row of
 	                      the table; NULL = what the table says */
 	int failed;        /* the first SB_E* of a builder below, SB_OK while all is well */
@@ -207,6 +208,11 @@ void check_slow_rank(struct check_context *ctx, bool *out_judged);
 void check_slow_link(struct check_context *ctx, bool *out_judged);
 void check_small_packets(struct check_context *ctx, bool *out_judged);
 void check_alignment(struct check_context *ctx, bool *out_judged);
+void check_link_contention(struct check_context *ctx, bool *out_judged);
+void check_retransmission(struct check_context *ctx, bool *out_judged);
+void check_configuration(struct check_context *ctx, bool *out_judged);
+void check_moe_imbalance(struct check_context *ctx, bool *out_judged);
+void check_moe_all_to_all(struct check_context *ctx, bool *out_judged);
 void check_allocation(struct check_context *ctx, bool *out_judged);
 /* Runs last: time that no other finding accounts for. */
 void check_unexplained(struct check_context *ctx, bool *out_judged);

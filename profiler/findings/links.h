@@ -34,6 +34,9 @@ bool link_of_same_kind(const struct link_sum *a, const struct link_sum *b);
 /* Does one of n ranks send longer than the others because a link of it is slower? */
 bool link_explains_sender(const struct check_context *ctx, const struct rank_view *const *views, size_t n,
                           size_t slow);
+/* The environment variable that forces the communication library to one way; NULL when none is set, or it is
+ * not told. */
+const char *link_setting(const struct capture *c);
 /* 0 for a negative number and for NaN. */
 double positive(double v);
 #endif

@@ -58,7 +58,8 @@ static void report(struct check_context *ctx, const struct seen *s, const char *
 	double should = below_peers ? others : standard, cost;
 	struct finding *f;
 
-	if (!below_peers && !below_standard)
+	/* a setting that forces the library to one way explains what all ranks have in common */
+	if (!below_peers && (!below_standard || link_setting(v->c)))
 		return;
 	f = finding_new(ctx, "communication.slow_link", v, true);
 	cost = s->sum.transit_us * 1000 * (1 - rate / should);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "profiler/findings/links.h"
+#include "profiler/findings/moe.h"
 #include "profiler/findings/slow_rank.h"
 
 /* One candidate is worth this many times the other: the other's contradiction does not matter. */
@@ -156,6 +157,22 @@ static void report_sender(struct check_context *ctx, const struct rank_sums *s, 
 		finding_at_most(f, CONFIDENCE_MEDIUM);
 }
 
+/* Is what the late rank computes longer mostly its experts, who got more tokens? That is their imbalance. */
+static bool experts_explain(struct check_context *ctx, const struct rank_sums *s, const struct late *l)
+{
+	const struct moe_view *m = findings_moe(ctx);
+	double others = 0, own, more;
+
+	if (!m || l->why.cause != LATE_DEVICE)
+		return false;
+	own = m[s->views[l->rank] - ctx->views].expert_ns;
+	for (size_t i = 0; i < s->n; i++)
+		if (i != l->rank)
+			others += m[s->views[i] - ctx->views].expert_ns / (double)(s->n - 1);
+	more = (double)s->views[l->rank]->compute_ns * (1 - 1 / l->why.compute_over_others);
+	return own > others && own - others >= BEARS_OUT * more;
+}
+
 void slow_rank_report(struct check_context *ctx, const struct rank_sums *s, const struct opinion *o)
 {
 	struct late l = {.rank = NOBODY};
@@ -169,6 +186,7 @@ void slow_rank_report(struct check_context *ctx, const struct rank_sums *s, cons
 	/* a rank that is late because it was kept waiting elsewhere is no slow rank */
 	if (late && l.why.cause == LATE_UNSEEN && (double)s->steps >= limit(ctx, "steps_for_high_confidence"))
 		late = false;
+	late = late && !experts_explain(ctx, s, &l);
 	if (sender)
 		sent = (double)exposed_at_most(sender, s->all[o->slow_sender].transit * o->r_wait);
 	if (sender && (!is_steady(ctx, s->transit_votes[o->slow_sender], s->steps) ||

@@ -1,0 +1,256 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "profiler/findings/links.h"
+#include "profiler/outlier.h"
+
+/* Transfers inside a node that are slow while a matrix product runs, because both want the memory's bandwidth
+ * (Hermes 5.4): held against transfers of the same size that run alone, else against the link's rate. */
+
+#define ALONE 0.05 /* share of a transfer beside products up to which it counts as alone */
+#define BESIDE 0.5 /* … from which on it counts as beside them */
+#define ENOUGH 3   /* transfers alone that make a measure */
+
+struct transfer {
+	int64_t start, dur, bytes;
+	uint32_t link; /* text id of the capture; transfers of two links are two sorts */
+	double beside; /* share of it */
+};
+struct transfers {
+	struct transfer *items;
+	size_t count;
+	double *scratch;
+};
+
+/* What the slow transfers of a capture add up to. */
+struct contended {
+	double slow_ns, lost_ns, all_ns; /* of the slow ones; above the measure; of all */
+	double reached, should;          /* bytes per second of the slow ones, weighted by time */
+	size_t slow;
+	bool judged, alone; /* something could be compared; with transfers alone */
+	struct interval_set when;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct transfer *x = a, *y = b;
+	const int64_t left[] = {x->start, x->dur, x->bytes, x->link};
+	const int64_t right[] = {y->start, y->dur, y->bytes, y->link};
+
+	return sb_compare(left, right, 4);
+}
+
+static int by_sort(const void *a, const void *b)
+{
+	const struct transfer *x = a, *y = b;
+	const int64_t left[] = {x->link, x->bytes}, right[] = {y->link, y->bytes};
+	int order = sb_compare(left, right, 2);
+
+	return order ? order : by_start(a, b);
+}
+
+static void release(struct transfers *t)
+{
+	free(t->items);
+	free(t->scratch);
+}
+
+/* Links of one node: a copy on the chip and what goes to another node are no part of it. */
+static bool inside_node(const char *link)
+{
+	return *link && !strcasestr(link, "chip") && !strcasestr(link, "local") &&
+	       !strcasestr(link, "rdma") && !strcasestr(link, "roce");
+}
+
+static int collect(const struct capture *c, struct transfers *to)
+{
+	const struct trace *t = &c->trace;
+
+	for (size_t i = 0; i < t->detail_count; i++) {
+		const struct event_detail *d = &t->details[i];
+
+		if (d->event >= t->count || t->kind[d->event] != EVENT_COMMUNICATION_TASK || d->bytes <= 0 ||
+		    t->dur_ns[d->event] <= 0 || !inside_node(trace_text(t, d->type, NULL)))
+			continue;
+		if (sb_grow(&to->items, to->count, sizeof(*to->items)) != SB_OK)
+			return SB_ENOMEM;
+		to->items[to->count++] = (struct transfer){.start = interval_bound(t->start_ns[d->event]),
+		                                           .dur = interval_end(0, t->dur_ns[d->event]),
+		                                           .bytes = d->bytes,
+		                                           .link = d->type};
+	}
+	to->scratch = calloc(to->count + 1, sizeof(*to->scratch));
+	return to->scratch ? SB_OK : SB_ENOMEM;
+}
+
+static bool is_product(const char *type)
+{
+	return strcasestr(type, "matmul") || strcasestr(type, "gemm");
+}
+
+static int products(const struct capture *c, struct interval_set *out)
+{
+	int rc = SB_OK;
+
+	for (size_t i = 0; i < c->kernel_count && rc == SB_OK; i++) {
+		const struct kernel *k = &c->kernels[i];
+
+		if (!k->communication && is_product(trace_text(&c->trace, k->type ? k->type : k->name, NULL)))
+			rc = intervals_add(out, interval_bound(k->start_ns),
+			                   interval_end(k->start_ns, k->dur_ns));
+	}
+	for (size_t i = 0; i < c->trace.count && c->kernel_count == 0 && rc == SB_OK; i++)
+		if (c->trace.kind[i] == EVENT_KERNEL &&
+		    is_product(trace_text(&c->trace, c->trace.name[i], NULL)))
+			rc = intervals_add(out, interval_bound(c->trace.start_ns[i]),
+			                   interval_end(c->trace.start_ns[i], c->trace.dur_ns[i]));
+	intervals_normalise(out);
+	return rc;
+}
+
+/* How many of the set's intervals begin (end) before a time. */
+static size_t begun(const struct interval_set *s, int64_t time, bool ends)
+{
+	size_t lo = 0, hi = s->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if ((ends ? s->items[mid].end : s->items[mid].start) < time)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The share of each transfer beside products. */
+static int measure_overlap(struct transfers *t, const struct interval_set *products)
+{
+	int64_t *before = calloc(products->count + 1, sizeof(*before));
+
+	if (!before)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < products->count; i++)
+		before[i + 1] =
+		    sb_add_sat(before[i], sb_sub_sat(products->items[i].end, products->items[i].start));
+	for (size_t i = 0; i < t->count; i++) {
+		struct transfer *x = &t->items[i];
+		int64_t end = x->start + x->dur, beside = 0;
+		size_t first = begun(products, x->start, true), last = begun(products, end, false);
+
+		if (first < last) {
+			int64_t early = x->start - products->items[first].start,
+			        late = products->items[last - 1].end - end;
+
+			beside =
+			    before[last] - before[first] - (early > 0 ? early : 0) - (late > 0 ? late : 0);
+		}
+		x->beside = (double)beside / (double)x->dur;
+	}
+	free(before);
+	return SB_OK;
+}
+
+static double rate_of(const struct transfer *t)
+{
+	return (double)t->bytes / ((double)t->dur / 1e9);
+}
+
+/* Transfers [from, to) of one link and size. */
+static int judge_sort(const struct check_context *ctx, const struct rank_view *v, struct transfers *t,
+                      size_t from, size_t to, struct contended *k)
+{
+	size_t alone = 0;
+	double should;
+	int rc = SB_OK;
+
+	for (size_t i = from; i < to; i++)
+		if (t->items[i].beside <= ALONE)
+			t->scratch[alone++] = rate_of(&t->items[i]);
+	should = alone >= ENOUGH ? outlier_median(t->scratch, alone) : NAN;
+	/* a small packet does not reach the link's rate at any time */
+	if (isnan(should) && (double)t->items[from].bytes > limit(ctx, "contention_least_bytes"))
+		should = link_standard(v->c, "HCCS");
+	k->judged = k->judged || !isnan(should);
+	k->alone = k->alone || alone >= ENOUGH;
+	for (size_t i = from; i < to && rc == SB_OK; i++) {
+		const struct transfer *x = &t->items[i];
+		double rate = rate_of(x), ns = (double)x->dur;
+
+		k->all_ns += ns;
+		if (!(x->beside >= BESIDE) || !(rate < limit(ctx, "link_utilization") * should))
+			continue;
+		k->slow++;
+		k->slow_ns += ns;
+		k->lost_ns += ns * (1 - rate / should);
+		k->reached += rate * ns;
+		k->should += should * ns;
+		rc = intervals_add(&k->when, x->start, x->start + x->dur);
+	}
+	return rc;
+}
+
+static void report(struct check_context *ctx, const struct rank_view *v, struct contended *k)
+{
+	struct finding *f;
+	double cost;
+
+	intervals_normalise(&k->when);
+	/* transfers of several lanes run side by side */
+	cost = (double)intervals_total(&k->when) * k->lost_ns / k->slow_ns;
+	f = finding_new(ctx, "communication.contention", v, true);
+	finding_cost(ctx, f, v, exposed_at_most(v, cost));
+	finding_gain(f, v, exposed_at_most(v, cost));
+	if (f && f->gain_method)
+		f->gain_method = "transfers beside products as fast as alone, no replay: an upper bound";
+	finding_relief(ctx, f, v, RELIEF_LINK, 0, 1 - k->lost_ns / k->all_ns);
+	if (!k->alone)
+		finding_at_most(f, CONFIDENCE_MEDIUM);
+	finding_evidence(ctx, f, "bandwidth_ratio_beside_products", k->reached / k->should, "ratio",
+	                 "link_utilization");
+	finding_evidence(ctx, f, "bandwidth_beside_products", k->reached / k->slow_ns, "bytes_per_second",
+	                 NULL);
+	finding_evidence(ctx, f, k->alone ? "bandwidth_alone" : "bandwidth_of_the_link",
+	                 k->should / k->slow_ns, "bytes_per_second", NULL);
+	finding_evidence(ctx, f, "slow_transfers", (double)k->slow, "events", NULL);
+	finding_evidence(ctx, f, "lost_us", cost / 1000, "us", NULL);
+}
+
+static int judge(struct check_context *ctx, const struct rank_view *v, struct transfers *t,
+                 struct contended *k)
+{
+	INTERVALS_AUTO set = {0};
+	int rc = collect(v->c, t);
+
+	if (rc == SB_OK && t->count > 0)
+		rc = products(v->c, &set);
+	if (rc != SB_OK || t->count == 0)
+		return rc;
+	rc = measure_overlap(t, &set);
+	qsort(t->items, t->count, sizeof(*t->items), by_sort);
+	for (size_t from = 0, to = 0; from < t->count && rc == SB_OK; from = to) {
+		while (to < t->count && t->items[to].link == t->items[from].link &&
+		       t->items[to].bytes == t->items[from].bytes)
+			to++;
+		rc = judge_sort(ctx, v, t, from, to, k);
+	}
+	return rc;
+}
+
+void check_link_contention(struct check_context *ctx, bool *out_judged)
+{
+	for (size_t i = 0; i < ctx->view_count && ctx->failed == SB_OK; i++) {
+		struct transfers t = {0};
+		struct contended k = {0};
+
+		ctx->failed = judge(ctx, &ctx->views[i], &t, &k);
+		*out_judged = *out_judged || k.judged;
+		if (ctx->failed == SB_OK && k.slow > 0)
+			report(ctx, &ctx->views[i], &k);
+		release(&t);
+		intervals_free(&k.when);
+	}
+}
