@@ -86,14 +86,27 @@ static void forget_gain(struct finding *f, const char *method)
 	f->gain_method = method;
 }
 
+/* All of the host's time has many causes: what a finding gains by it is no more than its own cost. */
+static int64_t own_part(const struct finding *f, const struct relief *reliefs, size_t n, int64_t gain_ns)
+{
+	int64_t cost = ns_at_most(f->share_of_step * (double)step_of(f), step_of(f));
+
+	for (size_t i = 0; i < n; i++)
+		if (reliefs[i].kind == RELIEF_HOST && gain_ns > cost)
+			return cost;
+	return gain_ns;
+}
+
 /* What the replay says of the group. What costs much and would gain little is no more than an info, on every
  * rank. */
-static void tell(const struct check_context *ctx, const struct group *g, const struct replay_result *r)
+static void tell(const struct check_context *ctx, const struct group *g, const struct replay_result *r,
+                 const struct relief *reliefs, size_t n)
 {
 	struct finding *worst = &ctx->items[g->worst];
+	int64_t gain = sb_sub_sat(r->measured_ns, r->replayed_ns) / (int64_t)worst->steps;
 	enum severity most;
 
-	set_gain(worst, sb_sub_sat(r->measured_ns, r->replayed_ns) / (int64_t)worst->steps, REPLAYED);
+	set_gain(worst, own_part(worst, reliefs, n, gain), REPLAYED);
 	most = severity_of(ctx, finding_stake(worst));
 	for (size_t i = g->from; i < g->to; i++) {
 		struct finding *f = &ctx->items[i];
@@ -117,7 +130,7 @@ static int replay_group(const struct check_context *ctx, const struct group *g,
 	if (rc == SB_OK && n > 0 && held) {
 		rc = replay_run(graph, reliefs, n, &r, NULL, NULL);
 		if (rc == SB_OK)
-			tell(ctx, g, &r);
+			tell(ctx, g, &r, reliefs, n);
 	}
 	free(reliefs);
 	return rc;
