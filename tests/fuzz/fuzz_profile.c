@@ -84,7 +84,7 @@ static char *answers(const struct upload *u)
 	add_json(&all, document_operators(&r.operators, &query));
 	add_json(&all, document_communication(&r.communication));
 	add_json(&all, document_analysis(&r.analysis));
-	add_json(&all, document_advice(&r.analysis));
+	add_json(&all, document_advice(&r.profile, &r.analysis));
 	return all;
 }
 
