@@ -64,7 +64,8 @@ int path_devices_find(const struct capture *c, struct path_devices *out)
 		free(d.items);
 		return SB_ENOMEM;
 	}
-	qsort(d.items, d.count, sizeof(*d.items), by_number);
+	if (d.count > 0)
+		qsort(d.items, d.count, sizeof(*d.items), by_number);
 	for (size_t i = 0; i < d.count; i++)
 		if (kept == 0 || d.items[kept - 1] != d.items[i])
 			d.items[kept++] = d.items[i];
