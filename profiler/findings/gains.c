@@ -86,27 +86,70 @@ static void forget_gain(struct finding *f, const char *method)
 	f->gain_method = method;
 }
 
-/* All of the host's time has many causes: what a finding gains by it is no more than its own cost. */
-static int64_t own_part(const struct finding *f, const struct relief *reliefs, size_t n, int64_t gain_ns)
+static bool takes_host(const struct relief *reliefs, size_t n)
 {
-	int64_t cost = ns_at_most(f->share_of_step * (double)step_of(f), step_of(f));
-
 	for (size_t i = 0; i < n; i++)
-		if (reliefs[i].kind == RELIEF_HOST && gain_ns > cost)
-			return cost;
-	return gain_ns;
+		if (reliefs[i].kind == RELIEF_HOST)
+			return true;
+	return false;
+}
+
+static bool group_takes_host(const struct check_context *ctx, const struct group *g)
+{
+	for (size_t i = g->from; i < g->to; i++)
+		if (takes_host(ctx->reliefs + ctx->items[i].relief_first, ctx->items[i].relief_count))
+			return true;
+	return false;
+}
+
+/* A rank is late for a cause, which may have a finding of its own: the same time. */
+static bool is_symptom(const struct finding *f)
+{
+	return strcmp(f->code, "communication.slow_rank") == 0;
+}
+
+static bool is_of_host(const struct finding *f)
+{
+	return strncmp(f->code, "cpu.", 4) == 0 || strncmp(f->code, "io.", 3) == 0 ||
+	       strncmp(f->code, "memory.", 7) == 0;
+}
+
+/* All of the host's time has many causes. Of what a replay without it gains, those that name their own calls
+ * have theirs, and what is left is shared by the others' costs. */
+static int64_t own_part(const struct check_context *ctx, const struct finding *f, int64_t gain_ns)
+{
+	int64_t cost = ns_at_most(f->share_of_step * (double)step_of(f), step_of(f)), named = 0, left;
+	double costs = 0;
+
+	for (size_t from = 0; from < ctx->count;) {
+		struct group g = group_at(ctx, from);
+		const struct finding *worst = &ctx->items[g.worst];
+
+		from = g.to;
+		if (!is_of_host(worst))
+			continue;
+		if (group_takes_host(ctx, &g))
+			costs += cost_of(worst) > 0 ? cost_of(worst) : 0;
+		else if (worst->gain_ns != SB_NULL)
+			named = sb_add_sat(named, worst->gain_ns);
+	}
+	left = sb_sub_sat(gain_ns, named);
+	if (is_of_host(f) && costs > 0)
+		left = ns_at_most((double)left * (cost_of(f) / costs), gain_ns);
+	left = left > cost ? left : cost;
+	return left < gain_ns ? left : gain_ns;
 }
 
 /* What the replay says of the group. What costs much and would gain little is no more than an info, on every
  * rank. */
 static void tell(const struct check_context *ctx, const struct group *g, const struct replay_result *r,
-                 const struct relief *reliefs, size_t n)
+                 bool host)
 {
 	struct finding *worst = &ctx->items[g->worst];
 	int64_t gain = sb_sub_sat(r->measured_ns, r->replayed_ns) / (int64_t)worst->steps;
 	enum severity most;
 
-	set_gain(worst, own_part(worst, reliefs, n, gain), REPLAYED);
+	set_gain(worst, host ? own_part(ctx, worst, gain) : gain, REPLAYED);
 	most = severity_of(ctx, finding_stake(worst));
 	for (size_t i = g->from; i < g->to; i++) {
 		struct finding *f = &ctx->items[i];
@@ -130,7 +173,7 @@ static int replay_group(const struct check_context *ctx, const struct group *g,
 	if (rc == SB_OK && n > 0 && held) {
 		rc = replay_run(graph, reliefs, n, &r, NULL, NULL);
 		if (rc == SB_OK)
-			tell(ctx, g, &r, reliefs, n);
+			tell(ctx, g, &r, takes_host(reliefs, n));
 	}
 	free(reliefs);
 	return rc;
@@ -149,16 +192,23 @@ static void keep_worst(const struct check_context *ctx, const struct group *g)
 			forget_gain(&ctx->items[i], BOUND_JOINED);
 }
 
-/* The finding with the largest gain of those that are not marked; SIZE_MAX when none is left. */
+/* The finding with the largest gain of those that are not marked, symptoms last; SIZE_MAX when none is left.
+ */
 static size_t largest(const struct check_context *ctx, const bool *done)
 {
 	size_t best = SIZE_MAX;
 
 	for (size_t i = 0; i < ctx->count; i++) {
-		int64_t gain = ctx->items[i].gain_ns;
+		const struct finding *f = &ctx->items[i];
+		bool symptom = is_symptom(f), over = best == SIZE_MAX;
 
-		if (!done[i] && gain != SB_NULL && (best == SIZE_MAX || gain > ctx->items[best].gain_ns))
-			best = i;
+		if (done[i] || f->gain_ns == SB_NULL)
+			continue;
+		if (!over && symptom != is_symptom(&ctx->items[best]))
+			over = !symptom;
+		else if (!over)
+			over = f->gain_ns > ctx->items[best].gain_ns;
+		best = over ? i : best;
 	}
 	return best;
 }
@@ -204,12 +254,16 @@ int findings_gain(struct check_context *ctx)
 
 	if (ctx->relief_count > 0)
 		rc = replay_build(ctx->p, &graph, NULL);
-	for (size_t from = 0; from < ctx->count && rc == SB_OK;) {
-		struct group g = group_at(ctx, from);
+	/* those that take all of the host's time last: what others gain of it is known then */
+	for (int host = 0; host < 2; host++)
+		for (size_t from = 0; from < ctx->count && rc == SB_OK;) {
+			struct group g = group_at(ctx, from);
 
-		keep_worst(ctx, &g);
-		rc = replay_group(ctx, &g, graph);
-		from = g.to;
-	}
+			from = g.to;
+			if (group_takes_host(ctx, &g) != host)
+				continue;
+			keep_worst(ctx, &g);
+			rc = replay_group(ctx, &g, graph);
+		}
 	return rc == SB_OK ? cap(ctx) : rc;
 }
