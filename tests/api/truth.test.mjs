@@ -1,0 +1,56 @@
+// The short run of the ground-truth benchmark (make bench-truth): made-up jobs with causes of known size. For each code
+// the goals hold: found in 95 of 100 cases at high confidence, wrong in at most 5 of 100, and the estimated gain within
+// 10 % of the true one in 90 of 100. What is short of them is listed here with the reason; a code that reaches them
+// must leave the list.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { jobs } from "../truth/jobs.mjs";
+import { summary } from "../truth/judge.mjs";
+import { name, run } from "../truth/run.mjs";
+
+const GAPS = {
+  "communication.alignment": "the gain counts all time above the rate of aligned packets; a part was hidden (11 % too much)",
+  "communication.contention": "not found: the transfers that are slow beside products end up as unexplained exposed time",
+  "compute.affinity": "judged by shapes and pipe ratios: medium confidence at most",
+  "compute.frequency": "without a clock in the trace, as on GPUs, medium confidence at most",
+  "compute.memory_bound": "pipe ratios stand in for a roofline: medium confidence at most",
+  "compute.underutilized": "pipe ratios or occupancy stand in for a roofline: medium confidence at most",
+  "cpu.contention": "nobody saw the other process: medium confidence at most",
+  "cpu.dispatch": "idle time behind the wait for the loss is counted as that wait's",
+  "cpu.host_bound": "what remains when no cause is seen: medium confidence at most",
+  "moe.all_to_all": "the gain is that of no exchange at all, not of one of usual length (11 % too much)",
+  "parallel.pipeline_bubble": "the gain counts the transfer too; no send is in the trace to replay with",
+  "parallel.poor_overlap": "the gain is an upper bound; exposed retransmissions are called poor overlap besides",
+};
+
+let results, rows;
+before(async () => {
+  results = await run(jobs({ short: true }));
+  rows = summary(results);
+});
+
+const short_of = (row) => [row.recall_high, row.precision].some((x) => x !== null && x < 0.95) || (row.gain_within !== null && row.gain_within < 0.9);
+const figures = ({ code, cases, recall_any, recall_high, precision, gain_median, gain_within }) => JSON.stringify({ code, cases, recall_any, recall_high, precision, gain_median, gain_within });
+
+test("causes of known size are found, with true gains", (t) => {
+  assert.ok(rows.length >= 25 && rows.every((row) => row.cases > 0 || row.false_alarms.length > 0));
+  for (const row of rows) t.diagnostic(figures(row));
+  for (const code of Object.keys(GAPS)) t.diagnostic(`known gap: ${code}: ${GAPS[code]}`);
+  assert.deepEqual(rows.filter((row) => short_of(row) && !GAPS[row.code]).map(figures), []);
+  assert.deepEqual(rows.filter((row) => !short_of(row) && GAPS[row.code]).map((row) => row.code), [], "no gap any more");
+});
+
+test("healthy jobs and near misses get nothing above info", () => {
+  const quiet = results.filter((r) => r.verdict.quiet);
+  assert.ok(quiet.length >= 25);
+  assert.deepEqual(quiet.filter((r) => r.verdict.alarms.length > 0).map((r) => `${name(r.job)}: ${r.verdict.alarms.join(", ")}`), []);
+});
+
+test("what all findings of a rank promise together is never more than its step", () => {
+  for (const r of results)
+    for (const rank of new Set(r.analysis.findings.map((f) => f.rank))) {
+      const mine = r.analysis.findings.filter((f) => f.rank === rank && f.severity !== "info" && f.estimated_gain);
+      const sum = mine.reduce((total, f) => total + f.estimated_gain.step_us, 0);
+      assert.ok(sum <= r.job.truth.with / 1000, `${name(r.job)}: rank ${rank}: ${sum} us of ${r.job.truth.with / 1000}: ${mine.map((f) => f.code).join(", ")}`);
+    }
+});
