@@ -5,6 +5,7 @@
 #include "profiler/activity.h"
 #include "profiler/read/call_stack.h"
 #include "profiler/read/kineto_impl.h"
+#include "profiler/read/memory_rows.h"
 #include "profiler/read/merge.h"
 
 static const char *const WANTED[] = {
@@ -340,6 +341,8 @@ static int deliver(struct kineto *k)
 	c->event_count = k->event_count;
 	memcpy(c->chip, k->head.chip, sizeof(c->chip));
 	k->trace = (struct trace){0};
+	/* puts the series in order of their texts, which are the trace's */
+	memory_finish(c);
 	return SB_OK;
 }
 

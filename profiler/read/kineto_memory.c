@@ -126,6 +126,5 @@ int kineto_take_memory(struct kineto *k, struct capture *c)
 		if (rc == SB_OK)
 			rc = kineto_attribute(k, &m[from], to - from, c);
 	}
-	memory_finish(c);
 	return rc;
 }

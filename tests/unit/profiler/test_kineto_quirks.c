@@ -159,18 +159,15 @@ static void waits_and_twins_are_no_work(void **state)
 	ASKED_AUTO a = {0};
 
 	(void)state;
+	/* clang-format off */
 	ask("t.json",
-	    TRACE(KERNEL("k", "10", "2", "1") "," KERNEL("k", "20", "2", "2") "," EVENT(
-	        "gpu_user_annotation", "ProfilerStep#1", "0", "7", "9.999", "12.002",
-	        "") "," EVENT("cuda_sync", "Stream Sync", "0", "1000007", "9", "40",
-	                      "\"wait_on_stream\":7") "," EVENT("cuda_sync", "Context Sync", "0", "-1", "9",
-	                                                        "40",
-	                                                        "\"stream\":-1") "," EVENT("cuda_event",
-	                                                                                   "cudaEventRecord",
-	                                                                                   "0", "7", "9",
-	                                                                                   "40",
-	                                                                                   "\"stream\":7")),
+	    TRACE(KERNEL("k", "10", "2", "1") "," KERNEL("k", "20", "2", "2") ","
+	          EVENT("gpu_user_annotation", "ProfilerStep#1", "0", "7", "9.999", "12.002", "") ","
+	          EVENT("cuda_sync", "Stream Sync", "0", "1000007", "9", "40", "\"wait_on_stream\":7") ","
+	          EVENT("cuda_sync", "Context Sync", "0", "-1", "9", "40", "\"stream\":-1") ","
+	          EVENT("cuda_event", "cudaEventRecord", "0", "7", "9", "40", "\"stream\":7")),
 	    &a);
+	/* clang-format on */
 	assert_int_equal(whole(&a)->busy_ns, 4000);
 	assert_int_equal(whole(&a)->span_ns, 12000);
 	assert_int_equal(whole(&a)->free_ns, 8000);
@@ -180,78 +177,20 @@ static void waits_and_twins_are_no_work(void **state)
 /* 2.3: absurd values beside the times: the event stays, the value is unknown or passed over. */
 static void odd_args_cost_nothing(void **state)
 {
+#define ODD(cat, ts, dur, args) EVENT(cat, "x", "0", "7", ts, dur, "\"device\":0,\"stream\":7," args)
 	ASKED_AUTO a = {0};
 	const struct trace *t;
 
 	(void)state;
+	/* clang-format off */
 	ask("t.json",
-	    TRACE(EVENT("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", "0", "7", "1", "0", "\"device\":0,\"stream\":7,\"bytes\":4096,\"memory bandwidth (GB/s)\":Infinity") "," EVENT(
-	        "gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", "0", "7", "2", "1",
-	        "\"device\":0,\"stream\":7,\"bytes\":8,\"memory bandwidth (GB/s)\":-1073741.8") "," EVENT("ke"
-	                                                                                                  "rn"
-	                                                                                                  "e"
-	                                                                                                  "l",
-	                                                                                                  "k",
-	                                                                                                  "0",
-	                                                                                                  "7",
-	                                                                                                  "4",
-	                                                                                                  "1",
-	                                                                                                  "\""
-	                                                                                                  "de"
-	                                                                                                  "vi"
-	                                                                                                  "ce"
-	                                                                                                  "\""
-	                                                                                                  ":0"
-	                                                                                                  ","
-	                                                                                                  "\""
-	                                                                                                  "st"
-	                                                                                                  "re"
-	                                                                                                  "am"
-	                                                                                                  "\""
-	                                                                                                  ":7"
-	                                                                                                  ","
-	                                                                                                  "\""
-	                                                                                                  "bl"
-	                                                                                                  "oc"
-	                                                                                                  "ks"
-	                                                                                                  " p"
-	                                                                                                  "er"
-	                                                                                                  " S"
-	                                                                                                  "M"
-	                                                                                                  "\""
-	                                                                                                  ":0"
-	                                                                                                  ".5"
-	                                                                                                  ","
-	                                                                                                  "\""
-	                                                                                                  "es"
-	                                                                                                  "t."
-	                                                                                                  " a"
-	                                                                                                  "ch"
-	                                                                                                  "ie"
-	                                                                                                  "ve"
-	                                                                                                  "d "
-	                                                                                                  "oc"
-	                                                                                                  "cu"
-	                                                                                                  "pa"
-	                                                                                                  "nc"
-	                                                                                                  "y "
-	                                                                                                  "%"
-	                                                                                                  "\""
-	                                                                                                  ":"
-	                                                                                                  "0") "," EVENT("kernel",
-	                                                                                                                 "k",
-	                                                                                                                 "0",
-	                                                                                                                 "7",
-	                                                                                                                 "5",
-	                                                                                                                 "1",
-	                                                                                                                 "\"device\":0,\"stream\":7,\"blocks per SM\":1,\"grid\":[1,2,3],\"queued\":0") "," EVENT("kernel",
-	                                                                                                                                                                                                          "k",
-	                                                                                                                                                                                                          "0",
-	                                                                                                                                                                                                          "7",
-	                                                                                                                                                                                                          "6",
-	                                                                                                                                                                                                          "1",
-	                                                                                                                                                                                                          "\"device\":0,\"stream\":7,\"correlation\":N/A")),
+	    TRACE(ODD("gpu_memcpy", "1", "0", "\"bytes\":4096,\"memory bandwidth (GB/s)\":Infinity") ","
+	          ODD("gpu_memcpy", "2", "1", "\"bytes\":8,\"memory bandwidth (GB/s)\":-1073741.8") ","
+	          ODD("kernel", "4", "1", "\"blocks per SM\":0.5,\"est. achieved occupancy %\":0") ","
+	          ODD("kernel", "5", "1", "\"blocks per SM\":1,\"grid\":[1,2,3],\"queued\":0") ","
+	          ODD("kernel", "6", "1", "\"correlation\":N/A")),
 	    &a);
+	/* clang-format on */
 	t = &a.p.captures[0].trace;
 	assert_int_equal(t->count, 5);
 	assert_int_equal(trace_detail(t, 0)->bytes, 4096);
@@ -274,32 +213,44 @@ static void collectives_have_odd_args(void **state)
 
 	(void)state;
 	ask("t.json",
-	    TRACE(NCCL(
-	        "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "1",
-	        "\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"In msg nelems\":10,\"Out msg "
-	        "nelems\":10,\"Group size\":512,\"Process Group Ranks\":\"[0, 1, 2, ...]\",\"In split "
-	        "size\":\"[]\",\"Comms Id\":18446744073709551615") "," NCCL("ncclDevKernel_SendRecv", "3",
-	                                                                    "\"Collective "
-	                                                                    "name\":\"send\",\"dtype\":"
-	                                                                    "\"Long\",\"In msg "
-	                                                                    "nelems\":1,\"Out msg "
-	                                                                    "nelems\":1,\"Src Rank\":0,\"Dst "
-	                                                                    "Rank\":1") "," NCCL("ncclDevKern"
-	                                                                                         "el_"
-	                                                                                         "SendRecv",
-	                                                                                         "5",
-	                                                                                         "\"Collectiv"
-	                                                                                         "e "
-	                                                                                         "name\":"
-	                                                                                         "\"recv\","
-	                                                                                         "\"dtype\":"
-	                                                                                         "\"Long\","
-	                                                                                         "\"In msg "
-	                                                                                         "nelems\":0,"
-	                                                                                         "\"Out msg "
-	                                                                                         "nelems\":2") "," NCCL("ncclDevKernel_SendRecv",
-	                                                                                                                "7",
-	                                                                                                                "\"Collective name\":\"batch_isend_irecv\"")),
+	    TRACE(
+	        NCCL(
+	            "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "1",
+	            "\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"In msg nelems\":10,\"Out msg "
+	            "nelems\":10,\"Group size\":512,\"Process Group Ranks\":\"[0, 1, 2, ...]\",\"In split "
+	            "size\":\"[]\",\"Comms Id\":18446744073709551615") "," NCCL("ncclDevKernel_SendRecv", "3",
+	                                                                        "\"Collective "
+	                                                                        "name\":\"send\",\"dtype\":"
+	                                                                        "\"Long\",\"In msg "
+	                                                                        "nelems\":1,\"Out msg "
+	                                                                        "nelems\":1,\"Src "
+	                                                                        "Rank\":0,\"Dst "
+	                                                                        "Rank\":1") "," NCCL("ncclDev"
+	                                                                                             "Kern"
+	                                                                                             "el_"
+	                                                                                             "SendRec"
+	                                                                                             "v",
+	                                                                                             "5",
+	                                                                                             "\"Colle"
+	                                                                                             "ctiv"
+	                                                                                             "e "
+	                                                                                             "name\":"
+	                                                                                             "\"recv"
+	                                                                                             "\","
+	                                                                                             "\"dtype"
+	                                                                                             "\":"
+	                                                                                             "\"Long"
+	                                                                                             "\","
+	                                                                                             "\"In "
+	                                                                                             "msg "
+	                                                                                             "nelems"
+	                                                                                             "\":0,"
+	                                                                                             "\"Out "
+	                                                                                             "msg "
+	                                                                                             "nelems"
+	                                                                                             "\":2") "," NCCL("ncclDevKernel_SendRecv",
+	                                                                                                              "7",
+	                                                                                                              "\"Collective name\":\"batch_isend_irecv\"")),
 	    &a);
 	t = &a.p.captures[0].trace;
 	for (size_t i = 0; i < 4; i++) {
