@@ -268,7 +268,7 @@ void row_memory(struct writer *w, const struct unit *u, int64_t index)
 	if (!w->o->old)
 		out_fmt(w->out,
 		        ", \"Addr\": %" PRId64 ", \"Total Allocated\": %" PRId64
-		        ", \"Total Reserved\": 68719476736, \"Ev "
+		        ", \"Total Reserved\": 47244640256, \"Ev "
 		        "Idx\": %" PRId64,
 		        INT64_C(139637976727552) + index % 512 * 2097152,
 		        INT64_C(42949672960) + (index % 2 ? 0 : INT64_C(2097152)), index);
