@@ -212,46 +212,21 @@ static void collectives_have_odd_args(void **state)
 	const struct trace *t;
 
 	(void)state;
+	/* clang-format off */
 	ask("t.json",
-	    TRACE(
-	        NCCL(
-	            "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "1",
-	            "\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"In msg nelems\":10,\"Out msg "
-	            "nelems\":10,\"Group size\":512,\"Process Group Ranks\":\"[0, 1, 2, ...]\",\"In split "
-	            "size\":\"[]\",\"Comms Id\":18446744073709551615") "," NCCL("ncclDevKernel_SendRecv", "3",
-	                                                                        "\"Collective "
-	                                                                        "name\":\"send\",\"dtype\":"
-	                                                                        "\"Long\",\"In msg "
-	                                                                        "nelems\":1,\"Out msg "
-	                                                                        "nelems\":1,\"Src "
-	                                                                        "Rank\":0,\"Dst "
-	                                                                        "Rank\":1") "," NCCL("ncclDev"
-	                                                                                             "Kern"
-	                                                                                             "el_"
-	                                                                                             "SendRec"
-	                                                                                             "v",
-	                                                                                             "5",
-	                                                                                             "\"Colle"
-	                                                                                             "ctiv"
-	                                                                                             "e "
-	                                                                                             "name\":"
-	                                                                                             "\"recv"
-	                                                                                             "\","
-	                                                                                             "\"dtype"
-	                                                                                             "\":"
-	                                                                                             "\"Long"
-	                                                                                             "\","
-	                                                                                             "\"In "
-	                                                                                             "msg "
-	                                                                                             "nelems"
-	                                                                                             "\":0,"
-	                                                                                             "\"Out "
-	                                                                                             "msg "
-	                                                                                             "nelems"
-	                                                                                             "\":2") "," NCCL("ncclDevKernel_SendRecv",
-	                                                                                                              "7",
-	                                                                                                              "\"Collective name\":\"batch_isend_irecv\"")),
+	    TRACE(NCCL("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "1",
+	               "\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"In msg nelems\":10,"
+	               "\"Out msg nelems\":10,\"Group size\":512,\"Process Group Ranks\":\"[0, 1, 2, ...]\","
+	               "\"In split size\":\"[]\",\"Comms Id\":18446744073709551615") ","
+	          NCCL("ncclDevKernel_SendRecv", "3",
+	               "\"Collective name\":\"send\",\"dtype\":\"Long\",\"In msg nelems\":1,"
+	               "\"Out msg nelems\":1,\"Src Rank\":0,\"Dst Rank\":1") ","
+	          NCCL("ncclDevKernel_SendRecv", "5",
+	               "\"Collective name\":\"recv\",\"dtype\":\"Long\",\"In msg nelems\":0,"
+	               "\"Out msg nelems\":2") ","
+	          NCCL("ncclDevKernel_SendRecv", "7", "\"Collective name\":\"batch_isend_irecv\"")),
 	    &a);
+	/* clang-format on */
 	t = &a.p.captures[0].trace;
 	for (size_t i = 0; i < 4; i++) {
 		const struct event_detail *d = trace_detail(t, (uint32_t)i);
