@@ -30,8 +30,8 @@ struct partial {
 	uint64_t order[SOURCE_ARCHIVE_DEPTH + 1]; /* as in struct source: tells equal paths apart */
 	bool file;                                /* it was handed to the readers */
 	bool unknown, database;                   /* no reader knows it */
-	char *left_out;          /* owned: why it is not used; NULL = it is, or it failed */
-	struct sb_error *failed; /* owned; NULL = it did not */
+	char *left_out;                           /* owned: why it is not used; NULL = it is, or it failed */
+	struct sb_error *failed;                  /* owned; NULL = it did not */
 };
 
 /* All of them. Adding is safe for several threads. */

@@ -26,11 +26,11 @@ size_t csv_count(const struct csv *c);
 /* A field of the present record: borrowed until the next csv_next(), followed by a NUL. A field past the end
  * is empty. */
 const char *csv_field(const struct csv *c, size_t i, size_t *out_len);
-/* Is the present record the last one, without the end of a line behind it? In a file that was cut off its last
- * field may be but a part. */
+/* Is the present record the last one, without the end of a line behind it? In a file that was cut off its
+ * last field may be but a part. */
 bool csv_open_end(const struct csv *c);
-/* Did the file end too early for sure: inside quotes, in its compression, or inside a record with fewer fields
- * than the header? */
+/* Did the file end too early for sure: inside quotes, in its compression, or inside a record with fewer
+ * fields than the header? */
 bool csv_cut(const struct csv *c);
 /* 1-based line where the present record began. */
 int64_t csv_line(const struct csv *c);

@@ -29,7 +29,7 @@ enum kineto_arg {
 	ARG_CONCRETE_INPUTS,
 	ARG_BLOCKS, /* of kernels */
 	ARG_OCCUPANCY,
-	ARG_STACK,          /* of operators, before Python's frames were spans */
+	ARG_STACK,        /* of operators, before Python's frames were spans */
 	ARG_MEMORY_BYTES, /* of instants of memory, as the five below */
 	ARG_ALLOCATED,
 	ARG_RESERVED,

@@ -40,7 +40,7 @@ struct format_reader {
 };
 extern const struct format_reader *const FORMAT_READERS[]; /* ends with NULL */
 extern const struct format_reader KINETO_READER;
-extern const struct format_reader SIGNALBOX_READER; /* signalbox_profile.md */
+extern const struct format_reader SIGNALBOX_READER;                     /* signalbox_profile.md */
 extern const struct format_reader DATABASE_READER, DATABASE_LOG_READER; /* see database.h */
 
 /* A sentence that helps when a file is no profile but a known other thing (PNG, pickle, protobuf trace,

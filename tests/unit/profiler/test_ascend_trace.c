@@ -16,8 +16,8 @@
 #define TS "17364088837000" /* and two digits: all lie in one capture */
 #define SPAN(name, pid, tid, ts, dur, args) SPAN_AT(name, pid, tid, TS ts, dur, args)
 #define SPAN_AT(name, pid, tid, ts, dur, args)                                                               \
-	"{\"name\":\"" name "\",\"pid\":" pid ",\"tid\":" tid ",\"ts\":\"" ts                         \
-	"\",\"dur\":" dur args ",\"ph\":\"X\"}, "
+	"{\"name\":\"" name "\",\"pid\":" pid ",\"tid\":" tid ",\"ts\":\"" ts "\",\"dur\":" dur args         \
+	",\"ph\":\"X\"}, "
 
 /* clang-format off */
 /* Names of processes come after the events that use them, as in real files. */
@@ -222,7 +222,7 @@ static void hostile_values_cost_only_their_event(void **state)
 	read_trace("trace_view.json",
 	           "[" SPAN("hcom_", "1", "1", "01", "1", "") SPAN("hcom_x__", "1", "1", "02", "1", "")
 	               SPAN("hcom_x__9", "1", "1", "03", "1", "") SPAN("hcom_x__9_99999999999999999999", "1",
-	                                                              "1", "04", "1", "")
+	                                                               "1", "04", "1", "")
 	                   SPAN("neg", "1", "1", "05", "-1", "") SPAN("bad", "1", "1", "100a", "1", "")
 	                       SPAN("ProfilerStep#-1", "1", "1", "06", "1", "")
 	                           SPAN("ProfilerStep#x", "\"a\"", "{}", "07", "1", ", \"args\": 3") "{}, 5]",
