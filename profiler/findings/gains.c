@@ -86,10 +86,10 @@ static void forget_gain(struct finding *f, const char *method)
 	f->gain_method = method;
 }
 
-static bool takes_host(const struct relief *reliefs, size_t n)
+static bool takes(enum relief_kind kind, const struct relief *reliefs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (reliefs[i].kind == RELIEF_HOST)
+		if (reliefs[i].kind == kind)
 			return true;
 	return false;
 }
@@ -97,7 +97,7 @@ static bool takes_host(const struct relief *reliefs, size_t n)
 static bool group_takes_host(const struct check_context *ctx, const struct group *g)
 {
 	for (size_t i = g->from; i < g->to; i++)
-		if (takes_host(ctx->reliefs + ctx->items[i].relief_first, ctx->items[i].relief_count))
+		if (takes(RELIEF_HOST, ctx->reliefs + ctx->items[i].relief_first, ctx->items[i].relief_count))
 			return true;
 	return false;
 }
@@ -114,11 +114,16 @@ static bool is_of_host(const struct finding *f)
 	       strncmp(f->code, "memory.", 7) == 0;
 }
 
+static int64_t cost_ns(const struct finding *f)
+{
+	return ns_at_most(f->share_of_step * (double)step_of(f), step_of(f));
+}
+
 /* All of the host's time has many causes. Of what a replay without it gains, those that name their own calls
  * have theirs, and what is left is shared by the others' costs. */
 static int64_t own_part(const struct check_context *ctx, const struct finding *f, int64_t gain_ns)
 {
-	int64_t cost = ns_at_most(f->share_of_step * (double)step_of(f), step_of(f)), named = 0, left;
+	int64_t cost = cost_ns(f), named = 0, left;
 	double costs = 0;
 
 	for (size_t from = 0; from < ctx->count;) {
@@ -143,13 +148,18 @@ static int64_t own_part(const struct check_context *ctx, const struct finding *f
 /* What the replay says of the group. What costs much and would gain little is no more than an info, on every
  * rank. */
 static void tell(const struct check_context *ctx, const struct group *g, const struct replay_result *r,
-                 bool host)
+                 const struct relief *reliefs, size_t n)
 {
 	struct finding *worst = &ctx->items[g->worst];
 	int64_t gain = sb_sub_sat(r->measured_ns, r->replayed_ns) / (int64_t)worst->steps;
 	enum severity most;
 
-	set_gain(worst, host ? own_part(ctx, worst, gain) : gain, REPLAYED);
+	if (takes(RELIEF_HOST, reliefs, n))
+		gain = own_part(ctx, worst, gain);
+	/* a collective may take far longer than it transmits, and only that is the link's */
+	else if (takes(RELIEF_LINK, reliefs, n) && gain > cost_ns(worst))
+		gain = cost_ns(worst);
+	set_gain(worst, gain, REPLAYED);
 	most = severity_of(ctx, finding_stake(worst));
 	for (size_t i = g->from; i < g->to; i++) {
 		struct finding *f = &ctx->items[i];
@@ -173,7 +183,7 @@ static int replay_group(const struct check_context *ctx, const struct group *g,
 	if (rc == SB_OK && n > 0 && held) {
 		rc = replay_run(graph, reliefs, n, &r, NULL, NULL);
 		if (rc == SB_OK)
-			tell(ctx, g, &r, takes_host(reliefs, n));
+			tell(ctx, g, &r, reliefs, n);
 	}
 	free(reliefs);
 	return rc;

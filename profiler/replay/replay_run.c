@@ -229,6 +229,19 @@ static void come(struct run *r, size_t capture, uint32_t v, int64_t start, float
 		meet(r, set);
 }
 
+/* When the stream is free where this work is gone: it needs no launch and leaves no gap. Where launches are
+ * not known, a gap longer than the work may well have another cause, and no more than the work's own time of
+ * it goes. */
+static int64_t without(const struct run *r, uint32_t v, int64_t start)
+{
+	const struct replay_nodes *n = &r->g->nodes;
+	int64_t before = lesser(start, r->ends[n->chain[v]]);
+
+	if (n->cause[v] == REPLAY_NONE)
+		return larger(before, sb_sub_sat(start, n->dur[v]));
+	return before;
+}
+
 /* Walks on; stops at the end, or where it must wait. */
 static void walk(struct run *r, size_t capture)
 {
@@ -255,8 +268,7 @@ static void walk(struct run *r, size_t capture)
 		else if (factor > 0 || n->chain[v] == REPLAY_NONE)
 			r->ends[v] = sb_add_sat(start, scaled(n->dur[v], factor));
 		else
-			/* work that is gone needs no launch and leaves no gap */
-			r->ends[v] = lesser(start, r->ends[n->chain[v]]);
+			r->ends[v] = without(r, v, start);
 	}
 }
 

@@ -94,6 +94,25 @@ static void host_time_that_is_gone_moves_all_that_follows(void **state)
 	assert_int_equal(replayed(&p, both, 2, NULL), (1546 - 200 - 100) * US);
 }
 
+/* A kernel of 10 us whose launch is not in the capture, 100 us behind the one before it and 5 us ahead of the
+ * next: it takes no more of the gap along than it is long. With a gap of 4 us it takes all of that. */
+static void a_long_gap_of_unknown_cause_stays(void **state)
+{
+	for (int64_t gap = 4; gap <= 100; gap += 96) {
+		PROFILE_AUTO p = {0};
+		struct capture *c = gpu_rank(&p, 0);
+		uint32_t gone;
+
+		(void)state;
+		add_event(c, COMPUTE, EVENT_KERNEL, "gemm", 0, 50 * US, -1);
+		add_event(c, COMPUTE, EVENT_KERNEL, "cast", (50 + gap) * US, 10 * US, -1);
+		gone = (uint32_t)(c->trace.count - 1);
+		add_event(c, COMPUTE, EVENT_KERNEL, "gemm", (65 + gap) * US, 50 * US, -1);
+		assert_int_equal(changed(&p, RELIEF_EVENT, 0, gone, 0),
+		                 (50 + (gap > 10 ? gap - 10 : 0) + 5 + 50) * US);
+	}
+}
+
 /* Two ranks, whose clocks are 40 ms apart: rank 1 comes to the collective 50 us later. */
 static void make_ranks(struct profile *p, uint32_t *out_work)
 {
@@ -227,6 +246,7 @@ int main(void)
 	    cmocka_unit_test(work_that_starts_as_other_work_ends_waits_for_it),
 	    cmocka_unit_test(a_synchronising_call_ends_with_its_work),
 	    cmocka_unit_test(host_time_that_is_gone_moves_all_that_follows),
+	    cmocka_unit_test(a_long_gap_of_unknown_cause_stays),
 	    cmocka_unit_test(a_collective_ends_when_the_last_rank_has_come),
 	    cmocka_unit_test(threads_that_take_turns_wait_for_one_another),
 	    cmocka_unit_test(a_task_follows_its_hand_over),
