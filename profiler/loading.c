@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "profiler/activity.h"
 #include "profiler/findings/host_part.h"
 #include "profiler/intervals.h"
 
@@ -44,9 +45,22 @@ static int find_calls(const struct trace *t, struct interval_set *calls, struct 
 	return rc;
 }
 
+static int find_work(const struct trace *t, struct interval_set *work)
+{
+	int rc = SB_OK;
+
+	for (size_t i = 0; rc == SB_OK && i < t->count; i++)
+		if (event_is_device_work(t->kind[i]))
+			rc = intervals_add(work, t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
+	intervals_normalise(work);
+	return rc;
+}
+
 static int of_capture(const struct capture *c, struct loading_row *row)
 {
 	INTERVALS_AUTO calls = {0};
+	INTERVALS_AUTO work = {0};
+	INTERVALS_AUTO uncovered = {0};
 	INTERVALS_AUTO windows = {0};
 	int rc = SB_OK;
 
@@ -63,8 +77,14 @@ static int of_capture(const struct capture *c, struct loading_row *row)
 	}
 	if (rc != SB_OK || row->loading_ns == SB_NULL)
 		return rc;
+	rc = find_work(&c->trace, &work);
+	if (rc == SB_OK)
+		rc = intervals_difference(&calls, &work, &uncovered);
+	if (rc != SB_OK)
+		return rc;
 	intervals_normalise(&windows);
-	row->loading_ns = row->steps > 0 ? intervals_common(&calls, &windows) : intervals_total(&calls);
+	row->loading_ns =
+	    row->steps > 0 ? intervals_common(&uncovered, &windows) : intervals_total(&uncovered);
 	return SB_OK;
 }
 

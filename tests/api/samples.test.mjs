@@ -43,13 +43,14 @@ function checkCommunication({ operators, domains }) {
   assert.equal(domains[0].slow_rank, null);
 }
 
-function checkFindings({ findings, not_evaluated: open }) {
+function checkFindings({ findings }) {
   const codes = new Set(findings.map((f) => f.code));
   for (const code of ["parallel.poor_overlap", "communication.small_packets", "communication.alignment", "compute.format_conversion"])
     assert.ok(codes.has(code), code);
   assert.ok(findings.every((f) => f.code !== "communication.slow_rank" || f.confidence === "low"));
   assert.ok(findings.filter((f) => f.code.startsWith("communication.")).every((f) => f.confidence !== "high"), "the chip is not named");
-  assert.ok(open.some((o) => o.code === "communication.slow_link"));
+  // both ranks move the same at 15.65 and 15.50 GB/s (expected.md, section 3): judged by one another, and neither slow
+  assert.ok(!codes.has("communication.slow_link"));
   const alignment = findings.find((f) => f.code === "communication.alignment" && f.rank === 0);
   assert.deepEqual(alignment.operators.map((o) => o.contribution_us).sort((a, b) => b - a), [237.94471875, 159.06315625]);
 }

@@ -27,8 +27,8 @@ static void within(double value, double wanted, double share)
 /* The bottleneck and its cure: ResNet50 with no worker of the data loader, and with four (samples/kineto,
  * README and expected.md). By hand from the two files: the windows ProfilerStep#5 to #10 sum to 1,048,976 and
  * 838,152 us, the calls of the loader to 415,791 and 8,522 us, six each. Compute 591,532 and 594,868 us
- * (expected.md, A). The peer's diff (B2) says step -20.6 % and DataLoader 59,262 to 1,186 us: it counts the
- * time between steps too, and of the loader only what no runtime call covers. */
+ * (expected.md, A). The peer's diff (B2) says step -20.6 %: it counts the time between steps too. Of the
+ * loader both count only what no work of the device covers: 59,262 to 1,186 us. */
 static void test_resnet50_and_its_cure(void **state)
 {
 	ANSWER_AUTO base = {0};
@@ -55,8 +55,8 @@ static void test_resnet50_and_its_cure(void **state)
 	assert_true(c.base_steps == 6 && c.target_steps == 6);
 	within(c.base.ns[COMPARE_STEP], 1048976e3 / 6, 1e-9);
 	within(c.target.ns[COMPARE_STEP], 838152e3 / 6, 1e-9);
-	within(c.base.ns[COMPARE_LOADING], 415791e3 / 6, 1e-9);
-	within(c.target.ns[COMPARE_LOADING], 8522e3 / 6, 1e-9);
+	assert_float_equal(c.base.ns[COMPARE_LOADING], 59262e3, 500);
+	assert_float_equal(c.target.ns[COMPARE_LOADING], 1186e3, 500);
 	within(c.base.ns[COMPARE_COMPUTE], 591532e3 / 6, 1e-9);
 	within(c.target.ns[COMPARE_COMPUTE], 594868e3 / 6, 1e-9);
 	for (size_t i = 0; i < c.finding_count; i++)
@@ -68,7 +68,7 @@ static void test_resnet50_and_its_cure(void **state)
 	assert_int_equal(v.change_count, 1);
 	assert_int_equal(v.changes[0], COMPARE_FREE);
 	assert_non_null(strstr(v.sentence, "1.25x shorter (175 ms to 140 ms)"));
-	assert_non_null(strstr(v.sentence, "data loading went from 69.3 ms to 1.42 ms"));
+	assert_non_null(strstr(v.sentence, "data loading went from 59.3 ms to 1.19 ms"));
 	assert_non_null(strstr(v.sentence, "Gone: io."));
 }
 
