@@ -142,6 +142,11 @@ static void decide(const struct check_context *ctx, struct analysis *a)
 		if (f->severity > SEVERITY_INFO && (!worst || finding_stake(f) > finding_stake(worst)))
 			worst = f;
 	}
+	for (size_t i = 0; worst && i < a->count; i++)
+		if (finding_follows(worst, &a->findings[i])) {
+			worst = &a->findings[i];
+			break;
+		}
 	a->component = a->cause = NULL;
 	a->share_of_step = NAN;
 	a->confidence = ctx->view_count > 0 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;

@@ -10,6 +10,8 @@ struct explained {
 	int64_t *ranks; /* rising */
 	size_t count;
 	bool all;
+	/* the largest cost of one finding of a host that makes others wait, and of another rank's */
+	int64_t late_rank, late_ns, next_ns;
 };
 
 static void explained_free(struct explained *x)
@@ -22,9 +24,26 @@ static int by_value(const void *a, const void *b)
 	return sb_compare(a, b, 1);
 }
 
+/* A rank whose host loses time comes late to collectives, and the others wait for it. */
+static void note_late(struct explained *out, const struct finding *f)
+{
+	int64_t cost = ns_at_most(f->share_of_step * (double)f->total_ns, INT64_MAX);
+
+	if (f->rank == out->late_rank) {
+		out->late_ns = cost > out->late_ns ? cost : out->late_ns;
+	} else if (cost > out->late_ns) {
+		out->next_ns = out->late_ns;
+		out->late_ns = cost;
+		out->late_rank = f->rank;
+	} else if (cost > out->next_ns) {
+		out->next_ns = cost;
+	}
+}
+
 /* Sorted, because there may be as many findings as there are ranks. */
 static int explained_find(const struct check_context *ctx, struct explained *out)
 {
+	out->late_rank = SB_NULL;
 	out->ranks = malloc((ctx->count + 1) * sizeof(*out->ranks));
 	if (!out->ranks)
 		return SB_ENOMEM;
@@ -42,6 +61,8 @@ static int explained_find(const struct check_context *ctx, struct explained *out
 		else if (strncmp(f->code, "communication.", 14) == 0 ||
 		         strncmp(f->code, "parallel.", 9) == 0 || strncmp(f->code, "moe.", 4) == 0)
 			out->ranks[out->count++] = f->rank;
+		else if (strncmp(f->code, "cpu.", 4) == 0 || strncmp(f->code, "io.", 3) == 0)
+			note_late(out, f);
 	}
 	qsort(out->ranks, out->count, sizeof(*out->ranks), by_value);
 	return SB_OK;
@@ -58,20 +79,22 @@ void check_unexplained(struct check_context *ctx, bool *out_judged)
 	}
 	for (size_t i = 0; i < ctx->view_count; i++) {
 		const struct rank_view *v = &ctx->views[i];
+		int64_t late_ns = v->rank == x.late_rank ? x.next_ns : x.late_ns, exposed_ns;
 		struct finding *f;
 		double share;
 
 		if (v->exposed_ns == SB_NULL)
 			continue;
 		*out_judged = true;
-		share = (double)v->exposed_ns / (double)v->total_ns;
+		exposed_ns = v->exposed_ns - (late_ns < v->awaited_ns ? late_ns : v->awaited_ns);
+		share = (double)exposed_ns / (double)v->total_ns;
 		if (x.all || !(share > limit(ctx, "unexplained_share")) ||
 		    bsearch(&v->rank, x.ranks, x.count, sizeof(*x.ranks), by_value))
 			continue;
 		f = finding_new(ctx, "unexplained", v, true);
-		finding_cost(ctx, f, v, v->exposed_ns);
+		finding_cost(ctx, f, v, exposed_ns);
 		finding_at_most(f, CONFIDENCE_LOW);
 		finding_evidence(ctx, f, "exposed_share", share, "share", "unexplained_share");
-		finding_evidence(ctx, f, "exposed_us", (double)v->exposed_ns / 1000, "us", NULL);
+		finding_evidence(ctx, f, "exposed_us", (double)exposed_ns / 1000, "us", NULL);
 	}
 }

@@ -231,7 +231,10 @@ static void report(struct check_context *ctx, const struct rank_view *v)
 
 	finding_cost(ctx, f, v, k->cost_ns);
 	finding_gain(f, v, k->cost_ns);
-	finding_at_most(f, CONFIDENCE_MEDIUM);
+	/* sure is only what has a measure to compare with: other hosts at the same time, and the same kernels
+	 */
+	if (k->slow_steps != SB_NULL || isnan(k->kernel_ratio))
+		finding_at_most(f, CONFIDENCE_MEDIUM);
 	finding_evidence(ctx, f, k->slow_steps == SB_NULL ? "host_over_other_ranks" : "host_over_other_steps",
 	                 k->ratio, "ratio", "contention_ratio");
 	if (v->part->graphs.unreliable)

@@ -75,6 +75,7 @@ struct rank_view {
 	struct receives receives;
 	struct contention contention;
 	int64_t dispatch_ns;          /* idle time that dispatch has claimed */
+	int64_t awaited_ns;           /* of the exposed time, at least so much waits for other ranks */
 	const struct host_part *part; /* the host of the capture */
 	struct interval_set waited;   /* the idle time that waits for the device take; owned */
 };
@@ -104,6 +105,8 @@ int views_build(struct check_context *ctx);
 /* Splits the idle time of one view by what the host of its capture did. SB_ENOMEM. */
 int host_time_fill(const struct thresholds *t, const struct host_part *host, struct rank_view *v);
 
+/* Finds what the ranks wait for one another in collectives. SB_ENOMEM. */
+int awaited_fill(struct check_context *ctx);
 /* Compares the hosts of all captures. SB_ENOMEM. */
 int contention_fill(struct check_context *ctx);
 /* Free time of a view that no cause has claimed so far and that the host may have to do with. */
@@ -174,6 +177,9 @@ void tally_free(struct tally *t);
  * needs three steps; it falls by one level when the deciding measure is close to its threshold, and when the
  * steps do not agree. */
 void findings_weigh(struct check_context *ctx);
+/* Is f the lateness of a rank, and the other finding what made it late: a cause in that rank's host that is
+ * worth most of it? The same time is then behind both, and the cause is to be named. */
+bool finding_follows(const struct finding *f, const struct finding *cause);
 /* The gains, once all checks have run and the findings are in order of codes: of a code whose findings have
  * reliefs, all of them are replayed together, and the worst finding tells the gain; the others tell none. All
  * gains together are at most the mean step. Where no graph holds the captures, finding_gain() stays. The

@@ -202,6 +202,15 @@ static void keep_worst(const struct check_context *ctx, const struct group *g)
 			forget_gain(&ctx->items[i], BOUND_JOINED);
 }
 
+/* What a cause must be worth of a rank's lateness to be behind it. */
+#define MOST 0.5
+
+bool finding_follows(const struct finding *f, const struct finding *cause)
+{
+	return is_symptom(f) && f->rank == cause->rank && cause->severity > SEVERITY_INFO &&
+	       is_of_host(cause) && finding_stake(cause) >= MOST * finding_stake(f);
+}
+
 /* The finding with the largest gain of those that are not marked, symptoms last; SIZE_MAX when none is left.
  */
 static size_t largest(const struct check_context *ctx, const bool *done)

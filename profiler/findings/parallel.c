@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "profiler/findings/findings.h"
@@ -31,13 +32,17 @@ static int name_operators(struct check_context *ctx, const struct rank_view *v, 
 static void judge(struct check_context *ctx, const struct rank_view *v)
 {
 	/* waiting for the stage before is the bubble's matter, as in the CSV's "Exclude Receive" column */
-	int64_t bubble = bubble_of(v), exposed_ns = v->exposed_ns > bubble ? v->exposed_ns - bubble : 0;
+	int64_t bubble = bubble_of(v), exposed_ns;
 	int64_t alone = v->compute_ns - v->overlap_ns;
-	double overlap = (double)v->overlap_ns / (double)v->total_ns;
-	double exposed = (double)exposed_ns / (double)v->total_ns;
-	bool poor = exposed > limit(ctx, "exposed_share") && overlap < limit(ctx, "overlap_share");
+	double overlap = (double)v->overlap_ns / (double)v->total_ns, exposed;
 	struct finding *f;
+	bool poor;
 
+	/* nor can waiting for a rank that is late be covered */
+	exposed_ns = sb_sub_sat(v->exposed_ns, sb_add_sat(bubble, v->awaited_ns));
+	exposed_ns = exposed_ns > 0 ? exposed_ns : 0;
+	exposed = (double)exposed_ns / (double)v->total_ns;
+	poor = exposed > limit(ctx, "exposed_share") && overlap < limit(ctx, "overlap_share");
 	if (!poor && !(exposed >= limit(ctx, "recoverable_share")))
 		return;
 	f = finding_new(ctx, "parallel.poor_overlap", v, true);
@@ -60,6 +65,9 @@ static void judge(struct check_context *ctx, const struct rank_view *v)
 	finding_evidence(ctx, f, "overlap_us", (double)v->overlap_ns / 1000, "us", NULL);
 	finding_evidence(ctx, f, "exposed_us", (double)exposed_ns / 1000, "us", NULL);
 	finding_evidence(ctx, f, "compute_alone_us", (double)alone / 1000, "us", NULL);
+	if (v->awaited_ns > 0)
+		finding_evidence(ctx, f, "waiting_for_other_ranks_us", (double)v->awaited_ns / 1000, "us",
+		                 NULL);
 	/* the denominator of the shares */
 	finding_evidence(ctx, f, "step_us", (double)v->total_ns / (double)v->steps / 1000, "us", NULL);
 	if (name_operators(ctx, v, f) != SB_OK)
@@ -113,22 +121,23 @@ static void stages_of(const struct check_context *ctx, struct stages *out)
 			out->worst_ns = sum[k] / (double)ranks[k];
 }
 
+static bool is_receive(const struct trace *t, uint32_t name)
+{
+	return strncmp(trace_text(t, name, NULL), "hcom_receive", 12) == 0;
+}
+
+/* GPUs name them in the trace; Ascend in its table of operators, else in the trace. */
 static int64_t count_receives(const struct rank_view *v)
 {
 	const struct trace *t = &v->c->trace;
-	int64_t n = v->receives.count;
+	int64_t n = 0;
 
-	for (size_t i = 0; n == 0 && i < v->c->communication_count; i++) {
-		const char *name = trace_text(t, v->c->communications[i].name, NULL);
-
-		if (strncmp(name, "hcom_receive", 12) == 0)
-			n -= 1;
-	}
-	if (n < 0)
-		return -n;
-	for (size_t i = 0; v->receives.count == 0 && i < t->count; i++)
-		n += t->kind[i] == EVENT_COMMUNICATION &&
-		     strncmp(trace_text(t, t->name[i], NULL), "hcom_receive", 12) == 0;
+	if (v->receives.count > 0)
+		return v->receives.count;
+	for (size_t i = 0; i < v->c->communication_count; i++)
+		n += is_receive(t, v->c->communications[i].name);
+	for (size_t i = 0; v->c->communication_count == 0 && i < t->count; i++)
+		n += t->kind[i] == EVENT_COMMUNICATION && is_receive(t, t->name[i]);
 	return n;
 }
 
@@ -157,15 +166,41 @@ static void tell_pipeline(const struct check_context *ctx, const struct rank_vie
 		                 "ratio", NULL);
 }
 
+/* Ascend's span leaves the bubble out, that of GPUs has it inside. */
+static double bubble_share(const struct rank_view *v)
+{
+	return (double)bubble_of(v) /
+	       (double)(v->bubble_ns == SB_NULL ? v->span_ns : v->span_ns + v->bubble_ns);
+}
+
+/* What the step of all ranks can lose at most, ns: of a wait that all have the part that the least waiting
+ * one has, and where stages are unequal, what is left when their work is spread evenly. */
+static int64_t bubble_of_all(const struct check_context *ctx)
+{
+	double sum = 0, least = INFINITY;
+
+	for (size_t i = 0; i < ctx->view_count; i++) {
+		const struct rank_view *v = &ctx->views[i];
+		double bubble = (double)exposed_at_most(v, (double)bubble_of(v)) / (double)v->steps;
+
+		sum += bubble;
+		if (bubble_of(v) > 0 && bubble_share(v) > limit(ctx, "bubble_share"))
+			least = fmin(least, bubble);
+	}
+	return ns_at_most(fmin(least, sum / (double)ctx->view_count), INT64_MAX);
+}
+
 /* Receive operators that wait for another stage: the bubble's share of the device's step. */
 void check_pipeline_bubble(struct check_context *ctx, bool *out_judged)
 {
 	struct stages stages;
+	int64_t gain_ns;
 
 	stages_of(ctx, &stages);
+	gain_ns = ctx->view_count > 0 ? bubble_of_all(ctx) : 0;
 	for (size_t i = 0; i < ctx->view_count; i++) {
 		const struct rank_view *v = &ctx->views[i];
-		int64_t bubble = bubble_of(v), cost;
+		int64_t bubble = bubble_of(v), cost, all;
 		struct finding *f;
 		double share;
 
@@ -176,15 +211,18 @@ void check_pipeline_bubble(struct check_context *ctx, bool *out_judged)
 		if (bubble == 0)
 			continue;
 		*out_judged = true;
-		/* Ascend's span leaves the bubble out, that of GPUs has it inside */
-		share = (double)bubble /
-		        (double)(v->bubble_ns == SB_NULL ? v->span_ns : v->span_ns + v->bubble_ns);
+		share = bubble_share(v);
 		if (!(share > limit(ctx, "bubble_share")))
 			continue;
 		f = finding_new(ctx, "parallel.pipeline_bubble", v, true);
 		cost = exposed_at_most(v, (double)bubble);
+		all = ns_at_most((double)gain_ns * (double)v->steps, cost);
 		finding_cost(ctx, f, v, cost);
-		finding_gain(f, v, cost);
+		finding_gain(f, v, all);
+		if (f && f->gain_method && all < cost)
+			f->gain_method =
+			    "what all ranks wait, as far as each of them does and their work can be "
+			    "spread evenly, no replay: an upper bound";
 		finding_evidence(ctx, f, "bubble_share", share, "share", "bubble_share");
 		finding_evidence(ctx, f, "bubble_us", (double)bubble / 1000, "us", NULL);
 		tell_pipeline(ctx, v, &stages, f);

@@ -100,5 +100,7 @@ int views_build(struct check_context *ctx)
 		if (rc == SB_OK)
 			rc = build_capture(ctx, host, from, to);
 	}
+	if (rc == SB_OK)
+		rc = awaited_fill(ctx);
 	return rc == SB_OK ? contention_fill(ctx) : rc;
 }

@@ -6,6 +6,7 @@
 
 #include "profiler/analysis.h"
 #include "profiler/input_pipeline.h"
+#include "profiler/monitor.h"
 
 #define ERA "samples/ascend/mindinsight_era/"
 #define RUNS "samples/ascend/bundles/mindinsight_runs.tar.gz"
@@ -126,6 +127,28 @@ static void run_1_has_322_steps(void **state)
 	/* eleven streams with an all-reduce each */
 	assert_int_equal(c->trace.count, 322 * 11);
 	assert_int_equal(c->trace.lane_count, 11);
+}
+
+/* 8.1: no step exceeds the median of the twenty before it by a tenth, so the monitor says nothing; the first,
+ * which does, is warm-up. A step made a quarter longer, and nothing else, is told. */
+static void the_monitor_is_silent_on_run_1(void **state)
+{
+	PROFILE_AUTO p = {0};
+	size_t count = 0;
+
+	(void)state;
+	read_file(ERA "step_trace_raw_1_detail_time.csv", &p);
+	for (int64_t longer = -1; longer < 322; longer += 107) {
+		bool *slow = NULL;
+
+		if (longer >= 0)
+			p.captures[0].steps[longer].dur_ns += p.captures[0].steps[longer].dur_ns / 4;
+		assert_int_equal(monitor_capture(&MONITOR_DEFAULT, &p.captures[0], &slow, &count), SB_OK);
+		assert_int_equal(count, 322);
+		for (int64_t i = 0; i < 322; i++)
+			assert_int_equal(slow[i], longer >= 0 && i <= longer && (i - longer) % 107 == 0);
+		free(slow);
+	}
 }
 
 static void nothing_is_found_without_compute(void **state)
@@ -308,6 +331,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(run_1_has_322_steps),
+	    cmocka_unit_test(the_monitor_is_silent_on_run_1),
 	    cmocka_unit_test(nothing_is_found_without_compute),
 	    cmocka_unit_test(run_2_has_queues),
 	    cmocka_unit_test(run_1_has_sums_by_type),
