@@ -98,6 +98,37 @@ static const struct check CHECKS[] = {
 };
 #define CHECK_COUNT (sizeof(CHECKS) / sizeof(CHECKS[0]))
 
+/* What the text of GPUs says of PyTorch's own profiler is no help to those who use Nsight Systems. */
+static const struct {
+	const char *code, *needs;
+} NEEDS_NSYS[] = {
+    {"io.reading", "lengths of the data, host and device queues: Nsight Systems records none"},
+    {"io.processing", "lengths of the data, host and device queues: Nsight Systems records none"},
+    {"io.loading", "calls of the runtime beside the device's work (nsys profile --trace=cuda,nvtx)"},
+    {"cpu.compilation", "calls of the runtime beside the device's work (nsys profile --trace=cuda,nvtx)"},
+    {"cpu.synchronization", "calls of the runtime beside the device's work (nsys profile --trace=cuda,nvtx)"},
+    {"cpu.garbage_collection", "collections of the Python process: an NVTX range around each (gc.callbacks)"},
+    {"compute.memory_bound", "shapes of the operators, which PyTorch's profiler has (record_shapes=True)"},
+    {"compute.underutilized", "shapes of the operators, which PyTorch's profiler has (record_shapes=True)"},
+    {"communication.contention", "transfers on the timeline: kernels show collectives as a whole"},
+    {"communication.small_packets",
+     "sizes of the collectives, which PyTorch's profiler has (2.3 and newer record them)"},
+    {"memory.allocation",
+     "calls that allocate (nsys profile --trace=cuda), or the device's memory (--cuda-memory-usage=true)"},
+};
+
+static const char *needs_of(const struct profile *p, enum platform platform, const struct check *c)
+{
+	bool nsys = p->count > 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		nsys = nsys && p->captures[i].format == FORMAT_NSYS;
+	for (size_t i = 0; nsys && i < sizeof(NEEDS_NSYS) / sizeof(NEEDS_NSYS[0]); i++)
+		if (strcmp(NEEDS_NSYS[i].code, c->code) == 0)
+			return NEEDS_NSYS[i].needs;
+	return platform != PLATFORM_ASCEND && c->needs_gpu ? c->needs_gpu : c->needs;
+}
+
 enum platform profile_platform(const struct profile *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
@@ -174,8 +205,8 @@ static int run_checks(struct check_context *ctx, struct analysis *a)
 	if (!a->not_evaluated)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < CHECK_COUNT && ctx->failed == SB_OK; i++) {
-		bool judged = false, gpu = a->platform != PLATFORM_ASCEND;
-		const char *needs = gpu && CHECKS[i].needs_gpu ? CHECKS[i].needs_gpu : CHECKS[i].needs;
+		bool judged = false;
+		const char *needs = needs_of(ctx->p, a->platform, &CHECKS[i]);
 
 		ctx->needs = NULL;
 		if (CHECKS[i].run)

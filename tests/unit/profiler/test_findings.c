@@ -321,6 +321,31 @@ static void a_profile_without_a_device_is_not_judged(void **state)
 	assert_true(left_open(&j, "cpu.host_bound") && left_open(&j, "parallel.poor_overlap"));
 }
 
+/* Settings of PyTorch's profiler are no settings of Nsight Systems. */
+static void what_is_needed_speaks_of_the_profiler_in_use(void **state)
+{
+	JUDGED_AUTO j = {0};
+	struct capture *c = make_capture(&j.p, FORMAT_NSYS, 0);
+	uint32_t stream = add_lane(c, "gpu", "stream 7", 0);
+	size_t seen = 0;
+
+	(void)state;
+	add_event(c, stream, EVENT_KERNEL, "gemm", 0, 50000, -1);
+	judge(&j);
+	for (size_t i = 0; i < j.a.not_evaluated_count; i++) {
+		const char *needs = j.a.not_evaluated[i].needs;
+
+		assert_null(strstr(needs, "with_stack"));
+		assert_null(strstr(needs, "Kineto"));
+		if (strcmp(j.a.not_evaluated[i].code, "io.loading") == 0 ||
+		    strcmp(j.a.not_evaluated[i].code, "cpu.synchronization") == 0) {
+			assert_non_null(strstr(needs, "nsys profile"));
+			seen++;
+		}
+	}
+	assert_int_equal(seen, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +366,7 @@ int main(void)
 	    cmocka_unit_test(scaling_all_times_changes_no_share),
 	    cmocka_unit_test(the_tree_adds_up_to_the_step),
 	    cmocka_unit_test(a_profile_without_a_device_is_not_judged),
+	    cmocka_unit_test(what_is_needed_speaks_of_the_profiler_in_use),
 	};
 
 	return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
