@@ -74,7 +74,8 @@ static void a_link_below_those_of_the_other_ranks_is_slow_on_any_chip(void **sta
 		            j.a.findings[i].rank == 2);
 	judge(&near);
 	assert_null(found(&near, "communication.slow_link"));
-	assert_false(left_open(&near, "communication.slow_link"));
+	/* no rank stands out, but what the link of an unknown chip should reach stays open */
+	assert_true(left_open(&near, "communication.slow_link"));
 	judge(&tiny);
 	assert_null(found(&tiny, "communication.slow_link"));
 }
