@@ -89,7 +89,8 @@ static void forget_gain(struct finding *f, const char *method)
 static bool takes(enum relief_kind kind, const struct relief *reliefs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (reliefs[i].kind == kind)
+		/* a host that gets faster by a factor is a cause's own part already */
+		if (reliefs[i].kind == kind && (kind != RELIEF_HOST || reliefs[i].factor == 0))
 			return true;
 	return false;
 }
