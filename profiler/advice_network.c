@@ -197,9 +197,9 @@ static const struct advice COMMUNICATION[] = {
      .check = "The bandwidth of each link, and that all links have the same.",
      .cost = "A restart of the job; more connections need more memory of the adapter.",
      .source = "Hermes, Table 4, network configuration"},
-    /* only communication is ever left unexplained */
+    /* communication, or idle time with work in the queue */
     {.code = "unexplained",
-     .title = "Find out what the communication waits for",
+     .title = "Find out what the device waits for",
      .actions = {{"Capture all ranks of the group in the same steps",
                   {{"any",
                     "one rank alone cannot tell waiting for a late rank from slow links: send the captures "
@@ -209,6 +209,9 @@ static const struct advice COMMUNICATION[] = {
                   {{"any", "nccl-tests: all_reduce_perf with the sizes of the job", NVIDIA},
                    {"any", "rccl-tests: all_reduce_perf with the sizes of the job", AMD},
                    {"any", "HCCL test: all_reduce_test with the sizes of the job", ASCEND}}},
+                 {"Look at the timeline where the device idles with work in its queue",
+                  {{"any", "events of other streams, copies and other jobs on the device hold work up",
+                    ALL}}},
                  {"Communicate less for each sample",
                   {{"any", "a larger batch or gradient accumulation; gradients in bfloat16", ALL}}}},
      .check = "With all ranks in one profile a cause is named, or the links are at their limit.",

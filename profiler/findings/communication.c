@@ -68,6 +68,25 @@ static int explained_find(const struct check_context *ctx, struct explained *out
 	return SB_OK;
 }
 
+/* The device idles although its next work is in the queue, and no known wait says why: told, so that no time
+ * is claimed by nobody, but as no bottleneck. */
+static void tell_queued(struct check_context *ctx, const struct rank_view *v)
+{
+	double share = (double)v->host.queued_ns / (double)v->total_ns;
+	struct finding *f;
+
+	if (!(share >= limit(ctx, "recoverable_share")))
+		return;
+	f = finding_new(ctx, "unexplained", v, true);
+	finding_cost(ctx, f, v, v->host.queued_ns);
+	finding_at_most(f, CONFIDENCE_LOW);
+	if (f)
+		f->severity = SEVERITY_INFO;
+	finding_evidence(ctx, f, "idle_with_work_in_the_queue_share", share, "share", "recoverable_share");
+	finding_evidence(ctx, f, "idle_with_work_in_the_queue_us", (double)v->host.queued_ns / 1000, "us",
+	                 NULL);
+}
+
 /* Exposed communication that no other check accounts for: a person has to look (Hermes 5.4). */
 void check_unexplained(struct check_context *ctx, bool *out_judged)
 {
@@ -89,8 +108,10 @@ void check_unexplained(struct check_context *ctx, bool *out_judged)
 		exposed_ns = v->exposed_ns - (late_ns < v->awaited_ns ? late_ns : v->awaited_ns);
 		share = (double)exposed_ns / (double)v->total_ns;
 		if (x.all || !(share > limit(ctx, "unexplained_share")) ||
-		    bsearch(&v->rank, x.ranks, x.count, sizeof(*x.ranks), by_value))
+		    bsearch(&v->rank, x.ranks, x.count, sizeof(*x.ranks), by_value)) {
+			tell_queued(ctx, v);
 			continue;
+		}
 		f = finding_new(ctx, "unexplained", v, true);
 		finding_cost(ctx, f, v, exposed_ns);
 		finding_at_most(f, CONFIDENCE_LOW);

@@ -15,7 +15,6 @@ const GAPS = {
   "compute.frequency": "without a clock in the trace, as on GPUs, medium confidence at most",
   "compute.memory_bound": "pipe ratios stand in for a roofline: medium confidence at most",
   "compute.underutilized": "pipe ratios or occupancy stand in for a roofline: medium confidence at most",
-  "cpu.contention": "what waits for the device gain is taken off (11 % too little)",
   "cpu.dispatch": "idle time behind the wait for the loss is counted as that wait's",
   "cpu.host_bound": "what remains when no cause is seen: medium confidence at most",
   "moe.all_to_all": "the gain is that of no exchange at all, not of one of usual length (11 % too much)",

@@ -91,6 +91,10 @@ static void what_was_in_the_queue_is_not_the_hosts_doing(void **state)
 	judge(&queued);
 	assert_null(found(&queued, "cpu.host_bound"));
 	assert_null(found(&queued, "cpu.synchronization"));
+	/* nobody's doing that is known, and told: report 34 of research page user-pain */
+	is_near(evidence_of(found(&queued, "unexplained"), "idle_with_work_in_the_queue_share"), 0.40);
+	assert_int_equal(found(&queued, "unexplained")->severity, SEVERITY_INFO);
+	assert_null(queued.a.component);
 	make_launched_gap(&late.p, 59990000, &host);
 	judge(&late);
 	is_near(found(&late, "cpu.host_bound")->share_of_step, 0.40);
