@@ -137,7 +137,9 @@ static int64_t own_part(const struct check_context *ctx, const struct finding *f
 		if (group_takes_host(ctx, &g))
 			costs += cost_of(worst) > 0 ? cost_of(worst) : 0;
 		else if (worst->gain_ns != SB_NULL)
-			named = sb_add_sat(named, worst->gain_ns);
+			/* what it costs is its own even where a replay without it alone gains less */
+			named = sb_add_sat(named,
+			                   worst->gain_ns > cost_ns(worst) ? worst->gain_ns : cost_ns(worst));
 	}
 	left = sb_sub_sat(gain_ns, named);
 	if (is_of_host(f) && costs > 0)
