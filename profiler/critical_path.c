@@ -153,10 +153,10 @@ static int add_path(struct search *s, const struct path_works *w)
 	return rc;
 }
 
-static int search_device(struct search *s, uint32_t capture, int32_t device)
+static int search_device(struct search *s, uint32_t capture, const struct path_devices *d, size_t which)
 {
 	struct path_works w = {0};
-	int rc = path_works_collect(s->p, capture, device, &w);
+	int rc = path_works_collect(s->p, capture, d, which, &w);
 
 	if (rc == SB_OK && sb_grow(&s->works, s->work_count, sizeof(*s->works)) != SB_OK)
 		rc = SB_ENOMEM;
@@ -177,7 +177,7 @@ static int search_capture(struct search *s, uint32_t capture)
 	if (rc == SB_OK && devices.count > 0)
 		rc = path_host_build(&c->trace, &s->hosts[capture]);
 	for (size_t i = 0; i < devices.count && rc == SB_OK; i++)
-		rc = search_device(s, capture, devices.items[i]);
+		rc = search_device(s, capture, &devices, i);
 	path_devices_free(&devices);
 	return rc;
 }

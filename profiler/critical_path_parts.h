@@ -28,16 +28,33 @@ struct path_works {
 	size_t first; /* the work that starts first; of several, the longest */
 };
 
-/* How many devices of a capture have work. */
-struct path_devices {
-	int32_t *items; /* rising, -1 = not named */
-	size_t count;
+/* A work by its place in the source; device -1 = not named. */
+struct device_work {
+	int32_t device;
+	uint32_t index;
 };
+
+/* A kernel row says nothing of its launch: the event of the timeline that starts with it does. */
+struct timed_link {
+	int64_t start, link;
+};
+
+/* The devices of a capture that have work, rising. The work of device i is works[first[i]] and on to
+ * works[first[i + 1]]: each is looked at once, however many devices there are. */
+struct path_devices {
+	struct device_work *works;
+	size_t *first; /* one more at the end */
+	size_t count;
+	struct timed_link *links; /* by start; none where the works are events themselves */
+	size_t link_count;
+};
+/* *out is to be freed by path_devices_free(). SB_ENOMEM. */
 int path_devices_find(const struct capture *c, struct path_devices *out);
 void path_devices_free(struct path_devices *d);
 
-/* Collects the work of one device. *out is to be freed by path_works_free(). SB_ENOMEM. */
-int path_works_collect(const struct profile *p, uint32_t capture, int32_t device, struct path_works *out);
+/* Collects the work of the device at `which`. *out is to be freed by path_works_free(). SB_ENOMEM. */
+int path_works_collect(const struct profile *p, uint32_t capture, const struct path_devices *d, size_t which,
+                       struct path_works *out);
 void path_works_free(struct path_works *w);
 
 /* What the host did: its recorded operations and calls, thread by thread, the outermost of each moment. */

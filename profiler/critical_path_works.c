@@ -24,59 +24,104 @@ static bool is_timed(const struct kernel *k)
 	return k->start_ns != SB_NULL && k->dur_ns >= 0;
 }
 
-static int by_number(const void *a, const void *b)
+static int by_device(const void *a, const void *b)
 {
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	const struct device_work *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
 }
 
-static int add_device(struct path_devices *d, int32_t device)
+static size_t count_works(const struct capture *c)
 {
-	/* work comes in long runs of one device */
-	if (d->count > 0 && d->items[d->count - 1] == device)
-		return SB_OK;
-	if (sb_grow(&d->items, d->count, sizeof(*d->items)) != SB_OK)
-		return SB_ENOMEM;
-	d->items[d->count++] = device;
-	return SB_OK;
+	size_t n = 0;
+
+	if (by_kernels(c))
+		return c->kernel_count;
+	for (size_t i = 0; i < c->trace.count; i++)
+		n += event_is_device_work(c->trace.kind[i]);
+	return n;
 }
 
-static int list_devices(const struct capture *c, struct path_devices *d)
+static size_t list_works(const struct capture *c, struct device_work *out)
 {
-	int rc = SB_OK;
+	bool kernels = by_kernels(c);
+	size_t n = 0;
 
-	for (size_t i = 0; by_kernels(c) && i < c->kernel_count && rc == SB_OK; i++)
+	for (size_t i = 0; kernels && i < c->kernel_count; i++)
 		if (is_timed(&c->kernels[i]))
-			rc = add_device(d, device_of_kernel(&c->kernels[i]));
-	for (size_t i = 0; !by_kernels(c) && i < c->trace.count && rc == SB_OK; i++)
+			out[n++] = (struct device_work){device_of_kernel(&c->kernels[i]), (uint32_t)i};
+	for (size_t i = 0; !kernels && i < c->trace.count; i++)
 		if (event_is_device_work(c->trace.kind[i]))
-			rc = add_device(d, device_of_event(&c->trace, i));
-	return rc;
+			out[n++] = (struct device_work){device_of_event(&c->trace, i), (uint32_t)i};
+	return n;
+}
+
+/* Most captures are of one device, and in order already. */
+static void sort_works(struct device_work *works, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (by_device(&works[i - 1], &works[i]) > 0) {
+			qsort(works, n, sizeof(*works), by_device);
+			return;
+		}
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct timed_link *x = a, *y = b;
+
+	return sb_compare((const int64_t[]){x->start, x->link}, (const int64_t[]){y->start, y->link}, 2);
+}
+
+static int list_links(const struct trace *t, struct path_devices *d)
+{
+	d->links = malloc((t->count + 1) * sizeof(*d->links));
+	if (!d->links)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < t->count; i++)
+		if (event_is_device_work(t->kind[i]) && t->link[i] >= 0)
+			d->links[d->link_count++] =
+			    (struct timed_link){interval_bound(t->start_ns[i]), t->link[i]};
+	qsort(d->links, d->link_count, sizeof(*d->links), by_start);
+	return SB_OK;
 }
 
 int path_devices_find(const struct capture *c, struct path_devices *out)
 {
 	struct path_devices d = {0};
-	size_t kept = 0;
+	size_t n = count_works(c);
+	int rc = SB_OK;
 
-	if (list_devices(c, &d) != SB_OK) {
-		free(d.items);
+	d.works = malloc((n + 1) * sizeof(*d.works));
+	if (!d.works)
 		return SB_ENOMEM;
+	n = list_works(c, d.works);
+	sort_works(d.works, n);
+	for (size_t i = 0; i <= n && rc == SB_OK; i++) {
+		if (i > 0 && i < n && d.works[i].device == d.works[i - 1].device)
+			continue;
+		rc = sb_grow(&d.first, d.count, sizeof(*d.first));
+		if (rc == SB_OK)
+			d.first[d.count++] = i;
 	}
-	if (d.count > 0)
-		qsort(d.items, d.count, sizeof(*d.items), by_number);
-	for (size_t i = 0; i < d.count; i++)
-		if (kept == 0 || d.items[kept - 1] != d.items[i])
-			d.items[kept++] = d.items[i];
-	d.count = kept;
-	*out = d;
-	return SB_OK;
+	if (rc == SB_OK)
+		d.count--; /* the last is the end */
+	if (rc == SB_OK && by_kernels(c))
+		rc = list_links(&c->trace, &d);
+	if (rc == SB_OK)
+		*out = d;
+	else
+		path_devices_free(&d);
+	return rc;
 }
 
 void path_devices_free(struct path_devices *d)
 {
-	free(d->items);
+	free(d->works);
+	free(d->first);
+	free(d->links);
 	*d = (struct path_devices){0};
 }
 
@@ -155,79 +200,50 @@ static int link_streams(struct path_works *w)
 	return SB_OK;
 }
 
-/* A kernel row says nothing of its launch: the event of the timeline that starts with it does. */
-struct timed_link {
-	int64_t start, link;
-};
-
-static int by_start(const void *a, const void *b)
+static void find_links(const struct path_devices *d, struct path_works *w)
 {
-	const struct timed_link *x = a, *y = b;
+	for (size_t i = 0; i < w->count; i++) {
+		size_t lo = 0, hi = d->link_count;
 
-	return sb_compare(&x->start, &y->start, 1);
-}
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
 
-static int find_links(const struct trace *t, struct path_works *w)
-{
-	struct timed_link *links = malloc((t->count + 1) * sizeof(*links));
-	size_t n = 0;
-
-	if (!links)
-		return SB_ENOMEM;
-	for (size_t i = 0; i < t->count; i++)
-		if (event_is_device_work(t->kind[i]) && t->link[i] >= 0)
-			links[n++] = (struct timed_link){interval_bound(t->start_ns[i]), t->link[i]};
-	qsort(links, n, sizeof(*links), by_start);
-	for (size_t i = 0; i < w->count && n > 0; i++) {
-		const struct timed_link key = {.start = w->items[i].start};
-		const struct timed_link *found = bsearch(&key, links, n, sizeof(*links), by_start);
-
-		if (found)
-			w->items[i].link = found->link;
+			if (d->links[mid].start < w->items[i].start)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (lo < d->link_count && d->links[lo].start == w->items[i].start)
+			w->items[i].link = d->links[lo].link;
 	}
-	free(links);
-	return SB_OK;
 }
 
-static size_t count_works(const struct capture *c)
-{
-	size_t n = 0;
-
-	if (by_kernels(c))
-		return c->kernel_count;
-	for (size_t i = 0; i < c->trace.count; i++)
-		n += event_is_device_work(c->trace.kind[i]);
-	return n;
-}
-
-static void fill(const struct capture *c, int32_t device, struct path_works *w)
-{
-	for (size_t i = 0; w->kernels && i < c->kernel_count; i++)
-		if (is_timed(&c->kernels[i]) && device_of_kernel(&c->kernels[i]) == device)
-			w->items[w->count++] = work_of_kernel(&c->kernels[i], i);
-	for (size_t i = 0; !w->kernels && i < c->trace.count; i++)
-		if (event_is_device_work(c->trace.kind[i]) && device_of_event(&c->trace, i) == device)
-			w->items[w->count++] = work_of_event(&c->trace, i);
-}
-
-int path_works_collect(const struct profile *p, uint32_t capture, int32_t device, struct path_works *out)
+int path_works_collect(const struct profile *p, uint32_t capture, const struct path_devices *d, size_t which,
+                       struct path_works *out)
 {
 	const struct capture *c = &p->captures[capture];
-	struct path_works w = {
-	    .capture = capture, .device = device < 0 ? SB_NULL : device, .kernels = by_kernels(c)};
+	size_t n = d->first[which + 1] - d->first[which];
+	const struct device_work *from = &d->works[d->first[which]];
+	int32_t device = n > 0 ? from->device : -1;
+	struct path_works w = {.capture = capture,
+	                       .device = device < 0 ? SB_NULL : device,
+	                       .kernels = by_kernels(c),
+	                       .items = malloc((n + 1) * sizeof(*w.items))};
 	int rc;
 
-	w.items = malloc((count_works(c) + 1) * sizeof(*w.items));
 	if (!w.items)
 		return SB_ENOMEM;
-	fill(c, device, &w);
+	for (; w.count < n; w.count++)
+		w.items[w.count] = w.kernels
+		                       ? work_of_kernel(&c->kernels[from[w.count].index], from[w.count].index)
+		                       : work_of_event(&c->trace, from[w.count].index);
 	qsort(w.items, w.count, sizeof(*w.items), by_end);
 	for (size_t i = 1; i < w.count; i++)
 		if (w.items[i].start <= w.items[w.first].start)
 			w.first = i;
 	rc = link_streams(&w);
 	if (rc == SB_OK && w.kernels)
-		rc = find_links(&c->trace, &w);
+		find_links(d, &w);
 	if (rc != SB_OK)
 		path_works_free(&w);
 	else

@@ -100,6 +100,11 @@ struct check_context {
 	int failed;        /* the first SB_E* of a builder below, SB_OK while all is well */
 };
 
+/* Of a capture that names more devices than VIEWS_LEAST, which no host has, only as many are judged, lowest
+ * numbers first, as their number times its rows stays below VIEW_LOOKS_MAX: a file may name a device an
+ * event. */
+#define VIEWS_LEAST 64
+#define VIEW_LOOKS_MAX ((size_t)1 << 26)
 /* Fills views: one a device with known time. SB_ENOMEM. */
 int views_build(struct check_context *ctx);
 /* Splits the idle time of one view by what the host of its capture did. SB_ENOMEM. */

@@ -57,12 +57,21 @@ static void fill(struct rank_view *v, const struct breakdown_row *rows, size_t n
 		v->total_ns = step_ns;
 }
 
+/* Checks look through a capture once a device. */
+static size_t most_views(const struct capture *c)
+{
+	size_t rows = c->trace.count + c->kernel_count, most = VIEW_LOOKS_MAX / (rows + 1);
+
+	return most > VIEWS_LEAST ? most : VIEWS_LEAST;
+}
+
 /* The devices of one capture: rows [from, to). */
 static int build_capture(struct check_context *ctx, const struct host_part *host, size_t from, size_t to)
 {
 	const struct breakdown_row *rows = ctx->b->rows;
+	size_t last = ctx->view_count + most_views(host->c);
 
-	for (size_t end = from; from < to; from = end) {
+	for (size_t end = from; from < to && ctx->view_count < last; from = end) {
 		struct rank_view v = {
 		    .c = host->c, .rank = rows[from].rank, .device = rows[from].device, .step = SB_NULL};
 		int rc;

@@ -1,4 +1,6 @@
 /* The critical path: chains worked out by hand, and what must hold for any trace. */
+#include <time.h>
+
 #include "tests/unit/profiler/fixture.h"
 
 #include "profiler/critical_path.h"
@@ -184,6 +186,31 @@ static void nothing_on_a_device_is_no_path(void **state)
 	assert_true(paths.count == 0 && paths.across.count == 0);
 }
 
+/* A file may name a device an event: the work of each is looked at once, not all work for each device. */
+static void very_many_devices_have_a_path_each(void **state)
+{
+	enum { DEVICES = 40000 };
+	PROFILE_AUTO p = {0};
+	CRITICAL_PATHS_AUTO paths = {0};
+	struct capture *c = make_capture(&p, FORMAT_KINETO, 0);
+	clock_t begin;
+
+	(void)state;
+	for (int i = 0; i < DEVICES; i++)
+		add_lane(c, "GPU", "stream 7", DEVICES - 1 - i);
+	for (int i = 0; i < 2 * DEVICES; i++)
+		add_event(c, (uint32_t)(i % DEVICES), EVENT_KERNEL, "k", (int64_t)i * 1000, 500, -1);
+	begin = clock();
+	find(&p, &paths);
+	assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 5);
+	assert_int_equal(paths.count, DEVICES);
+	for (int i = 0; i < DEVICES; i++) {
+		assert_int_equal(paths.items[i].device, i);
+		assert_int_equal(paths.items[i].works, 2);
+		are_parts(&paths.items[i], 1000, 0, 0, 0, (int64_t)DEVICES * 1000 - 500);
+	}
+}
+
 static uint64_t next(uint64_t *state)
 {
 	/* xorshift64*, Vigna 2016 */
@@ -255,6 +282,7 @@ int main(void)
 	    cmocka_unit_test(across_ranks_the_last_to_come_is_followed),
 	    cmocka_unit_test(kernel_rows_go_by_their_stream),
 	    cmocka_unit_test(nothing_on_a_device_is_no_path),
+	    cmocka_unit_test(very_many_devices_have_a_path_each),
 	    cmocka_unit_test(any_trace_has_a_path_without_holes),
 	};
 

@@ -1,5 +1,6 @@
 #include <time.h>
 
+#include "profiler/findings/host_part.h"
 #include "tests/unit/profiler/judged.h"
 
 /* What no sane job writes, and what a source does not say: no invented cost comes of it. A step is 1000 us.
@@ -175,6 +176,41 @@ static void a_hundred_thousand_ranks_are_judged(void **state)
 	assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 20);
 }
 
+/* 2^20 events for 128 devices: half of them is as much as is looked through. A few devices are all judged. */
+static void a_capture_of_very_many_devices_is_judged_in_part(void **state)
+{
+	enum { DEVICES = 128, EVENTS = 1 << 20 };
+	struct check_context ctx = {.t = &THRESHOLDS_DEFAULT};
+	JUDGED_AUTO j = {0};
+	struct capture *c = make_capture(&j.p, FORMAT_KINETO, 0);
+
+	(void)state;
+	for (int i = 0; i < DEVICES; i++)
+		add_lane(c, "GPU", "stream 7", i);
+	for (int i = 0; i < EVENTS; i++)
+		add_event(c, (uint32_t)i % DEVICES, EVENT_KERNEL, "k", i, 1, -1);
+	for (size_t events = EVENTS; events > 0; events = events > DEVICES ? DEVICES : 0) {
+		c->trace.count = events;
+		assert_int_equal(breakdown_compute(&j.p, &j.p.warnings, &j.b, NULL), SB_OK);
+		assert_int_equal(j.b.count, DEVICES);
+		ctx.p = &j.p;
+		ctx.b = &j.b;
+		assert_int_equal(views_build(&ctx), SB_OK);
+		/* 2^26 / (2^20 + 1) is 63: the least counts */
+		assert_int_equal(ctx.view_count, events == EVENTS ? VIEWS_LEAST : DEVICES);
+		for (size_t i = 0; i < ctx.view_count; i++) {
+			assert_int_equal(ctx.views[i].device, i);
+			intervals_free(&ctx.views[i].waited);
+		}
+		for (size_t i = 0; i < j.p.count; i++)
+			host_part_free(&ctx.hosts[i]);
+		free(ctx.views);
+		free(ctx.hosts);
+		ctx.view_count = 0;
+		breakdown_free(&j.b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +221,7 @@ int main(void)
 	    cmocka_unit_test(a_gain_is_at_most_the_cost),
 	    cmocka_unit_test(a_number_used_twice_by_one_rank_is_no_comparison),
 	    cmocka_unit_test(a_hundred_thousand_ranks_are_judged),
+	    cmocka_unit_test(a_capture_of_very_many_devices_is_judged_in_part),
 	};
 
 	return cmocka_run_group_tests_name("findings of hostile profiles", tests, NULL, NULL);
