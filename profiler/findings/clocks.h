@@ -6,6 +6,7 @@
 struct device_speed {
 	double ratio;   /* kernel time over the median rank's, by time; NaN = no verdict */
 	double uniform; /* share of the time in kernels that are slower by about that ratio */
+	int64_t kinds;  /* how many different kernels were compared */
 };
 /* One for each view, in *out (to be freed); NULL where there are fewer than three to compare. Kernels are the
  * same by name and input shapes where these are known. A ratio is told only where most of the time is in

@@ -8,6 +8,9 @@
 /* compute.affinity (Hermes, lesson 2; msprof-analyze's limits): shapes that do not suit the cube units, and
  * host operators that one fused call would do. Ascend only. */
 
+/* Share of the time of misfits whose pipes must be counted for a sure verdict. */
+#define COUNTED_MIN 0.5
+
 enum misfit { FITS, MISFIT_PRODUCT, MISFIT_ATTENTION };
 
 static bool is_plain(const struct rank_view *v, uint32_t formats)
@@ -95,6 +98,7 @@ static double fitting(const struct check_context *ctx, const struct rank_view *v
 
 struct misfits {
 	double product_ns, attention_ns, won_ns;
+	double counted_ns; /* of both, those whose pipes were counted */
 	int64_t products, attentions, calls;
 };
 
@@ -113,6 +117,7 @@ static void collect(const struct check_context *ctx, const struct rank_view *v, 
 		*(what == MISFIT_PRODUCT ? &m->product_ns : &m->attention_ns) += ns;
 		*(what == MISFIT_PRODUCT ? &m->products : &m->attentions) += 1;
 		m->won_ns += ns * (1 - fitting(ctx, v, chip, k));
+		m->counted_ns += isnan(k->pipe_ratio) ? 0 : ns;
 		tally_add(tally, k->type, ns / 1000);
 	}
 }
@@ -139,7 +144,9 @@ static void report(struct check_context *ctx, const struct rank_view *v, const s
 	if (!shapes && m->calls < (int64_t)limit(ctx, "fusible_calls"))
 		return;
 	f = finding_new(ctx, "compute.affinity", v, false);
-	finding_at_most(f, CONFIDENCE_MEDIUM);
+	/* that the shape costs time, the pipes say; calls that could fuse may well be cheap */
+	if (!shapes || m->counted_ns < COUNTED_MIN * us * 1000)
+		finding_at_most(f, CONFIDENCE_MEDIUM);
 	finding_cost(ctx, f, v, ns_at_most(shapes ? m->won_ns : 0, v->total_ns));
 	if (shapes) {
 		finding_gain(f, v, ns_at_most(m->won_ns, v->total_ns));

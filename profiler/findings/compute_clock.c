@@ -115,6 +115,10 @@ static void judge_samples(struct check_context *ctx, const struct rank_view *v, 
 	}
 }
 
+/* Kernels of different kinds, and share of their time slower alike, that leave no other explanation. */
+#define KINDS_MIN 5
+#define UNIFORM_SURE 0.95
+
 /* What all kernels of a rank being slower than elsewhere costs, by the same factor. */
 static void judge_slow_device(struct check_context *ctx, const struct rank_view *v,
                               const struct device_speed *speed)
@@ -125,8 +129,9 @@ static void judge_slow_device(struct check_context *ctx, const struct rank_view 
 	if (!(share >= limit(ctx, "downclock_share")))
 		return;
 	f = finding_new(ctx, "compute.frequency", v, true);
-	/* the clock itself was not seen */
-	finding_at_most(f, CONFIDENCE_MEDIUM);
+	/* the clock itself was not seen: only many different kernels that are slower alike tell the same */
+	if (speed->kinds < KINDS_MIN || !(speed->uniform >= UNIFORM_SURE))
+		finding_at_most(f, CONFIDENCE_MEDIUM);
 	finding_cost(ctx, f, v, ns_at_most(lost, v->total_ns));
 	finding_gain(f, v, ns_at_most(lost, v->total_ns));
 	finding_evidence(ctx, f, "slower_than_other_ranks", share, "share", "downclock_share");

@@ -71,8 +71,9 @@ static void report(struct check_context *ctx, const struct rank_view *v, const s
 	int64_t won = ns_at_most(s->won_ns, v->total_ns);
 	struct finding *f = finding_new(ctx, w->code, v, true);
 
-	/* only operations and bytes that were counted are a roofline */
-	if (basis != BASIS_COUNTERS)
+	/* what shapes tell is the least traffic: a kernel may be at the memory's limit with more of it. Pipe
+	 * ratios are counters of the device, and blocks that were launched are all that can run. */
+	if (basis == BASIS_SHAPES && s->wanted == ROOF_UNDER)
 		finding_at_most(f, CONFIDENCE_MEDIUM);
 	finding_cost(ctx, f, v, won);
 	finding_gain(f, v, won);

@@ -141,7 +141,7 @@ static int against_itself(const struct check_context *ctx, const struct host_sum
 	free(values);
 	if (s->slow_steps == 0 || !(ratio >= limit(ctx, "contention_ratio")) || !same_kernels(work))
 		return SB_OK;
-	*out = (struct contention){ratio, work, (int64_t)names, (int64_t)s->slow_steps, 0};
+	*out = (struct contention){ratio, work, (int64_t)names, SB_NULL, (int64_t)s->slow_steps, 0};
 	return SB_OK;
 }
 
@@ -149,8 +149,8 @@ struct comparing {
 	struct name_means host, kernels;
 	struct sb_strings *names;
 	double *host_ratio, *kernel_ratio;
-	size_t *host_names, *kernel_names;
-	struct contention *own; /* against itself, by capture */
+	size_t *host_names, *kernel_names, *slow_names; /* slow: of the host's */
+	struct contention *own;                         /* against itself, by capture */
 };
 
 static void comparing_free(struct comparing *x)
@@ -161,6 +161,7 @@ static void comparing_free(struct comparing *x)
 	free(x->kernel_ratio);
 	free(x->host_names);
 	free(x->kernel_names);
+	free(x->slow_names);
 	free(x->own);
 	sb_strings_free(&x->names);
 }
@@ -171,8 +172,10 @@ static int comparing_init(struct comparing *x, size_t captures)
 	x->kernel_ratio = calloc(captures + 1, sizeof(double));
 	x->host_names = calloc(captures + 1, sizeof(size_t));
 	x->kernel_names = calloc(captures + 1, sizeof(size_t));
+	x->slow_names = calloc(captures + 1, sizeof(size_t));
 	x->own = calloc(captures + 1, sizeof(*x->own));
-	if (!x->host_ratio || !x->kernel_ratio || !x->host_names || !x->kernel_names || !x->own)
+	if (!x->host_ratio || !x->kernel_ratio || !x->host_names || !x->kernel_names || !x->slow_names ||
+	    !x->own)
 		return SB_ENOMEM;
 	return sb_strings_new(&x->names);
 }
@@ -197,8 +200,12 @@ static void settle(const struct check_context *ctx, const struct comparing *x, s
 	struct contention k = x->own[i];
 
 	if (x->host_ratio[i] >= limit(ctx, "contention_ratio") && same_kernels(x->kernel_ratio[i]))
-		k = (struct contention){x->host_ratio[i], x->kernel_ratio[i], (int64_t)x->host_names[i],
-		                        SB_NULL, 0};
+		k = (struct contention){x->host_ratio[i],
+		                        x->kernel_ratio[i],
+		                        (int64_t)x->host_names[i],
+		                        (int64_t)x->slow_names[i],
+		                        SB_NULL,
+		                        0};
 	if (!(k.ratio > 1))
 		return;
 	/* as fast as elsewhere, the host would leave the device idle for so much less */
@@ -215,9 +222,11 @@ int contention_fill(struct check_context *ctx)
 		if (ctx->hosts[i].c && ctx->hosts[i].seen.host_known)
 			rc = add_capture(ctx, &x, (uint32_t)i);
 	if (rc == SB_OK)
-		rc = name_means_compare(&x.host, ctx->p->count, x.host_ratio, x.host_names);
+		rc = name_means_compare(&x.host, ctx->p->count, limit(ctx, "contention_ratio"), x.host_ratio,
+		                        x.host_names, x.slow_names);
 	if (rc == SB_OK)
-		rc = name_means_compare(&x.kernels, ctx->p->count, x.kernel_ratio, x.kernel_names);
+		rc = name_means_compare(&x.kernels, ctx->p->count, INFINITY, x.kernel_ratio, x.kernel_names,
+		                        NULL);
 	for (size_t i = 0; rc == SB_OK && i < ctx->view_count; i++)
 		settle(ctx, &x, &ctx->views[i]);
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
@@ -231,10 +240,12 @@ static void report(struct check_context *ctx, const struct rank_view *v)
 
 	finding_cost(ctx, f, v, k->cost_ns);
 	finding_gain(f, v, k->cost_ns);
-	/* sure is only what has a measure to compare with: other hosts at the same time, and the same kernels
-	 */
-	if (k->slow_steps != SB_NULL || isnan(k->kernel_ratio))
+	/* the other process was not seen: only calls that are slower one like another, beside kernels that
+	 * are not, leave no other explanation */
+	if (isnan(k->kernel_ratio) || k->slow_names == SB_NULL)
 		finding_at_most(f, CONFIDENCE_MEDIUM);
+	else
+		finding_agreement(f, (size_t)k->slow_names, (size_t)k->names);
 	finding_evidence(ctx, f, k->slow_steps == SB_NULL ? "host_over_other_ranks" : "host_over_other_steps",
 	                 k->ratio, "ratio", "contention_ratio");
 	if (v->part->graphs.unreliable)

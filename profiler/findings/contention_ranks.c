@@ -112,8 +112,8 @@ static size_t ratios_of_name(const struct named_mean *items, size_t count, struc
 	return n;
 }
 
-int name_means_compare(struct name_means *m, size_t captures, double *by_capture_ratio,
-                       size_t *by_capture_names)
+int name_means_compare(struct name_means *m, size_t captures, double slow, double *by_capture_ratio,
+                       size_t *by_capture_names, size_t *by_capture_slow)
 {
 	struct ratio_row *rows = calloc(m->count + 1, sizeof(*rows));
 	struct mean_place *places = calloc(captures + 1, sizeof(*places));
@@ -134,8 +134,11 @@ int name_means_compare(struct name_means *m, size_t captures, double *by_capture
 	if (rc == SB_OK && n > 0)
 		qsort(rows, n, sizeof(*rows), by_capture);
 	for (size_t from = 0, to = 0; rc == SB_OK && from < n; from = to) {
-		for (; to < n && rows[to].capture == rows[from].capture; to++)
+		for (; to < n && rows[to].capture == rows[from].capture; to++) {
 			values[to - from] = rows[to].ratio;
+			if (by_capture_slow)
+				by_capture_slow[rows[from].capture] += rows[to].ratio >= slow;
+		}
 		by_capture_names[rows[from].capture] = to - from;
 		if (to - from >= NAMES_LEAST)
 			by_capture_ratio[rows[from].capture] = median_of(values, to - from);

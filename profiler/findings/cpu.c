@@ -26,13 +26,26 @@ void doubt_idle(const struct check_context *ctx, struct finding *f, const struct
 	finding_evidence(ctx, f, "graph_launches", (double)v->part->graphs.count, "events", NULL);
 }
 
+/* Share of the idle time in gaps that ended with work launched too late, for a sure verdict. */
+#define STARVED_MIN 0.5
+
+static bool records_stack(const struct capture *c)
+{
+	for (size_t i = 0; i < c->trace.count; i++)
+		if (c->trace.kind[i] == EVENT_HOST_PYTHON)
+			return true;
+	return false;
+}
+
 static void report_host_bound(struct check_context *ctx, const struct rank_view *v, int64_t rest)
 {
 	struct finding *f = finding_new(ctx, "cpu.host_bound", v, true);
 	const struct idle_sum *s = &v->idle;
 
-	/* a profiler that records much makes the host slow itself (advisor-rules 1.2) */
-	finding_at_most(f, CONFIDENCE_MEDIUM);
+	/* idle time alone may be anything; sure are gaps that an empty queue explains. A profiler that
+	 * records the Python stack makes the host slow itself (advisor-rules 1.2). */
+	if ((double)s->host_ns < STARVED_MIN * (double)rest || records_stack(v->c))
+		finding_at_most(f, CONFIDENCE_MEDIUM);
 	finding_cost(ctx, f, v, rest);
 	finding_gain(f, v, rest);
 	finding_evidence(ctx, f, "unexplained_free_share", (double)rest / (double)v->total_ns, "share",

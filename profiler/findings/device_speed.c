@@ -112,6 +112,7 @@ static double median_of(const struct speeds *s, size_t key, double *room)
 static struct device_speed speed_of(const struct speeds *s, size_t view, const double *medians)
 {
 	double own = 0, elsewhere = 0, all = 0, alike = 0, ratio;
+	int64_t kinds = 0;
 
 	for (size_t k = 0; k < s->key_count; k++) {
 		const struct cell *c = &s->cells[k * s->views + view];
@@ -120,11 +121,12 @@ static struct device_speed speed_of(const struct speeds *s, size_t view, const d
 		if (c->count == 0 || !(medians[k] > 0))
 			continue;
 		own += c->ns;
+		kinds++;
 		elsewhere += medians[k] * c->count;
 	}
 	ratio = own / elsewhere;
 	if (!(own >= COMPARABLE_MIN * all) || !(ratio > 0))
-		return (struct device_speed){NAN, NAN};
+		return (struct device_speed){NAN, NAN, 0};
 	for (size_t k = 0; k < s->key_count; k++) {
 		const struct cell *c = &s->cells[k * s->views + view];
 		double each = c->count > 0 && medians[k] > 0 ? c->ns / c->count / medians[k] : NAN;
@@ -135,7 +137,7 @@ static struct device_speed speed_of(const struct speeds *s, size_t view, const d
 	}
 	if (ratio > 1 && !(alike >= UNIFORM_MIN * own))
 		ratio = 1;
-	return (struct device_speed){ratio, alike / own};
+	return (struct device_speed){ratio, alike / own, kinds};
 }
 
 int device_speeds(const struct check_context *ctx, struct device_speed **out)

@@ -49,6 +49,7 @@ struct contention {
 	double ratio;        /* own over others', of calls and operators with one name; NaN = not known */
 	double kernel_ratio; /* the same of the device's work */
 	int64_t names;       /* how many were compared */
+	int64_t slow_names;  /* of these, how many take longer by the threshold; SB_NULL = not asked */
 	int64_t slow_steps;  /* the steps that stand out; SB_NULL = compared with other ranks */
 	int64_t cost_ns;
 };

@@ -10,13 +10,8 @@ import { name, run } from "../truth/run.mjs";
 
 const GAPS = {
   "communication.alignment": "the gain counts all time above the rate of aligned packets; a part was hidden (11 % too much)",
-  "communication.contention": "not found: the transfers that are slow beside products end up as unexplained exposed time",
-  "compute.affinity": "judged by shapes and pipe ratios: medium confidence at most",
-  "compute.frequency": "without a clock in the trace, as on GPUs, medium confidence at most",
-  "compute.memory_bound": "pipe ratios stand in for a roofline: medium confidence at most",
-  "compute.underutilized": "pipe ratios or occupancy stand in for a roofline: medium confidence at most",
+  "communication.contention": "the gain is replayed on all transfers alike, not only on those beside products (25 % off)",
   "cpu.dispatch": "idle time behind the wait for the loss is counted as that wait's",
-  "cpu.host_bound": "what remains when no cause is seen: medium confidence at most",
   "moe.all_to_all": "the gain is that of no exchange at all, not of one of usual length (11 % too much)",
   "parallel.poor_overlap": "the gain is an upper bound; exposed retransmissions are called poor overlap besides",
 };

@@ -5,7 +5,7 @@ import { GENERATE } from "../support/service.mjs";
 // How each dialect is asked for. More ranks where one is compared with the rest, more steps where they must agree.
 const DIALECTS = {
   kineto: ["kineto", "--units", "600", "--ranks", "4", "--steps", "4"],
-  nsys: ["nsys", "--units", "600", "--ranks", "2", "--steps", "4"],
+  nsys: ["nsys", "--units", "600", "--ranks", "4", "--steps", "4"],
   signalbox: ["signalbox", "--units", "600", "--ranks", "4", "--steps", "4"],
   ascend: ["ascend", "--ranks", "4", "--steps", "4"],
   "ascend --db": ["ascend", "--db", "--ranks", "4", "--steps", "4"],
