@@ -57,6 +57,22 @@ static void between_experts(const struct ascend_options *o, struct ascend_link *
 	l->transit = ns;
 }
 
+/* Whether products still run when half of a long transfer is over: those of the step so far tell how long all
+ * of its kernels will take. */
+static bool beside_products(const struct ascend_options *o, const struct ascend_rank *r,
+                            const struct ascend_link *l, int64_t ns)
+{
+	int64_t first = r->kernel_count, done;
+
+	while (first > 0 && r->kernels[first - 1].step == l->step)
+		first--;
+	done = r->kernel_count - first;
+	if (done == 0)
+		return false;
+	return (double)(l->start + ns / 2 - r->kernels[first].start) <
+	       (double)(r->compute - r->kernels[first].start) * (double)o->kernels / (double)done;
+}
+
 static void pack(const struct ascend_options *o, const struct ascend_rank *r, struct ascend_link *l,
                  bool last)
 {
@@ -71,7 +87,7 @@ static void pack(const struct ascend_options *o, const struct ascend_rank *r, st
 		odd = each / 2;
 	if (r->rank == ascend_culprit(o))
 		ns = faults_longer(&o->faults, FAULT_SLOW_LINK, ns);
-	if (!last)
+	if (!last && beside_products(o, r, l, each * ns))
 		ns = faults_longer(&o->faults, FAULT_LINK_CONTENTION, ns);
 	ns = faults_longer(&o->faults, FAULT_CONFIGURATION, ns);
 	l->packets[0] = (struct ascend_packets){bytes, (each - odd) * PLANES, (each - odd) * PLANES * ns};
@@ -96,12 +112,6 @@ void ascend_collective(const struct ascend_options *o, struct ascend_rank *ranks
 		struct ascend_link *l = new_link(r, step, kind);
 
 		l->experts = experts;
-		if (experts)
-			between_experts(o, l);
-		else if (last && o->faults.given[FAULT_RETRANSMISSION])
-			between_nodes(o, r, l);
-		else
-			pack(o, r, l, last);
 		l->op = r->host;
 		l->op_dur = l->launch_dur = ascend_host(o, r, 9000, 14000);
 		l->launch = ascend_later(l->op, r->queue);
@@ -110,6 +120,12 @@ void ascend_collective(const struct ascend_options *o, struct ascend_rank *ranks
 		l->start = ascend_later(l->launch + l->launch_dur + 5000,
 		                        (experts ? r->exchange : r->link) + GAP_NS);
 		l->start = ascend_later(l->start, r->compute + GAP_NS);
+		if (experts)
+			between_experts(o, l);
+		else if (last && o->faults.given[FAULT_RETRANSMISSION])
+			between_nodes(o, r, l);
+		else
+			pack(o, r, l, last);
 		barrier = ascend_later(barrier, l->start);
 		slowest = ascend_later(slowest, l->transit);
 	}
