@@ -184,6 +184,9 @@ static void decide(const struct check_context *ctx, struct analysis *a)
 	for (size_t i = 0; i < ctx->view_count; i++)
 		if ((double)ctx->views[i].steps < limit(ctx, "steps_for_high_confidence"))
 			a->confidence = CONFIDENCE_MEDIUM;
+	/* what was not looked at may be ill */
+	if (ctx->views_left_out)
+		a->confidence = CONFIDENCE_LOW;
 	if (!worst)
 		return;
 	a->confidence = worst->confidence;

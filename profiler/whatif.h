@@ -12,6 +12,8 @@ enum whatif_about {
 	WHATIF_LAUNCHES, /* all time of the host */
 	WHATIF_RANK      /* one rank as fast as the middle one of the others */
 };
+/* Events that all changes of one question may name together: 16 bytes each. */
+#define WHATIF_RELIEFS_MAX 8000000
 
 struct whatif_change {
 	enum whatif_about about;
@@ -24,7 +26,8 @@ struct whatif_change {
 };
 
 /* Adds what a change means to a list, which the caller frees; matched and the factors are filled. A name is
- * compared as it is, an operation without regard to case and to all but letters and digits. SB_ENOMEM. */
+ * compared as it is, an operation without regard to case and to all but letters and digits. SB_ENOMEM;
+ * SB_ELIMIT when all changes together name more than WHATIF_RELIEFS_MAX events. */
 int whatif_add(const struct replay_graph *g, struct whatif_change *change, struct relief **reliefs,
                size_t *count);
 #endif

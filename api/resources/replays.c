@@ -83,6 +83,10 @@ static int answer(struct call *c, const struct timeline *t, struct replay_reques
 		const struct replay_answer a = {g, &result, &unchanged, spans, steps_of(c)};
 
 		reply_json(c, 200, replay_json(&a, r, body));
+	} else if (rc == SB_ELIMIT && err->code == SB_OK) {
+		rc = sb_fail(err, SB_EIMPOSSIBLE, "too_many_events",
+		             "The changes name more than %d events together: ask for fewer at a time.",
+		             WHATIF_RELIEFS_MAX);
 	} else if (rc == SB_ENOMEM && err->code == SB_OK) {
 		rc = sb_fail(err, rc, "out_of_memory", "The service is out of memory.");
 	}

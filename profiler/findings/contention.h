@@ -30,8 +30,8 @@ struct name_means {
 int name_means_add(struct name_means *m, struct sb_strings *names, const struct capture *c, uint32_t capture,
                    const struct name_sum *sums, size_t texts);
 /* How much longer the names of each capture take than the median of the other captures' same names: the
- * median over the names, how many these are, and how many take `slow` times as long or more (may be NULL); NaN
- * with fewer than NAMES_LEAST. Sorts. SB_ENOMEM. */
+ * median over the names, how many these are, and how many take `slow` times as long or more (may be NULL);
+ * NaN with fewer than NAMES_LEAST. Sorts. SB_ENOMEM. */
 int name_means_compare(struct name_means *m, size_t captures, double slow, double *by_capture_ratio,
                        size_t *by_capture_names, size_t *by_capture_slow);
 /* The median of values, which are sorted; NaN of none. */

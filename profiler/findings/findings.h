@@ -88,6 +88,7 @@ struct check_context {
 	const struct thresholds *t;
 	struct rank_view *views; /* by capture, device */
 	size_t view_count;
+	bool views_left_out;     /* a capture names more devices than are judged */
 	struct host_part *hosts; /* by capture; empty for those without a view */
 	struct finding *items;
 	size_t count;

@@ -87,6 +87,7 @@ static int build_capture(struct check_context *ctx, const struct host_part *host
 		if (rc != SB_OK)
 			return rc;
 	}
+	ctx->views_left_out = ctx->views_left_out || from < to;
 	return SB_OK;
 }
 

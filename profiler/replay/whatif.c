@@ -26,15 +26,21 @@ struct asking {
 
 static int add(struct asking *a, enum relief_kind kind, uint32_t capture, size_t index, double factor)
 {
+	if (*a->count >= WHATIF_RELIEFS_MAX)
+		return SB_ELIMIT;
 	if (sb_grow(a->reliefs, *a->count, sizeof(**a->reliefs)) != SB_OK)
 		return SB_ENOMEM;
 	(*a->reliefs)[(*a->count)++] = (struct relief){kind, capture, (uint32_t)index, (float)factor};
 	return SB_OK;
 }
 
-/* Does the text hold the word, where only letters and digits count? */
+/* Does the text hold the word, where only letters and digits count? A word without any is in no text. */
 static bool holds_word(const char *text, const char *word)
 {
+	while (*word && !isalnum((unsigned char)*word))
+		word++;
+	if (!*word)
+		return false;
 	for (; *text; text++) {
 		const char *t = text, *w = word;
 

@@ -81,10 +81,11 @@ test("changes count together, and one rank alone can be changed", async () => {
 });
 
 test("what matches nothing is told", async () => {
-  const json = await replayed({ operator: "aten::conv2d", factor: 0 }, { kind: "copy", factor: 0 });
+  // a word without letters and digits is in no name
+  const json = await replayed({ operator: "aten::conv2d", factor: 0 }, { kind: "copy", factor: 0 }, { kind: "communication", operation: "!!!", factor: 0 });
   assert.equal(json.replayed_step_us, 231);
-  assert.deepEqual(json.changes.map((c) => c.events_matched), [0, 0]);
-  assert.deepEqual(json.warnings.map((w) => w.code), ["no_match", "no_match"]);
+  assert.deepEqual(json.changes.map((c) => c.events_matched), [0, 0, 0]);
+  assert.deepEqual(json.warnings.map((w) => w.code), ["no_match", "no_match", "no_match"]);
 });
 
 test("requests that make no sense are refused with their place", async () => {
