@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 /* A made-up data-parallel training job on GPUs, as the PyTorch profiler (Kineto) would write it down. */
-/* Data parallel, or experts on all ranks. */
-enum kineto_shape { KINETO_DATA, KINETO_EXPERTS };
+/* Data parallel, two pipeline stages (of the lower and of the upper half of the ranks), or experts on all
+ * ranks. */
+enum kineto_shape { KINETO_DATA, KINETO_PIPELINE, KINETO_EXPERTS };
 
 struct kineto_rank;
 struct kineto_options {
@@ -32,7 +33,16 @@ struct kineto_options {
 	int64_t (*write)(const struct kineto_options *o, const struct kineto_rank *r, const char *path);
 };
 
-enum unit_kind { UNIT_COMPUTE, UNIT_COLLECTIVE, UNIT_ALL_TO_ALL, UNIT_COPY_IN, UNIT_COPY_OUT, UNIT_CLEAR };
+enum unit_kind {
+	UNIT_COMPUTE,
+	UNIT_COLLECTIVE,
+	UNIT_ALL_TO_ALL,
+	UNIT_SEND,
+	UNIT_RECEIVE,
+	UNIT_COPY_IN,
+	UNIT_COPY_OUT,
+	UNIT_CLEAR
+};
 /* Small: elementwise work on the input that could be one operator. */
 enum unit_phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_SMALL, PHASE_EXPERTS };
 
@@ -60,9 +70,11 @@ const struct work *kineto_work(const struct unit *u);
 int64_t kineto_size(const struct work *w, int64_t ns);
 void kineto_dims(const struct unit *u, char *text, int64_t size);
 bool kineto_is_attention(const struct work *w);
+/* Attention or a product of matrices: all else is as fast as the memory. */
+bool kineto_is_dense(const struct work *w);
 bool kineto_is_link(const struct unit *u);
 /* A call of the host that launches nothing. */
-enum kineto_call_kind { CALL_GARBAGE, CALL_FREE, CALL_TAKE, CALL_GRAPH };
+enum kineto_call_kind { CALL_GARBAGE, CALL_FREE, CALL_TAKE, CALL_GRAPH, CALL_COMPILE };
 struct kineto_call {
 	int64_t start, dur;
 	enum kineto_call_kind kind;
@@ -101,9 +113,22 @@ int64_t kineto_round(const struct kineto_options *o, int64_t ns);
 struct unit *kineto_unit(struct kineto_rank *r, enum unit_kind kind, enum unit_phase phase, int64_t step);
 /* The host side of an operator: where it starts, and when its launch call returns. */
 void kineto_issue(const struct kineto_options *o, struct kineto_rank *r, struct unit *u);
-/* One collective of all ranks: it starts on each when that rank is ready, and ends on all together. */
+/* Who communicates: `count` ranks from `first` on, each `stride` further. */
+struct kineto_group {
+	char name[24];
+	const char *description;
+	int64_t first, count, stride;
+};
+/* The group of a rank for units of a kind. */
+struct kineto_group kineto_group_of(const struct kineto_options *o, int64_t rank, enum unit_kind kind);
+/* The name of the operation as the profiler notes it: "allreduce", "recv" … */
+const char *kineto_collective_name(const struct unit *u);
+/* One collective of each group: it starts on each rank when that rank is ready, and ends on all together. */
 void kineto_collective(const struct kineto_options *o, struct kineto_rank *ranks, enum unit_kind kind,
                        int64_t step, int64_t transit);
+/* What the ranks of one stage of a pipeline send to those of the other. A rank waits for it from when it is
+ * ready itself. */
+void kineto_hand_on(const struct kineto_options *o, struct kineto_rank *ranks, bool to_second, int64_t step);
 /* The rank that one of all has the fault of. */
 int64_t kineto_culprit(const struct kineto_options *o);
 /* Another machine's clock: everything the rank wrote down is off by the same. */

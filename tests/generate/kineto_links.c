@@ -1,40 +1,84 @@
 #include "tests/generate/kineto.h"
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+
+enum { STAGE_BYTES = 10752000 };
+
+struct kineto_group kineto_group_of(const struct kineto_options *o, int64_t rank, enum unit_kind kind)
+{
+	int64_t half = o->ranks / 2;
+	struct kineto_group g = {.name = "0", .description = "default_pg", .count = o->ranks, .stride = 1};
+
+	/* a single rank is one of eight */
+	if (o->ranks == 1)
+		g.count = 8;
+	if (o->shape != KINETO_PIPELINE)
+		return g;
+	if (kind == UNIT_SEND || kind == UNIT_RECEIVE) {
+		g = (struct kineto_group){.description = "PIPELINE_MODEL_PARALLEL_GROUP",
+		                          .first = rank % half,
+		                          .count = 2,
+		                          .stride = half};
+		(void)snprintf(g.name, sizeof(g.name), "%" PRId64, 3 + g.first);
+		return g;
+	}
+	g = (struct kineto_group){
+	    .description = "DATA_PARALLEL_GROUP", .first = rank / half * half, .count = half, .stride = 1};
+	(void)snprintf(g.name, sizeof(g.name), "%" PRId64, 1 + rank / half);
+	return g;
+}
+
+const char *kineto_collective_name(const struct unit *u)
+{
+	switch (u->kind) {
+	case UNIT_SEND: return "send";
+	case UNIT_RECEIVE: return "recv";
+	case UNIT_COLLECTIVE: return "allreduce";
+	default: return "all_to_allv";
+	}
+}
 
 /* What 85 % of an NVLink of 450 GB/s leave of a collective: bytes for ns of transfer. */
-static int64_t bytes_of(const struct kineto_options *o, enum unit_kind kind, int64_t ns)
+static int64_t bytes_of(const struct kineto_group *g, enum unit_kind kind, int64_t ns)
 {
-	double n = o->ranks > 1 ? (double)o->ranks : 8;
+	double n = g->count > 1 ? (double)g->count : 2;
 
 	return llround(382.0 * (double)ns * n / (n - 1) / (kind == UNIT_COLLECTIVE ? 2 : 1)) / 2 * 2;
 }
 
-void kineto_collective(const struct kineto_options *o, struct kineto_rank *ranks, enum unit_kind kind,
-                       int64_t step, int64_t transit)
+/* When its input is there: it never starts before the kernels launched so far. */
+static struct unit *link_unit(const struct kineto_options *o, struct kineto_rank *r, enum unit_kind kind,
+                              enum unit_phase phase, int64_t step)
 {
-	int64_t barrier = 0, bytes;
+	struct unit *u = kineto_unit(r, kind, phase, step);
+
+	kineto_issue(o, r, u);
+	u->device = kineto_later(u->launch + u->launch_dur + kineto_draw(o, r, 3000, 5000),
+	                         (kind == UNIT_COLLECTIVE ? r->link : r->exchange) + 1000);
+	u->device = kineto_later(u->device, r->compute + 1000);
+	r->queue[(r->launches - 1) % 1024] = u->device;
+	return u;
+}
+
+static void collective_of(const struct kineto_options *o, struct kineto_rank *ranks,
+                          const struct kineto_group *g, enum unit_kind kind, int64_t step, int64_t transit)
+{
+	int64_t barrier = 0, bytes, count = g->count < o->ranks ? g->count : o->ranks;
 
 	if (kind == UNIT_ALL_TO_ALL)
 		transit = kineto_round(o, faults_longer(&o->faults, FAULT_ALL_TO_ALL, transit));
-	bytes = bytes_of(o, kind, transit);
+	bytes = bytes_of(g, kind, transit);
 	/* a ring is as fast as its slowest link: all ranks see it */
 	transit = kineto_round(o, faults_longer(&o->faults, FAULT_SLOW_LINK, transit));
-	for (int64_t i = 0; i < o->ranks; i++) {
-		struct kineto_rank *r = &ranks[i];
-		struct unit *u = kineto_unit(r, kind, PHASE_BACKWARD, step);
+	for (int64_t i = 0; i < count; i++) {
+		struct unit *u = link_unit(o, &ranks[g->first + i], kind, PHASE_BACKWARD, step);
 
-		kineto_issue(o, r, u);
 		u->bytes = bytes;
-		/* The gradients it sends must be there: it never starts before the kernels launched so far.
-		 */
-		u->device = kineto_later(u->launch + u->launch_dur + kineto_draw(o, r, 3000, 5000),
-		                         (kind == UNIT_ALL_TO_ALL ? r->exchange : r->link) + 1000);
-		u->device = kineto_later(u->device, r->compute + 1000);
-		r->queue[(r->launches - 1) % 1024] = u->device;
 		barrier = kineto_later(barrier, u->device);
 	}
-	for (int64_t i = 0; i < o->ranks; i++) {
-		struct kineto_rank *r = &ranks[i];
+	for (int64_t i = 0; i < count; i++) {
+		struct kineto_rank *r = &ranks[g->first + i];
 		struct unit *u = &r->units[r->count - 1];
 
 		u->device_dur = barrier + transit - u->device;
@@ -42,6 +86,38 @@ void kineto_collective(const struct kineto_options *o, struct kineto_rank *ranks
 			r->exchange = r->compute = barrier + transit;
 		else
 			r->link = barrier + transit;
+	}
+}
+
+void kineto_collective(const struct kineto_options *o, struct kineto_rank *ranks, enum unit_kind kind,
+                       int64_t step, int64_t transit)
+{
+	for (int64_t i = 0; i < o->ranks;) {
+		struct kineto_group g = kineto_group_of(o, i, kind);
+
+		collective_of(o, ranks, &g, kind, step, transit);
+		i += g.count;
+	}
+}
+
+void kineto_hand_on(const struct kineto_options *o, struct kineto_rank *ranks, bool to_second, int64_t step)
+{
+	int64_t half = o->ranks / 2;
+
+	for (int64_t i = 0; i < half; i++) {
+		struct kineto_rank *from = &ranks[to_second ? i : i + half];
+		struct kineto_rank *to = &ranks[to_second ? i + half : i];
+		struct unit *send = link_unit(o, from, UNIT_SEND, PHASE_FORWARD, step);
+		struct unit *receive = link_unit(o, to, UNIT_RECEIVE, PHASE_FORWARD, step);
+		int64_t transit = kineto_round(o, STAGE_BYTES / 382);
+
+		send->device =
+		    kineto_later(send->device, receive->device + kineto_draw(o, to, 100000, 150000) +
+		                                   faults_ms(&o->faults, FAULT_BUBBLE));
+		send->device_dur = transit;
+		receive->device_dur = send->device + transit - receive->device;
+		send->bytes = receive->bytes = STAGE_BYTES;
+		from->exchange = to->exchange = to->compute = send->device + transit;
 	}
 }
 

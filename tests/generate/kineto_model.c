@@ -127,6 +127,8 @@ static struct unit *compute(const struct kineto_options *o, struct kineto_rank *
 	else
 		kineto_issue(o, r, u);
 	dur = random_between(&r->shared, w->low, w->high);
+	if (!kineto_is_dense(w))
+		dur = faults_longer(&o->faults, FAULT_MEMORY_BOUND, dur);
 	u->size = kineto_size(w, dur);
 	dur += random_between(&r->random, 0, dur * o->noise / 100);
 	run(o, r, u, kineto_round(o, device(o, r, w, dur)));
@@ -238,6 +240,8 @@ static void in_forward(const struct kineto_options *o, struct kineto_rank *r, in
 		allocate(o, r);
 	if (k == n / 3 && r->rank == kineto_culprit(o) && o->faults.size[FAULT_GARBAGE_COLLECTION] > 0)
 		call(o, r, CALL_GARBAGE, faults_ms(&o->faults, FAULT_GARBAGE_COLLECTION));
+	for (int64_t i = faults_due(o->faults.size[FAULT_COMPILATION], k, n); i > 0; i--)
+		call(o, r, CALL_COMPILE, random_between(&r->extra[FAULT_COMPILATION], 900000, 1100000));
 	compute(o, r, PHASE_FORWARD, step, k);
 	if (faults_due(o->faults.size[FAULT_SYNCHRONIZATION], k, n) == 0)
 		return;
@@ -290,12 +294,16 @@ static void play_step(const struct kineto_options *o, struct kineto_rank *ranks,
 
 	for (int64_t i = 0; i < o->ranks; i++)
 		begin_step(o, &ranks[i], step);
+	if (o->shape == KINETO_PIPELINE)
+		kineto_hand_on(o, ranks, true, step);
 	for (int64_t k = 0; k < n_forward; k++) {
 		for (int64_t i = 0; i < o->ranks; i++)
 			in_forward(o, &ranks[i], step, k, n_forward);
 		if (o->shape == KINETO_EXPERTS && k % 16 == 8)
 			expert_layer(o, ranks, step);
 	}
+	if (o->shape == KINETO_PIPELINE)
+		kineto_hand_on(o, ranks, false, step);
 	turn = ranks[0].count;
 	for (int64_t k = 0; k < n_backward; k++) {
 		for (int64_t i = 0; i < o->ranks; i++)

@@ -99,6 +99,10 @@ static const struct work others[] = {
                          24, 544, 0},
     [UNIT_ALL_TO_ALL] = {"c10d::alltoall_base_", "nccl:all_to_allv",
                          "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 0, 0, 24, 544, 0},
+    [UNIT_SEND] = {"c10d::send", "nccl:send 0->1", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
+                   0, 0, 8, 544, 0},
+    [UNIT_RECEIVE] = {"c10d::recv_", "nccl:recv 1<-0",
+                      "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 0, 0, 8, 544, 0},
     [UNIT_COPY_IN] = {"aten::to", "aten::copy_", "Memcpy HtoD (Pinned -> Device)", 60000, 90000, 0, 0, 0},
     [UNIT_COPY_OUT] = {"aten::item", "aten::_local_scalar_dense", "Memcpy DtoH (Device -> Pinned)", 1500,
                        2500, 0, 0, 0},
@@ -125,12 +129,17 @@ bool kineto_is_attention(const struct work *w)
 
 bool kineto_is_link(const struct unit *u)
 {
-	return u->kind == UNIT_COLLECTIVE || u->kind == UNIT_ALL_TO_ALL;
+	return u->kind >= UNIT_COLLECTIVE && u->kind <= UNIT_RECEIVE;
 }
 
 static bool is_product(const struct work *w)
 {
 	return strstr(w->kernel, "gemm") != NULL;
+}
+
+bool kineto_is_dense(const struct work *w)
+{
+	return kineto_is_attention(w) || is_product(w);
 }
 
 /* 820 TFLOP/s and 2.8 TB/s of an H100: products of [rows, 4096] with [4096, 4096], attention of 32 heads of
@@ -166,10 +175,11 @@ void kineto_dims(const struct unit *u, char *text, int64_t size)
 
 const char *kineto_call_name(const struct kineto_call *c)
 {
-	static const char *const names[] = {[CALL_GARBAGE] = "gc",
+	static const char *const names[] = {[CALL_GARBAGE] = "Python GC",
 	                                    [CALL_FREE] = "cudaFree",
 	                                    [CALL_TAKE] = "cudaMalloc",
-	                                    [CALL_GRAPH] = "cudaGraphLaunch"};
+	                                    [CALL_GRAPH] = "cudaGraphLaunch",
+	                                    [CALL_COMPILE] = "cuModuleLoadData"};
 
 	return names[c->kind];
 }

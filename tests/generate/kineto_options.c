@@ -3,7 +3,8 @@
 #include <getopt.h>
 #include <stddef.h>
 
-static const char *const shapes[] = {[KINETO_DATA] = "data", [KINETO_EXPERTS] = "experts", NULL};
+static const char *const shapes[] = {
+    [KINETO_DATA] = "data", [KINETO_PIPELINE] = "pipeline", [KINETO_EXPERTS] = "experts", NULL};
 
 static void take_option(struct kineto_options *o, int letter, enum fault_dialect dialect)
 {
@@ -35,6 +36,10 @@ int kineto_run(int argc, char **argv, enum fault_dialect dialect, const char *ow
 		option_misuse("either --events or --units is needed");
 	if (o->faults.given[FAULT_ALL_TO_ALL] || o->faults.given[FAULT_IMBALANCE])
 		o->shape = KINETO_EXPERTS;
+	if (o->faults.given[FAULT_BUBBLE])
+		o->shape = KINETO_PIPELINE;
+	if (o->shape == KINETO_PIPELINE && o->ranks % 2 != 0)
+		option_misuse("two stages need an even number of ranks");
 	o->path = option_path(argc, argv, o->truth);
 	return kineto_main(o);
 }

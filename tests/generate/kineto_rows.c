@@ -13,9 +13,7 @@ int64_t kineto_device(const struct kineto_rank *r)
 
 int64_t kineto_stream(const struct unit *u)
 {
-	return u->kind == UNIT_ALL_TO_ALL   ? KINETO_EXCHANGE
-	       : u->kind == UNIT_COLLECTIVE ? KINETO_LINK
-	                                    : KINETO_STREAM;
+	return u->kind == UNIT_COLLECTIVE ? KINETO_LINK : kineto_is_link(u) ? KINETO_EXCHANGE : KINETO_STREAM;
 }
 
 int64_t kineto_world(const struct kineto_options *o)
@@ -168,6 +166,7 @@ static void runtime_row(struct writer *w, const struct unit *u, const char *name
 
 static void kernel_args(struct writer *w, const struct unit *u, const struct work *k)
 {
+	struct kineto_group g = kineto_group_of(w->o, w->r->rank, (enum unit_kind)u->kind);
 	double slower = 1 + w->o->faults.size[FAULT_UNDERUTILIZED];
 	bool thin = slower > 1 && u->kind == UNIT_COMPUTE;
 	/* one block on each multiprocessor that has one: as many as the work takes longer are idle */
@@ -183,20 +182,18 @@ static void kernel_args(struct writer *w, const struct unit *u, const struct wor
 	        thin ? (int)(k->occupancy / slower) : k->occupancy);
 	if (!kineto_is_link(u) || w->o->old)
 		return;
-	out_fmt(
-	    w->out,
-	    ",\n      \"Collective name\": \"%s\", \"In msg nelems\": %" PRId64
-	    ", \"Out msg nelems\": %" PRId64 ", "
-	    "\"Group "
-	    "size\": %" PRId64
-	    ", \"dtype\": \"BFloat16\", \"In split size\": \"[]\", \"Out split size\": \"[]\", "
-	    "\"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", \"Process Group "
-	    "Ranks\": "
-	    "\"[",
-	    u->kind == UNIT_COLLECTIVE ? "allreduce" : "all_to_allv", u->bytes / 2, u->bytes / 2,
-	    kineto_world(w->o));
-	for (int64_t i = 0; i < kineto_world(w->o); i++)
-		out_fmt(w->out, "%s%" PRId64, i ? ", " : "", i);
+	out_fmt(w->out,
+	        ",\n      \"Collective name\": \"%s\", \"In msg nelems\": %" PRId64
+	        ", \"Out msg nelems\": %" PRId64 ", "
+	        "\"Group "
+	        "size\": %" PRId64
+	        ", \"dtype\": \"BFloat16\", \"In split size\": \"[]\", \"Out split size\": \"[]\", "
+	        "\"Process Group Name\": \"%s\", \"Process Group Description\": \"%s\", \"Process Group "
+	        "Ranks\": "
+	        "\"[",
+	        kineto_collective_name(u), u->bytes / 2, u->bytes / 2, g.count, g.name, g.description);
+	for (int64_t i = 0; i < g.count; i++)
+		out_fmt(w->out, "%s%" PRId64, i ? ", " : "", g.first + i * g.stride);
 	out_text(w->out, "]\"");
 }
 

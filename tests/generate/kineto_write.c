@@ -52,13 +52,22 @@ static void early_rows(struct writer *w)
 	}
 }
 
+static const char *call_cat(const struct kineto_call *c, bool old)
+{
+	switch (c->kind) {
+	case CALL_GARBAGE: return "python_function";
+	case CALL_COMPILE: return "cuda_driver";
+	default: return old ? "Runtime" : "cuda_runtime";
+	}
+}
+
 static void rows_calls(struct writer *w)
 {
 	for (int64_t i = 0; i < w->r->call_count; i++) {
 		const struct kineto_call *c = &w->r->calls[i];
 
-		row_span(w, w->o->old ? "Runtime" : "cuda_runtime", kineto_call_name(c), KINETO_PID,
-		         KINETO_MAIN, c->start, c->dur);
+		row_span(w, call_cat(c, w->o->old), kineto_call_name(c), KINETO_PID, KINETO_MAIN, c->start,
+		         c->dur);
 		out_fmt(w->out, "\"cbid\": 22, \"correlation\": %" PRId64,
 		        c->kind == CALL_GRAPH ? KINETO_GRAPH + c->step : 60000000 + i);
 		row_close(w);
@@ -108,6 +117,19 @@ static void tail_rows(struct writer *w)
 	out_text(w->out, "\n  }");
 }
 
+static void group(struct writer *w, enum unit_kind kind)
+{
+	struct kineto_group g = kineto_group_of(w->o, w->r->rank, kind);
+
+	out_fmt(w->out,
+	        "{\"pg_name\": \"%s\", \"pg_desc\": \"%s\", \"backend_config\": \"cuda:nccl\", \"pg_size\": "
+	        "%" PRId64 ", \"ranks\": [",
+	        g.name, g.description, g.count);
+	for (int64_t i = 0; i < g.count; i++)
+		out_fmt(w->out, "%s%" PRId64, i ? ", " : "", g.first + i * g.stride);
+	out_text(w->out, "]}");
+}
+
 static void device_properties(struct writer *w)
 {
 	out_text(w->out, "\n{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [");
@@ -130,14 +152,14 @@ static void device_properties(struct writer *w)
 	    "\"record_shapes\": 1, \"with_stack\": 1, \"profile_memory\": 1,\n  \"distributedInfo\": "
 	    "{\"backend\": "
 	    "\"nccl\", \"rank\": %" PRId64 ", \"world_size\": %" PRId64
-	    ", \"pg_count\": 1, \"pg_config\": [{\"pg_name\": "
-	    "\"0\", "
-	    "\"pg_desc\": \"default_pg\", \"backend_config\": \"cuda:nccl\", \"pg_size\": %" PRId64
-	    ", \"ranks\": [",
-	    w->r->rank, kineto_world(w->o), kineto_world(w->o));
-	for (int64_t i = 0; i < kineto_world(w->o); i++)
-		out_fmt(w->out, "%s%" PRId64, i ? ", " : "", i);
-	out_text(w->out, "]}], \"nccl_version\": \"2.21.5\"},\n");
+	    ", \"pg_count\": %d, \"pg_config\": [",
+	    w->r->rank, kineto_world(w->o), w->o->shape == KINETO_PIPELINE ? 2 : 1);
+	group(w, UNIT_COLLECTIVE);
+	if (w->o->shape == KINETO_PIPELINE) {
+		out_text(w->out, ", ");
+		group(w, UNIT_SEND);
+	}
+	out_text(w->out, "], \"nccl_version\": \"2.21.5\"},\n");
 }
 
 /* What is still missing to the wanted number of events: frames of the Python stack, or allocation marks in

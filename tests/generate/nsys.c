@@ -156,12 +156,10 @@ static void device_row(struct export *x, const struct unit *u, int64_t index)
 static const char *call_name(const struct unit *u)
 {
 	switch (u->kind) {
-	case UNIT_COLLECTIVE:
-	case UNIT_ALL_TO_ALL: return "cudaLaunchKernelExC_v11060";
 	case UNIT_COPY_IN:
 	case UNIT_COPY_OUT: return "cudaMemcpyAsync_v3020";
 	case UNIT_CLEAR: return "cudaMemsetAsync_v3020";
-	default: return "cudaLaunchKernel_v7000";
+	default: return kineto_is_link(u) ? "cudaLaunchKernelExC_v11060" : "cudaLaunchKernel_v7000";
 	}
 }
 
@@ -197,9 +195,16 @@ static void other_rows(struct export *x)
 		range_id(x, KINETO_MAIN, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
 		         r->steps[i].start + 1000, r->steps[i].load);
 	}
-	for (int64_t i = 0; i < r->call_count; i++)
-		ROW(x, RUNTIME, r->calls[i].start, r->calls[i].dur, GLOBAL_PID | KINETO_MAIN, 3000 + i,
-		    name_id(x, kineto_call_name(&r->calls[i])));
+	for (int64_t i = 0; i < r->call_count; i++) {
+		const struct kineto_call *c = &r->calls[i];
+
+		/* the collector is no call of CUDA's: gc.callbacks put a range around it */
+		if (c->kind == CALL_GARBAGE)
+			range_text(x, KINETO_MAIN, kineto_call_name(c), c->start, c->dur);
+		else
+			ROW(x, RUNTIME, c->start, c->dur, GLOBAL_PID | KINETO_MAIN, 3000 + i,
+			    name_id(x, kineto_call_name(c)));
+	}
 	for (int i = 0; i < KINETO_EARLY; i++)
 		ROW(x, KERNEL, r->early + 2 * (int64_t)i * KINETO_EARLY_NS, KINETO_EARLY_NS, kineto_device(r),
 		    KINETO_STREAM, 4000 + i, GLOBAL_PID, name_id(x, kineto_optimizer[0].kernel));

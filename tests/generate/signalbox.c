@@ -31,6 +31,16 @@ static void end(struct writer *w)
 	out_text(w->out, "}");
 }
 
+static void group(struct writer *w, enum unit_kind kind)
+{
+	struct kineto_group g = kineto_group_of(w->o, w->r->rank, kind);
+
+	out_fmt(w->out, "{\"name\":\"%s\",\"ranks\":[", g.name);
+	for (int64_t i = 0; i < g.count; i++)
+		out_fmt(w->out, "%s%" PRId64, i ? "," : "", g.first + i * g.stride);
+	out_text(w->out, "]}");
+}
+
 static void head(struct writer *w)
 {
 	const struct kineto_rank *r = w->r;
@@ -51,10 +61,13 @@ static void head(struct writer *w)
 		        : i == LANE_LINK ? KINETO_LINK
 		                         : KINETO_EXCHANGE,
 		        kineto_device(r), i < LANE_EXCHANGE ? "," : "],\n");
-	out_text(w->out, "\"groups\":[{\"name\":\"0\",\"ranks\":[");
-	for (int64_t i = 0; i < kineto_world(w->o); i++)
-		out_fmt(w->out, "%s%" PRId64, i ? "," : "", i);
-	out_text(w->out, "]}],\n\"steps\":[");
+	out_text(w->out, "\"groups\":[");
+	group(w, UNIT_COLLECTIVE);
+	if (w->o->shape == KINETO_PIPELINE) {
+		out_text(w->out, ",");
+		group(w, UNIT_SEND);
+	}
+	out_text(w->out, "],\n\"steps\":[");
 	for (int64_t i = 0; i < w->o->steps; i++)
 		out_fmt(w->out,
 		        "%s{\"number\":%" PRId64 ",\"start_ns\":%" PRId64 ",\"duration_ns\":%" PRId64 "}",
@@ -65,16 +78,17 @@ static void head(struct writer *w)
 
 static void device_row(struct writer *w, const struct unit *u, int64_t index)
 {
-	static const char *const kinds[] = {
-	    [UNIT_COMPUTE] = "kernel",           [UNIT_COLLECTIVE] = "communication",
-	    [UNIT_ALL_TO_ALL] = "communication", [UNIT_COPY_IN] = "memcpy",
-	    [UNIT_COPY_OUT] = "memcpy",          [UNIT_CLEAR] = "memset"};
+	static const char *const kinds[] = {[UNIT_COMPUTE] = "kernel",
+	                                    [UNIT_COPY_IN] = "memcpy",
+	                                    [UNIT_COPY_OUT] = "memcpy",
+	                                    [UNIT_CLEAR] = "memset"};
 
 	row(w,
-	    u->kind == UNIT_ALL_TO_ALL   ? LANE_EXCHANGE
-	    : u->kind == UNIT_COLLECTIVE ? LANE_LINK
-	                                 : LANE_STREAM,
-	    kinds[u->kind], kineto_work(u)->kernel, u->device, u->device_dur);
+	    u->kind == UNIT_COLLECTIVE ? LANE_LINK
+	    : kineto_is_link(u)        ? LANE_EXCHANGE
+	                               : LANE_STREAM,
+	    kineto_is_link(u) ? "communication" : kinds[u->kind], kineto_work(u)->kernel, u->device,
+	    u->device_dur);
 	number(w, "link", index);
 	if (u->kind != UNIT_COMPUTE)
 		number(w, "bytes", u->bytes);
@@ -82,8 +96,8 @@ static void device_row(struct writer *w, const struct unit *u, int64_t index)
 		out_fmt(w->out, ",\"direction\":\"%s\"",
 		        u->kind == UNIT_COPY_IN ? "host_to_device" : "device_to_host");
 	if (kineto_is_link(u))
-		out_fmt(w->out, ",\"collective\":\"%s\",\"group\":\"0\"",
-		        u->kind == UNIT_COLLECTIVE ? "allreduce" : "all_to_allv");
+		out_fmt(w->out, ",\"collective\":\"%s\",\"group\":\"%s\"", kineto_collective_name(u),
+		        kineto_group_of(w->o, w->r->rank, (enum unit_kind)u->kind).name);
 	end(w);
 }
 
