@@ -215,6 +215,8 @@ static int nsys_read(struct read_context *ctx, struct database *db, struct sb_er
 	close_ranges(&n.trace, n.last_end);
 	rc = nsys_match_processes(&n.trace);
 	if (rc == SB_OK)
+		rc = nsys_name_collectives(&n.trace);
+	if (rc == SB_OK)
 		rc = deliver(&n, chip, &c);
 	if (rc != SB_OK)
 		return sb_fail(err, rc, "no_memory", "The capture could not be kept: %s.", sb_strerror(rc));

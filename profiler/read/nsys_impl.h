@@ -129,4 +129,9 @@ int nsys_read_memory(struct nsys *n, struct capture *c, struct sb_error *err);
 /* In a container the pid of a kernel's row may differ from that of the call that launched it. Gives such
  * device rows the process of the host with which they share most correlations. SB_ENOMEM. */
 int nsys_match_processes(struct trace *t);
+
+/* nsys_collectives.c */
+/* NCCL sends, receives and exchanges with all by one kernel. The range in which it was launched tells which it
+ * was: NCCL marks its calls itself ("ncclRecv"), and PyTorch its own ("nccl:recv 1<-0"). SB_ENOMEM. */
+int nsys_name_collectives(struct trace *t);
 #endif

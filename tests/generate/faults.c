@@ -21,7 +21,7 @@ static const struct fault_kind {
                             GPU | NPU | IN_CLUSTER},
     [FAULT_BUBBLE] = {"parallel.pipeline_bubble", 8, 1e6,
                       "ms a step that each of two pipeline stages waits for the other",
-                      IN_KINETO | IN_SIGNALBOX | NPU | IN_CLUSTER},
+                      GPU | NPU | IN_CLUSTER},
     [FAULT_READING] = {"io.reading", 30, 1e6, "ms a step of waiting for data, all queues empty",
                        IN_MINDSPORE | IN_MINDINSIGHT},
     [FAULT_PROCESSING] = {"io.processing", 30, 1e6,

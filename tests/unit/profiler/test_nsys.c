@@ -193,6 +193,58 @@ static void columns_are_found_by_name(void **state)
 	assert_non_null(warning_of(&p, "newer_schema"));
 }
 
+static const char *type_at(const struct capture *c, int64_t start)
+{
+	for (size_t i = 0; i < c->trace.detail_count; i++)
+		if (c->trace.start_ns[c->trace.details[i].event] == start)
+			return text_of(c, c->trace.details[i].type);
+	return "";
+}
+
+/* One kernel serves for three operations: the innermost range of the launching thread that names one tells
+ * which. A batch of both ways, a range of the program, one of another thread and one that is over tell none.
+ */
+static void sends_and_receives_are_told_by_ranges(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+	const struct capture *c;
+
+	(void)state;
+	assert_int_equal(
+	    read_sql(
+	        "r.sqlite",
+	        STRINGS
+	        "INSERT INTO StringIds VALUES (1, 'ncclDevKernel_SendRecv(x)'), (2, "
+	        "'cudaLaunchKernelExC'), (3, 'ncclDevKernel_AllReduce_Sum(x)');" KERNELS
+	        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 1010, 0, 1, 7, 11, " P7 ", 1, 1),"
+	        "(2000, 2010, 0, 1, 7, 12, " P7 ", 1, 1), (3000, 3010, 0, 1, 7, 13, " P7 ", 1, 1),"
+	        "(4000, 4010, 0, 1, 7, 14, " P7 ", 1, 1), (5000, 5010, 0, 1, 7, 15, " P7 ", 1, 1),"
+	        "(6000, 6010, 0, 1, 7, 16, " P7 ", 3, 3), (7000, 7010, 0, 1, 7, 17, " P7 ", 1, 1);"
+	        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end, deviceId, streamId, correlationId, "
+	        "bytes, memKind);"
+	        "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (100, 101, 0, 7, 18, 64, 2);" CALLS
+	        "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (110, 111, " T70 ", 11, 2),"
+	        "(210, 211, " T70 ", 12, 2), (310, 311, " T70 ", 13, 2), (410, 411, " T70 ", 14, 2),"
+	        "(510, 511, " T70 ", 15, 2), (610, 611, " T70 ", 16, 2), (710, 711, " T70 ", 17, 2);" RANGES
+	        "INSERT INTO NVTX_EVENTS VALUES (100, 150, 59, 'c10d::recv_, op_id = 1', " T70 ", NULL),"
+	        "(105, 120, 59, 'nccl:recv 1<-0', " T70 ", NULL), (200, 250, 59, 'ncclSend', " T70
+	        ", NULL), (300, 350, 59, 'nccl:alltoall_base', " T70 ", NULL),"
+	        "(301, 305, 59, 'nccl:send 0->1', " T70 ", NULL),"
+	        "(400, 450, 59, 'c10d::batch_isend_irecv', " T70 ", NULL),"
+	        "(500, 550, 59, 'my receive', " T70 ", NULL), (500, 550, 59, 'nccl:recv', " T80
+	        ", NULL), (600, 650, 59, 'nccl:recv', " T70 ", NULL);",
+	        &p, &err),
+	    SB_OK);
+	c = &p.captures[0];
+	assert_string_equal(type_at(c, 1000), "recv");
+	assert_string_equal(type_at(c, 2000), "send");
+	assert_string_equal(type_at(c, 3000), "all_to_all");
+	for (int64_t start = 4000; start <= 7000; start += 1000)
+		assert_string_equal(type_at(c, start), "");
+	assert_int_equal(trace_detail(&c->trace, (uint32_t)event_of(c, "Memset (Device)"))->bytes, 64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +254,7 @@ int main(void)
 	    cmocka_unit_test(links_are_of_a_process),
 	    cmocka_unit_test(processes_are_matched_across_namespaces),
 	    cmocka_unit_test(columns_are_found_by_name),
+	    cmocka_unit_test(sends_and_receives_are_told_by_ranges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
