@@ -3,18 +3,19 @@
 #include <stdbool.h>
 
 #include "profiler/intervals.h"
+#include "profiler/launches.h"
 #include "profiler/profile.h"
 
-/* What is shared by breakdown, operators and findings: which step launched a device event, and when a device
- * was at work. */
+/* What is shared by breakdown, operators and findings: which step a time belongs to, and when a device was at
+ * work. */
 
 #define NO_STEP UINT32_MAX
 
 /* Host windows of a capture's steps, cut into disjoint pieces: where windows overlap, the one that began last
  * owns the time. */
 struct step_window {
-	int64_t start, end; /* start is the key that is searched for: it stays first */
-	uint32_t step;      /* index into capture.steps */
+	int64_t start, end;
+	uint32_t step; /* index into capture.steps */
 };
 struct step_windows {
 	struct step_window *items;
@@ -26,25 +27,6 @@ int step_windows_build(const struct capture *c, struct step_windows *out);
 uint32_t step_windows_at(const struct step_windows *w, int64_t time);
 void step_windows_free(struct step_windows *w);
 #define STEP_WINDOWS_AUTO __attribute__((cleanup(step_windows_free))) struct step_windows
-
-/* Launching host events by correlation; of several with one correlation the one that started last counts: the
- * order of the file does not. */
-struct launch {
-	int64_t link, start; /* link is the key that is searched for: it stays first */
-	uint32_t event;
-};
-struct launches {
-	struct launch *items;
-	size_t count;
-};
-/* All launches of a trace; *out is to be freed by launches_free(). SB_ENOMEM. */
-int launches_build(const struct trace *t, struct launches *out);
-/* Start of the host event that launched work with this correlation, or SB_NULL. O(log n). */
-int64_t launches_start(const struct launches *l, int64_t link);
-/* The launch itself, borrowed, or NULL. O(log n). */
-const struct launch *launches_find(const struct launches *l, int64_t link);
-void launches_free(struct launches *l);
-#define LAUNCHES_AUTO __attribute__((cleanup(launches_free))) struct launches
 
 /* Work on a device: kernels, collectives, copies and fills. */
 bool event_is_device_work(uint8_t kind);

@@ -9,70 +9,60 @@ static bool is_action(uint8_t kind)
 	       kind == EVENT_HOST_WAIT || kind == EVENT_HOST_GARBAGE;
 }
 
-/* An event of one lane while the lanes are sorted. */
-struct lane_event {
-	int64_t start, dur;
-	uint32_t lane, event;
-};
-
-static int by_lane(const void *a, const void *b)
+static bool is_taken(const struct trace *t, size_t event)
 {
-	const struct lane_event *x = a, *y = b;
-	const int64_t left[] = {x->lane, x->start, y->dur, x->event};
-	const int64_t right[] = {y->lane, y->start, x->dur, y->event};
+	return is_action(t->kind[event]) && t->lane[event] < t->lane_count;
+}
 
-	return sb_compare(left, right, 4);
+/* A counting sort: the actions of each lane, in the order of the trace. */
+static int group_by_lane(struct path_host *h)
+{
+	const struct trace *t = h->t;
+	size_t *next = calloc(t->lane_count + 1, sizeof(*next));
+
+	h->first = calloc(t->lane_count + 1, sizeof(*h->first));
+	if (!next || !h->first) {
+		free(next);
+		return SB_ENOMEM;
+	}
+	for (size_t i = 0; i < t->count; i++)
+		if (is_taken(t, i))
+			h->first[t->lane[i] + 1]++;
+	for (size_t i = 0; i < t->lane_count; i++)
+		next[i + 1] = h->first[i + 1] += h->first[i];
+	h->events = malloc((h->first[t->lane_count] + 1) * sizeof(*h->events));
+	for (size_t i = 0; h->events && i < t->count; i++)
+		if (is_taken(t, i))
+			h->events[next[t->lane[i]]++] = (uint32_t)i;
+	free(next);
+	return h->events ? SB_OK : SB_ENOMEM;
 }
 
 /* Keeps the outermost of each lane: what lies in another is part of it. */
-static void keep_outermost(struct path_host *h, const struct lane_event *sorted, size_t n)
-{
-	int64_t end = INT64_MIN;
-
-	for (size_t i = 0, lane = 0; i < n; i++) {
-		const struct lane_event *e = &sorted[i];
-		int64_t to = interval_end(e->start, e->dur);
-
-		while (lane <= e->lane) {
-			h->first[lane++] = h->count;
-			end = INT64_MIN;
-		}
-		if (to <= end)
-			continue;
-		end = to;
-		h->events[h->count++] = e->event;
-	}
-}
-
-static int sort_lanes(struct path_host *h)
+static int keep_outermost(struct path_host *h)
 {
 	const struct trace *t = h->t;
-	struct lane_event *sorted;
-	size_t n = 0;
+	size_t from = 0;
+	int rc = SB_OK;
 
-	for (size_t i = 0; i < t->count; i++)
-		n += is_action(t->kind[i]) && t->lane[i] < t->lane_count;
-	sorted = malloc((n + 1) * sizeof(*sorted));
-	h->events = malloc((n + 1) * sizeof(*h->events));
-	h->first = malloc((t->lane_count + 1) * sizeof(*h->first));
-	if (!sorted || !h->events || !h->first) {
-		free(sorted);
-		return SB_ENOMEM;
+	for (size_t lane = 0; lane < t->lane_count && rc == SB_OK; lane++) {
+		size_t to = h->first[lane + 1];
+		int64_t reach = INT64_MIN;
+
+		rc = trace_sort(t, h->events + from, to - from);
+		h->first[lane] = h->count;
+		for (; from < to; from++) {
+			uint32_t event = h->events[from];
+			int64_t end = interval_end(interval_bound(t->start_ns[event]), t->dur_ns[event]);
+
+			if (end <= reach)
+				continue;
+			reach = end;
+			h->events[h->count++] = event;
+		}
 	}
-	n = 0;
-	for (size_t i = 0; i < t->count; i++)
-		if (is_action(t->kind[i]) && t->lane[i] < t->lane_count)
-			sorted[n++] = (struct lane_event){interval_bound(t->start_ns[i]), t->dur_ns[i],
-			                                  t->lane[i], (uint32_t)i};
-	qsort(sorted, n, sizeof(*sorted), by_lane);
-	for (size_t i = 0; i <= t->lane_count; i++)
-		h->first[i] = SIZE_MAX;
-	keep_outermost(h, sorted, n);
-	for (size_t i = 0; i <= t->lane_count; i++)
-		if (h->first[i] == SIZE_MAX)
-			h->first[i] = h->count;
-	free(sorted);
-	return SB_OK;
+	h->first[t->lane_count] = h->count;
+	return rc;
 }
 
 int path_host_build(const struct trace *t, struct path_host *out)
@@ -81,7 +71,9 @@ int path_host_build(const struct trace *t, struct path_host *out)
 	int rc = launches_build(t, &h.launches);
 
 	if (rc == SB_OK)
-		rc = sort_lanes(&h);
+		rc = group_by_lane(&h);
+	if (rc == SB_OK)
+		rc = keep_outermost(&h);
 	if (rc != SB_OK)
 		path_host_free(&h);
 	else

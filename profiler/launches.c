@@ -1,119 +1,8 @@
+#include "profiler/launches.h"
+
 #include <stdlib.h>
-#include <string.h>
 
-#include "profiler/activity.h"
-
-static int by_window_start(const void *a, const void *b)
-{
-	const struct step_window *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->step > y->step) - (x->step < y->step);
-}
-
-/* The windows that are open while sweeping over time; the top began last. */
-struct sweep {
-	const struct step_window *windows;
-	uint32_t *stack;
-	size_t depth;
-	struct step_windows *pieces; /* room for two pieces a window */
-	int64_t at;
-};
-
-/* Hands the time up to `until` to the windows that are open. */
-static void sweep_to(struct sweep *s, int64_t until)
-{
-	while (s->depth > 0 && s->at < until) {
-		const struct step_window *top = &s->windows[s->stack[s->depth - 1]];
-		int64_t end = top->end < until ? top->end : until;
-
-		if (end > s->at) {
-			s->pieces->items[s->pieces->count++] = (struct step_window){s->at, end, top->step};
-			s->at = end;
-		}
-		if (top->end <= until)
-			s->depth--;
-	}
-	s->at = until;
-}
-
-static size_t collect_windows(const struct capture *c, struct step_window *out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->step_count; i++) {
-		const struct step *s = &c->steps[i];
-
-		if (s->start_ns != SB_NULL && s->dur_ns > 0)
-			out[n++] = (struct step_window){interval_bound(s->start_ns),
-			                                interval_end(s->start_ns, s->dur_ns), (uint32_t)i};
-	}
-	qsort(out, n, sizeof(*out), by_window_start);
-	return n;
-}
-
-int step_windows_build(const struct capture *c, struct step_windows *out)
-{
-	STEP_WINDOWS_AUTO pieces = {0};
-	struct step_window *windows = calloc(c->step_count + 1, sizeof(*windows));
-	uint32_t *stack = calloc(c->step_count + 1, sizeof(*stack));
-	size_t n = 0;
-
-	pieces.items = calloc(2 * c->step_count + 1, sizeof(*pieces.items));
-	if (!windows || !stack || !pieces.items) {
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees the pieces */
-		free(windows);
-		free(stack);
-		/* cppcheck-suppress memleak ; freed by the cleanup attribute */
-		return SB_ENOMEM;
-	}
-	n = collect_windows(c, windows);
-	struct sweep s = {.windows = windows, .stack = stack, .pieces = &pieces};
-
-	for (size_t i = 0; i < n; i++) {
-		sweep_to(&s, windows[i].start);
-		stack[s.depth++] = (uint32_t)i;
-	}
-	sweep_to(&s, INT64_MAX);
-	free(windows);
-	free(stack);
-	*out = pieces;
-	pieces = (struct step_windows){0};
-	return SB_OK;
-}
-
-/* How many of the sorted items, each of which begins with its int64_t key, are at most `key`. */
-static size_t at_most(const void *items, size_t count, size_t element, int64_t key)
-{
-	const char *base = items;
-	size_t lo = 0, hi = count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int64_t x;
-
-		memcpy(&x, base + mid * element, sizeof(x));
-		if (x <= key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-uint32_t step_windows_at(const struct step_windows *w, int64_t time)
-{
-	size_t lo = at_most(w->items, w->count, sizeof(*w->items), time);
-
-	return lo > 0 && time < w->items[lo - 1].end ? w->items[lo - 1].step : NO_STEP;
-}
-
-void step_windows_free(struct step_windows *w)
-{
-	free(w->items);
-	*w = (struct step_windows){0};
-}
+#include "base/num.h"
 
 static int by_link(const void *a, const void *b)
 {
@@ -164,7 +53,7 @@ static int sort_launches(struct launches *l)
 	return SB_OK;
 }
 
-int launches_build(const struct trace *t, struct launches *out)
+static int find_launches(const struct trace *t, struct launches *out)
 {
 	LAUNCHES_AUTO l = {0};
 	size_t n = 0;
@@ -172,7 +61,7 @@ int launches_build(const struct trace *t, struct launches *out)
 
 	for (size_t i = 0; i < t->count; i++)
 		n += is_launch(t, i);
-	l.items = calloc(n + 1, sizeof(*l.items));
+	l.items = malloc((n + 1) * sizeof(*l.items));
 	if (!l.items)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < t->count; i++)
@@ -187,12 +76,66 @@ int launches_build(const struct trace *t, struct launches *out)
 	return SB_OK;
 }
 
+int launches_keep(struct trace *t)
+{
+	struct launches l;
+	int rc = find_launches(t, &l);
+
+	if (rc != SB_OK)
+		return rc;
+	free(t->launches);
+	t->launches = l.items;
+	t->launch_count = l.count;
+	t->launches_of = t->count;
+	return SB_OK;
+}
+
+int launches_build(const struct trace *t, struct launches *out)
+{
+	if (!t->launches || t->launches_of != t->count)
+		return find_launches(t, out);
+	*out = (struct launches){.items = t->launches, .count = t->launch_count, .borrowed = true};
+	return SB_OK;
+}
+
+/* Where the launches with this link end, if there are any: at least one begins before it. Correlations are
+ * given out by counting, so the place is guessed, and looked for outwards from there in growing strides. */
+static size_t end_of_link(const struct launches *l, int64_t link)
+{
+	const struct launch *items = l->items;
+	double first = (double)items[0].link, span = (double)items[l->count - 1].link - first;
+	double share = span > 0 ? ((double)link - first) / span : 0;
+	size_t lo = share < 1 ? (size_t)(share * (double)(l->count - 1)) : l->count - 1, hi = lo, stride = 1;
+
+	if (items[lo].link <= link) {
+		for (; stride < l->count - lo && items[lo + stride].link <= link; stride *= 2)
+			lo += stride;
+		hi = stride < l->count - lo ? lo + stride : l->count;
+	} else {
+		for (; stride < hi && items[hi - stride].link > link; stride *= 2)
+			hi -= stride;
+		lo = stride < hi ? hi - stride : 0;
+	}
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (items[mid].link <= link)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 const struct launch *launches_find(const struct launches *l, int64_t link)
 {
-	/* the last one with this link */
-	size_t lo = at_most(l->items, l->count, sizeof(*l->items), link);
+	size_t end;
 
-	return link >= 0 && lo > 0 && l->items[lo - 1].link == link ? &l->items[lo - 1] : NULL;
+	if (link < 0 || l->count == 0 || link < l->items[0].link)
+		return NULL;
+	end = end_of_link(l, link);
+	/* the last one with this link */
+	return end > 0 && l->items[end - 1].link == link ? &l->items[end - 1] : NULL;
 }
 
 int64_t launches_start(const struct launches *l, int64_t link)
@@ -204,6 +147,7 @@ int64_t launches_start(const struct launches *l, int64_t link)
 
 void launches_free(struct launches *l)
 {
-	free(l->items);
+	if (!l->borrowed)
+		free(l->items);
 	*l = (struct launches){0};
 }

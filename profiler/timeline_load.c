@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/launches.h"
 #include "profiler/profile.h"
 #include "profiler/timeline.h"
 
@@ -173,6 +174,8 @@ int timeline_load(const struct timeline *t, const struct timeline_section *s, st
 		rc = load_details(&l);
 	if (rc == SB_OK)
 		rc = load_source(&l, &c.source);
+	if (rc == SB_OK && launches_keep(&c.trace) != SB_OK)
+		rc = no_memory(err);
 	free(l.ids);
 	if (rc != SB_OK) {
 		capture_free(&c);

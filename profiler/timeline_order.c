@@ -151,7 +151,7 @@ static int order(const struct trace *t, struct timeline_order *o, struct lane_ke
 	for (size_t i = 0; i < t->count; i++)
 		o->events[next[slot_of(t, i)]++] = (uint32_t)i;
 	for (size_t i = 0; rc == SB_OK && i < o->lane_count; i++)
-		rc = timeline_sort(t, o->events + o->lanes[i].first, o->lanes[i].count);
+		rc = trace_sort(t, o->events + o->lanes[i].first, o->lanes[i].count);
 	return rc;
 }
 

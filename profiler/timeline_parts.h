@@ -28,8 +28,6 @@ void timeline_order_free(struct timeline_order *o);
 /* What a lane with events of these kinds is. */
 enum timeline_lane_kind timeline_lane_kind(uint32_t kinds, int32_t device);
 bool timeline_is_host(uint32_t kinds, int32_t device);
-/* Sorts events of a trace by start, then longer first, kind and name. SB_ENOMEM. */
-int timeline_sort(const struct trace *t, uint32_t *events, size_t count);
 
 /* ---- texts (timeline_texts.c) ---- */
 

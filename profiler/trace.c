@@ -18,6 +18,7 @@ void trace_free(struct trace *t)
 	free(t->kind);
 	free(t->lanes);
 	free(t->details);
+	free(t->launches);
 	sb_strings_free(&t->strings);
 	*t = (struct trace){0};
 }

@@ -57,6 +57,12 @@ struct event_detail {
 	int64_t sequence; /* order inside the group, SB_NULL = unknown */
 };
 
+/* A host event that launched device work (launches.h). */
+struct launch {
+	int64_t link, start;
+	uint32_t event;
+};
+
 /* Columns of one rank's events, in the order of the file. 33 bytes an event. The arrays belong to the trace.
  */
 struct trace {
@@ -73,6 +79,9 @@ struct trace {
 	size_t detail_count;
 	struct sb_strings *strings; /* names of this trace and of its capture */
 	size_t capacity, lane_capacity, detail_capacity;
+	struct launch *launches; /* by link, as launches_keep() found them when there were `launches_of`
+	                            events; NULL = not yet */
+	size_t launch_count, launches_of;
 };
 
 struct event {
@@ -96,6 +105,8 @@ void trace_move_event(struct trace *t, size_t to, size_t from);
 void trace_shrink(struct trace *t);
 /* Adds a lane; its index in *out_lane. SB_ENOMEM; SB_ELIMIT past 2^32-1 lanes. */
 int trace_add_lane(struct trace *t, const struct lane *lane, uint32_t *out_lane);
+/* Sorts events of a trace by start, then longer first, kind, name and place in the trace. SB_ENOMEM. */
+int trace_sort(const struct trace *t, uint32_t *events, size_t count);
 /* The detail of an event, or NULL. O(log detail_count). */
 const struct event_detail *trace_detail(const struct trace *t, uint32_t event);
 /* A text by id: borrowed, NUL-terminated. len may be NULL. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/launches.h"
 #include "profiler/read/ascend.h"
 #include "profiler/read/collect.h"
 #include "profiler/read/source.h"
@@ -278,6 +279,37 @@ static int name_lone_file(struct reading *r)
 	return SB_OK;
 }
 
+struct keeping {
+	struct trace *t;
+	int rc;
+};
+
+static void keep_launches(void *arg)
+{
+	struct keeping *k = arg;
+
+	k->rc = launches_keep(k->t);
+}
+
+/* Every analysis asks for the launches: they are found once, when all events are as they stay. */
+static int keep_all(struct profile *p, const struct sb_executor *x)
+{
+	struct keeping *each = calloc(p->count + 1, sizeof(*each));
+	int rc = each ? SB_OK : SB_ENOMEM;
+
+	for (size_t i = 0; i < p->count && rc == SB_OK; i++) {
+		each[i].t = &p->captures[i].trace;
+		if (!x || !x->submit(x->self, keep_launches, &each[i]))
+			keep_launches(&each[i]);
+	}
+	if (x)
+		x->wait(x->self);
+	for (size_t i = 0; i < p->count && rc == SB_OK; i++)
+		rc = each[i].rc;
+	free(each);
+	return rc;
+}
+
 static int read_all(struct reading *r, const struct read_input *inputs, size_t count, struct sb_error *err)
 {
 	int rc = walk_all(r, inputs, count, err);
@@ -289,6 +321,9 @@ static int read_all(struct reading *r, const struct read_input *inputs, size_t c
 	if (rc == SB_OK)
 		rc = choose_captures(&r->found, err);
 	if (rc == SB_OK && name_lone_file(r) != SB_OK)
+		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	if (rc == SB_OK &&
+	    keep_all(&r->found.profile, r->shared.hooks ? r->shared.hooks->executor : NULL) != SB_OK)
 		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (rc == SB_OK && r->found.profile.count == 0)
 		rc = nothing_used(&r->partials, &r->found, err);

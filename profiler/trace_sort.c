@@ -1,7 +1,9 @@
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/timeline_parts.h"
+#include "base/num.h"
+#include "profiler/trace.h"
 
 /* A slice that is not in order is cut into parts by time, until a part fits the processor's cache; that is
  * sorted by copies of its keys. Looking each key up in the columns would miss the cache n log n times. */
@@ -135,7 +137,7 @@ static void sort_slice(struct sorting *s, uint32_t *events, size_t count)
 }
 /* NOLINTEND(misc-no-recursion) */
 
-int timeline_sort(const struct trace *t, uint32_t *events, size_t count)
+int trace_sort(const struct trace *t, uint32_t *events, size_t count)
 {
 	struct sorting s = {.t = t};
 	int rc = SB_OK;
