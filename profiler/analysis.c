@@ -152,9 +152,6 @@ static void context_free(struct check_context *ctx)
 	free(ctx->views);
 	free(ctx->items);
 	free(ctx->reliefs);
-	if (ctx->collectives)
-		collectives_free(ctx->collectives);
-	free(ctx->collectives);
 	free(ctx->moe);
 	sb_strings_free(&ctx->strings);
 }
@@ -222,16 +219,15 @@ static int run_checks(struct check_context *ctx, struct analysis *a)
 	return ctx->failed;
 }
 
-int analysis_run(const struct profile *p, const struct breakdown *b, const struct operator_table *o,
-                 const struct communication_report *c, const struct thresholds *t, struct analysis *out,
+int analysis_run(const struct profile *p, const struct breakdown *b, const struct communication_report *c,
+                 const struct collectives *matched, const struct thresholds *t, struct analysis *out,
                  struct sb_error *err)
 {
 	__attribute__((cleanup(context_free))) struct check_context ctx = {
-	    .p = p, .b = b, .communication = c, .t = t, .failed = SB_OK};
+	    .p = p, .b = b, .communication = c, .collectives = matched, .t = t, .failed = SB_OK};
 	ANALYSIS_AUTO a = {0};
 	int rc = sb_strings_new(&ctx.strings);
 
-	(void)o;
 	a.platform = profile_platform(p);
 	if (rc == SB_OK)
 		rc = views_build(&ctx);

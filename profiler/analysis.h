@@ -2,8 +2,8 @@
 #define SB_PROFILER_ANALYSIS_H
 #include "profiler/advice.h"
 #include "profiler/breakdown.h"
+#include "profiler/collectives.h"
 #include "profiler/communication.h"
-#include "profiler/operators.h"
 
 /* Where a threshold comes from. */
 enum origin { ORIGIN_PAPER, ORIGIN_MSPROF_ANALYZE, ORIGIN_MSPROF, ORIGIN_MINDINSIGHT, ORIGIN_DEFAULT };
@@ -94,11 +94,12 @@ struct analysis {
 	struct sb_strings *strings;
 };
 
-/* Runs every check of findings/ over the profile and what was computed from it, by the thresholds of t. Pure
- * and deterministic. *out is to be freed by analysis_free(); it borrows nothing but static texts. SB_ENOMEM.
+/* Runs every check of findings/ over the profile and what was computed from it, by the thresholds of t;
+ * matched: its collectives. Pure and deterministic. *out is to be freed by analysis_free(); it borrows
+ * nothing but static texts. SB_ENOMEM.
  */
-int analysis_run(const struct profile *p, const struct breakdown *b, const struct operator_table *o,
-                 const struct communication_report *c, const struct thresholds *t, struct analysis *out,
+int analysis_run(const struct profile *p, const struct breakdown *b, const struct communication_report *c,
+                 const struct collectives *matched, const struct thresholds *t, struct analysis *out,
                  struct sb_error *err);
 void analysis_free(struct analysis *a);
 /* The words of the API. */

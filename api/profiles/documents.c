@@ -7,18 +7,23 @@
 #include "api/profiles/json_build.h"
 #include "base/num.h"
 
-static int find_paths(struct profile_results *r, struct sb_error *err)
-{
-	COLLECTIVES_AUTO c = {0};
-	int rc = collectives_match(&r->profile, &c);
+/* The critical paths need nothing of the other analyses, nor they of it. */
+struct path_search {
+	const struct profile *p;
+	const struct collectives *collectives;
+	struct critical_paths *out;
+	int rc;
+	struct sb_error err;
+};
 
-	if (rc != SB_OK)
-		return sb_fail(err, rc, "collectives", "The collectives cannot be matched: %s.",
-		               sb_strerror(rc));
-	return critical_paths_find(&r->profile, &c, &r->paths, err);
+static void find_paths(void *arg)
+{
+	struct path_search *s = arg;
+
+	s->rc = critical_paths_find(s->p, s->collectives, s->out, &s->err);
 }
 
-int results_analyse(struct profile_results *r, struct sb_error *err)
+static int find_the_rest(struct profile_results *r, const struct collectives *matched, struct sb_error *err)
 {
 	const struct thresholds *t = &THRESHOLDS_DEFAULT;
 	int rc = breakdown_compute(&r->profile, &r->profile.warnings, &r->breakdown, err);
@@ -28,11 +33,28 @@ int results_analyse(struct profile_results *r, struct sb_error *err)
 	if (rc == SB_OK)
 		rc = communication_compute(&r->profile, threshold_get(t, "r_wait")->value, &r->communication,
 		                           err);
-	if (rc == SB_OK)
-		rc = find_paths(r, err);
-	return rc == SB_OK ? analysis_run(&r->profile, &r->breakdown, &r->operators, &r->communication, t,
+	return rc == SB_OK ? analysis_run(&r->profile, &r->breakdown, &r->communication, matched, t,
 	                                  &r->analysis, err)
 	                   : rc;
+}
+
+int results_analyse(struct profile_results *r, const struct sb_executor *executor, struct sb_error *err)
+{
+	COLLECTIVES_AUTO c = {0};
+	struct path_search paths = {.p = &r->profile, .collectives = &c, .out = &r->paths};
+	int rc = collectives_match(&r->profile, &c);
+
+	if (rc != SB_OK)
+		return sb_fail(err, rc, "collectives", "The collectives cannot be matched: %s.",
+		               sb_strerror(rc));
+	if (!executor || !executor->submit(executor->self, find_paths, &paths))
+		find_paths(&paths);
+	rc = find_the_rest(r, &c, err);
+	if (executor)
+		executor->wait(executor->self);
+	if (rc == SB_OK && paths.rc != SB_OK && err)
+		*err = paths.err;
+	return rc == SB_OK ? paths.rc : rc;
 }
 
 int results_compute(const struct read_input *inputs, size_t count, const struct read_limits *limits,
@@ -42,7 +64,7 @@ int results_compute(const struct read_input *inputs, size_t count, const struct 
 	int rc = profile_read(inputs, count, limits, hooks, &r.profile, err);
 
 	if (rc == SB_OK)
-		rc = results_analyse(&r, err);
+		rc = results_analyse(&r, hooks ? hooks->executor : NULL, err);
 	if (rc == SB_OK)
 		*out = r;
 	else

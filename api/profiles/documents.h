@@ -3,6 +3,7 @@
 #include "api/json.h"
 #include "profiler/analysis.h"
 #include "profiler/critical_path.h"
+#include "profiler/operators.h"
 #include "profiler/read.h"
 
 /* Everything that is computed once from a profile, and its JSON. The same code serves the API and `signalbox
@@ -16,9 +17,9 @@ struct profile_results {
 	struct analysis analysis;
 };
 
-/* Analyses the profile that r holds, the rest of which is empty. What was done stays also after a failure:
- * free it by results_free(). */
-int results_analyse(struct profile_results *r, struct sb_error *err);
+/* Analyses the profile that r holds, the rest of which is empty; executor: threads that help, or NULL. What
+ * was done stays also after a failure: free it by results_free(). */
+int results_analyse(struct profile_results *r, const struct sb_executor *executor, struct sb_error *err);
 /* Reads and analyses. On failure nothing is left to free. */
 int results_compute(const struct read_input *inputs, size_t count, const struct read_limits *limits,
                     const struct read_hooks *hooks, struct profile_results *out, struct sb_error *err);

@@ -29,13 +29,10 @@ static void add_set(const struct check_context *ctx, const struct collectives *m
 
 int awaited_fill(struct check_context *ctx)
 {
-	const struct collectives *m;
+	const struct collectives *m = ctx->collectives;
 
 	if (ctx->view_count < 2)
 		return SB_OK;
-	m = findings_collectives(ctx);
-	if (!m)
-		return ctx->failed;
 	for (size_t i = 0; i < m->set_count; i++)
 		if (!m->sets[i].pair)
 			add_set(ctx, m, &m->sets[i]);

@@ -205,13 +205,11 @@ static void judge_kind(struct check_context *ctx, const struct collectives *m, c
 
 void check_slow_bus(struct check_context *ctx, bool *out_judged)
 {
-	const struct collectives *m = findings_collectives(ctx);
+	const struct collectives *m = ctx->collectives;
 	struct bus *buses;
 	double *scratch;
 	size_t n = 0;
 
-	if (!m)
-		return;
 	buses = calloc(m->domain_count + 1, sizeof(*buses));
 	scratch = calloc(m->domain_count + 1, sizeof(*scratch));
 	if (!buses || !scratch)

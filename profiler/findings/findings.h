@@ -95,8 +95,8 @@ struct check_context {
 	struct relief *reliefs; /* of all findings: each has a stretch of its own */
 	size_t relief_count;
 	struct sb_strings *strings;
-	struct collectives *collectives; /* NULL until findings_collectives() is asked */
-	struct moe_view *moe;            /* NULL until findings_moe() (moe.h) is asked */
+	const struct collectives *collectives; /* matched over all captures */
+	struct moe_view *moe;                  /* NULL until findings_moe() (moe.h) is asked */
 	const char *needs; /* static: what the check that runs needs, where it knows better than its row of
 	                      the table; NULL = what the table says */
 	int failed;        /* the first SB_E* of a builder below, SB_OK while all is well */
@@ -121,9 +121,6 @@ int64_t host_rest(const struct rank_view *v);
 /* Says that idle time is not to be believed here: graphs were launched whose kernels the capture lacks. */
 void doubt_idle(const struct check_context *ctx, struct finding *f, const struct rank_view *v);
 
-/* The matched collectives of all captures, made when first asked for and kept by the context; NULL when
- * memory is out (ctx->failed). */
-const struct collectives *findings_collectives(struct check_context *ctx);
 /* The view of a member of a domain; NULL when its time is not known. O(log views). */
 const struct rank_view *findings_member_view(const struct check_context *ctx,
                                              const struct collective_member *m);

@@ -1,24 +1,4 @@
-#include <stdlib.h>
-
 #include "profiler/findings/findings.h"
-
-const struct collectives *findings_collectives(struct check_context *ctx)
-{
-	struct collectives *c;
-	int rc;
-
-	if (ctx->collectives)
-		return ctx->collectives;
-	c = calloc(1, sizeof(*c));
-	rc = c ? collectives_match(ctx->p, c) : SB_ENOMEM;
-	if (rc != SB_OK) {
-		free(c);
-		ctx->failed = rc;
-		return NULL;
-	}
-	ctx->collectives = c;
-	return c;
-}
 
 const struct rank_view *findings_member_view(const struct check_context *ctx,
                                              const struct collective_member *m)

@@ -91,11 +91,9 @@ static void report(struct check_context *ctx, const struct collectives *m, const
 
 void check_retransmission(struct check_context *ctx, bool *out_judged)
 {
-	const struct collectives *m = findings_collectives(ctx);
+	const struct collectives *m = ctx->collectives;
 	double *scratch;
 
-	if (!m)
-		return;
 	scratch = calloc(m->member_count + 1, sizeof(*scratch));
 	if (!scratch) {
 		ctx->failed = SB_ENOMEM;

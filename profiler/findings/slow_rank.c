@@ -304,11 +304,9 @@ static void judge_all(struct check_context *ctx, const struct collectives *m, st
 
 void check_slow_rank(struct check_context *ctx, bool *out_judged)
 {
-	const struct collectives *m = findings_collectives(ctx);
+	const struct collectives *m = ctx->collectives;
 	struct by_view x;
 
-	if (!m)
-		return;
 	x.covered_ns = calloc(ctx->view_count + 1, sizeof(*x.covered_ns));
 	x.host_ns = calloc(ctx->view_count + 1, sizeof(*x.host_ns));
 	judge_all(ctx, m, &x, out_judged);

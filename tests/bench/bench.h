@@ -37,6 +37,15 @@ static inline double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* With threads it is the clock of the wall that counts. */
+static inline double wall(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static inline double anon_mib(void)
 {
 	FILE *f = fopen("/proc/self/status", "r");

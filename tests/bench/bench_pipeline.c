@@ -1,7 +1,7 @@
 /* bench_pipeline DIR: from the bytes of a trace to its findings, on one core: DIR/kineto.json, the same
  * number of events cut into many steps (DIR/kineto_steps.json), and an Ascend capture's timeline and kernel
  * table. The baselines of memory are the promise: 64 MB and 40 bytes an event. */
-#include "profiler/analysis.h"
+#include "api/profiles/documents.h"
 #include "tests/bench/bench.h"
 
 static void memory(struct result *r)
@@ -13,34 +13,17 @@ static void memory(struct result *r)
 
 static void run_pipeline(const struct file *f, struct result *r)
 {
-	struct profile p = {0};
-	struct breakdown b = {0};
-	struct operator_table o = {0};
-	struct communication_report c = {0};
-	struct analysis a = {0};
+	RESULTS_AUTO all = {0};
 	double start = now();
-	int rc = read_file(f, r, &p);
+	int rc = read_file(f, r, &all.profile);
 
 	memory(r);
 	if (rc == SB_OK)
-		rc = breakdown_compute(&p, &p.warnings, &b, NULL);
-	memory(r);
-	if (rc == SB_OK)
-		rc = operators_collect(&p, &o, NULL);
-	memory(r);
-	if (rc == SB_OK)
-		rc = communication_compute(&p, threshold_get(&THRESHOLDS_DEFAULT, "r_wait")->value, &c, NULL);
-	if (rc == SB_OK)
-		rc = analysis_run(&p, &b, &o, &c, &THRESHOLDS_DEFAULT, &a, NULL);
+		rc = results_analyse(&all, NULL, NULL);
 	memory(r);
 	r->seconds = now() - start;
-	r->ok = rc == SB_OK && p.count == 1;
-	r->events = r->ok ? (double)p.captures[0].event_count : 0;
-	analysis_free(&a);
-	communication_free(&c);
-	operators_free(&o);
-	breakdown_free(&b);
-	profile_free(&p);
+	r->ok = rc == SB_OK && all.profile.count == 1;
+	r->events = r->ok ? (double)all.profile.captures[0].event_count : 0;
 }
 
 static struct result measure(const char *dir, const char *name, double *out_mb)

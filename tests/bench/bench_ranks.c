@@ -8,14 +8,6 @@
 
 #define GOAL_SECONDS 60
 
-static double wall(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static double peak_mib(void)
 {
 	FILE *f = fopen("/proc/self/status", "r");

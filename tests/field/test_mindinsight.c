@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "profiler/analysis.h"
+#include "profiler/operators.h"
 #include "profiler/input_pipeline.h"
 #include "profiler/monitor.h"
 
@@ -155,16 +156,16 @@ static void nothing_is_found_without_compute(void **state)
 {
 	PROFILE_AUTO p = {0};
 	BREAKDOWN_AUTO b = {0};
-	OPERATORS_AUTO o = {0};
 	COMMUNICATION_AUTO c = {0};
+	COLLECTIVES_AUTO matched = {0};
 	ANALYSIS_AUTO a = {0};
 
 	(void)state;
 	read_file(ERA "step_trace_raw_1_detail_time.csv", &p);
 	assert_int_equal(breakdown_compute(&p, &p.warnings, &b, NULL), SB_OK);
-	assert_int_equal(operators_collect(&p, &o, NULL), SB_OK);
 	assert_int_equal(communication_compute(&p, 0.2, &c, NULL), SB_OK);
-	assert_int_equal(analysis_run(&p, &b, &o, &c, &THRESHOLDS_DEFAULT, &a, NULL), SB_OK);
+	assert_int_equal(collectives_match(&p, &matched), SB_OK);
+	assert_int_equal(analysis_run(&p, &b, &c, &matched, &THRESHOLDS_DEFAULT, &a, NULL), SB_OK);
 	assert_int_equal(a.count, 0);
 	assert_null(a.component);
 	assert_int_equal(b.count, 323);

@@ -3,6 +3,7 @@
 #include "tests/unit/profiler/fixture.h"
 
 #include "profiler/analysis.h"
+#include "profiler/operators.h"
 
 /* A profile with everything that is computed from it. */
 struct judged {
@@ -15,10 +16,13 @@ struct judged {
 
 static inline void judge_with(struct judged *j, const struct thresholds *t)
 {
+	COLLECTIVES_AUTO matched = {0};
+
 	assert_int_equal(breakdown_compute(&j->p, &j->p.warnings, &j->b, NULL), SB_OK);
 	assert_int_equal(operators_collect(&j->p, &j->o, NULL), SB_OK);
 	assert_int_equal(communication_compute(&j->p, threshold_get(t, "r_wait")->value, &j->c, NULL), SB_OK);
-	assert_int_equal(analysis_run(&j->p, &j->b, &j->o, &j->c, t, &j->a, NULL), SB_OK);
+	assert_int_equal(collectives_match(&j->p, &matched), SB_OK);
+	assert_int_equal(analysis_run(&j->p, &j->b, &j->c, &matched, t, &j->a, NULL), SB_OK);
 }
 
 static inline void judge(struct judged *j)

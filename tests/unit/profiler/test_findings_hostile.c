@@ -180,7 +180,8 @@ static void a_hundred_thousand_ranks_are_judged(void **state)
 static void a_capture_of_very_many_devices_is_judged_in_part(void **state)
 {
 	enum { DEVICES = 128, EVENTS = 1 << 20 };
-	struct check_context ctx = {.t = &THRESHOLDS_DEFAULT};
+	const struct collectives none = {0};
+	struct check_context ctx = {.t = &THRESHOLDS_DEFAULT, .collectives = &none};
 	JUDGED_AUTO j = {0};
 	struct capture *c = make_capture(&j.p, FORMAT_KINETO, 0);
 
