@@ -59,9 +59,10 @@ struct kernel {
 	float flops, bytes; /* of this call, by counters: floating-point operations, and what went to and from
 	                       the device's memory; NaN = not counted */
 	int32_t stream;     /* of the device; -1 = not told, as for collectives */
-	bool communication; /* an HCCL / COMMUNICATION row: overlaps the others */
-	uint8_t origin;     /* enum kernel_origin */
-	uint16_t device;    /* the number + 1; 0 = not told */
+	bool communication : 1; /* an HCCL / COMMUNICATION row: overlaps the others */
+	bool vector : 1;        /* by counters only the vector cores were at work, whatever `core` says */
+	uint8_t origin;         /* enum kernel_origin */
+	uint16_t device;        /* the number + 1; 0 = not told */
 };
 
 /* What a host operator had to do, from the shapes and types of its inputs (profiler/flops.h). The kernels

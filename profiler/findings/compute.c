@@ -55,7 +55,7 @@ bool on_vector_cores(const struct rank_view *v, const struct kernel *k)
 {
 	const char *core = view_text(v, k->core);
 
-	return strstr(core, "VECTOR") || strstr(core, "AIV");
+	return k->vector || strstr(core, "VECTOR") || strstr(core, "AIV");
 }
 
 bool is_kernel_of(const struct rank_view *v, size_t event)

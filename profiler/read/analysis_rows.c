@@ -46,15 +46,14 @@ bool analysis_step(const struct database_rows *rows, int from, struct step_trace
 	int64_t *const times[STEP_COLUMN_COUNT] = {&out->computing,     &out->exposed,  &out->overlapped,
 	                                           &out->communication, &out->free,     &out->stage,
 	                                           &out->bubble,        &out->preparing};
-	bool usable = true;
 
 	for (size_t i = 0; i < STEP_COLUMN_COUNT; i++) {
 		double us = database_double(rows, from + (int)i);
 
-		*times[i] = us >= 0 && us < 9e15 ? llround(us * 1000) : SB_NULL;
-		usable = usable && (isnan(us) || us >= 0);
+		/* a difference of equal times may be a little below zero */
+		*times[i] = fabs(us) < 9e15 ? llround(us * 1000) : SB_NULL;
 	}
-	return usable && out->computing != SB_NULL;
+	return out->computing != SB_NULL && !ascend_step_negative(out);
 }
 
 void link_table_free(struct link_table *t)
@@ -116,7 +115,7 @@ void link_table_times(struct read_context *ctx, const char *path, const struct d
 	                         &op->idle_us};
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-		double us = database_double(rows, from + (int)i) * 1000;
+		double us = communication_difference(database_double(rows, from + (int)i) * 1000);
 
 		if (us < 0)
 			bad_value(ctx, path, "A time below zero");

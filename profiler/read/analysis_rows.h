@@ -18,7 +18,7 @@ void link_table_free(struct link_table *t);
 /* The step in a text: "50", "step50"; "step", "None" and "" name none (SB_NULL). False for anything else. */
 bool analysis_step_number(const char *text, size_t len, int64_t *out_step);
 /* The columns of struct step_trace from `computing` on, as analysis_step_columns() lists them, from column
- * `from` of a row. False when one of them is below zero or `computing` is missing. */
+ * `from` of a row. False when ascend_step_negative() or `computing` is missing. */
 bool analysis_step(const struct database_rows *rows, int from, struct step_trace *out);
 /* The list of these columns for a SELECT: NULL stands for those that the table has not. */
 void analysis_step_columns(struct database *db, const char *table, char *out, size_t size);

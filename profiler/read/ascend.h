@@ -71,6 +71,9 @@ void ascend_bad_value(struct read_context *ctx, const struct csv *c, const struc
 /* Adds the present row of step_trace_time.csv, or of a table with its columns, to the step traces. SB_ENOENT:
  * a value is missing or cannot be, *out_column names it, and nothing is added. SB_ENOMEM. */
 int ascend_step_row(struct capture *cap, const struct csv *c, const char **out_column);
+/* The column of a time below zero, which no step can have; NULL when there is none. Stage may be: it is what
+ * Bubble, a sum of operators that may run side by side, leaves of the step (research page, 1.1). */
+const char *ascend_step_negative(const struct step_trace *t);
 /* Warns when the parts of the row added last contradict each other by more than `tolerance` ns. */
 void ascend_step_check(struct read_context *ctx, const struct csv *c, const struct stream *in,
                        const struct capture *cap, int64_t tolerance);

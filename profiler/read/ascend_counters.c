@@ -30,6 +30,8 @@ struct counter counter_of(const char *name, size_t len)
 	else if (is(name, n, "aicore_time") || is(name, n, "aic_total_time") || is(name, n, "aiv_time") ||
 	         is(name, n, "aiv_total_time"))
 		c = (struct counter){COUNTER_TIME, c.vector, unit ? 1e-6 : 1e-9};
+	else if (is(name, n, "aic_total_cycles") || is(name, n, "aiv_total_cycles"))
+		c = (struct counter){COUNTER_CYCLES, c.vector, 1};
 	return c;
 }
 
@@ -42,15 +44,29 @@ void counter_add(struct counter_sums *s, const struct counter *c, double value)
 {
 	double v = value * c->scale;
 
-	if (!(v >= 0) || !isfinite(v))
+	if (!(v >= 0) || !isfinite(v)) {
+		s->unreadable |= 1U << c->kind;
 		return;
+	}
 	switch (c->kind) {
 	case COUNTER_FLOPS: add(&s->flops, v); break;
 	case COUNTER_BYTES: add(&s->bytes, v); break;
 	case COUNTER_RATE: add(&s->rate[c->vector], v); break;
 	case COUNTER_TIME: s->seconds[c->vector] = v; break;
+	case COUNTER_CYCLES: s->cycles[c->vector] = v; break;
 	case COUNTER_NONE: break;
 	}
+}
+
+static bool readable(const struct counter_sums *s, enum counter_kind kind)
+{
+	return !(s->unreadable & 1U << kind);
+}
+
+/* Were the cores at work? One version of msprof wrote a time for cores that had no cycle. */
+static bool at_work(const struct counter_sums *s, int vector)
+{
+	return (isnan(s->cycles[vector]) ? s->seconds[vector] : s->cycles[vector]) > 0;
 }
 
 void counter_finish(const struct counter_sums *s, struct kernel *k)
@@ -63,8 +79,12 @@ void counter_finish(const struct counter_sums *s, struct kernel *k)
 		if (!isnan(s->rate[i]) && (seconds > 0 || !isnan(s->seconds[i])))
 			add(&bytes, s->rate[i] * seconds);
 	}
-	k->flops = (float)s->flops;
+	if (!readable(s, COUNTER_BYTES) || !readable(s, COUNTER_RATE) ||
+	    (!readable(s, COUNTER_TIME) && isnan(s->bytes)))
+		bytes = NAN;
+	k->flops = readable(s, COUNTER_FLOPS) ? (float)s->flops : NAN;
 	k->bytes = (float)bytes;
+	k->vector = at_work(s, 1) && !at_work(s, 0);
 	/* what does not fit a float was no count */
 	if (isinf(k->flops))
 		k->flops = NAN;

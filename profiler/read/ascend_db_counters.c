@@ -125,7 +125,7 @@ static int read_values(struct ascend_db *r, struct task_index *kernels, const st
 			continue;
 		if (x->counter.kind == COUNTER_NONE)
 			take_ratio(&r->cap->kernels[at], &each[at].order, x, value);
-		else
+		else if (!isnan(value))
 			counter_add(&each[at].sums, &x->counter, value);
 	}
 	return rc;

@@ -154,8 +154,15 @@ static void read_pipes(const struct csv *c, const struct columns *k, struct kern
 	double largest = NAN, inner = NAN, v;
 
 	for (size_t i = 0; i < k->pipe_count; i++) {
-		if (csv_double(c, k->pipes[i].column, &v) != SB_OK || v < 0)
+		int rc = csv_double(c, k->pipes[i].column, &v);
+
+		if (rc == SB_ENOENT)
 			continue;
+		/* the one that cannot be read may be the largest */
+		if (rc != SB_OK || v < 0) {
+			out->pipe = 0;
+			return;
+		}
 		if (k->pipes[i].inner && !(v <= inner))
 			inner = v;
 		if (v <= largest)
@@ -172,9 +179,12 @@ static void read_counters(const struct csv *c, const struct columns *k, struct k
 	struct counter_sums sums = COUNTERS_NONE;
 	double v;
 
-	for (size_t i = 0; i < k->counter_count; i++)
-		if (csv_double(c, k->counters[i].column, &v) == SB_OK)
-			counter_add(&sums, &k->counters[i].counter, v);
+	for (size_t i = 0; i < k->counter_count; i++) {
+		int rc = csv_double(c, k->counters[i].column, &v);
+
+		if (rc != SB_ENOENT)
+			counter_add(&sums, &k->counters[i].counter, rc == SB_OK ? v : NAN);
+	}
 	counter_finish(&sums, out);
 }
 

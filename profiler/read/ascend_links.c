@@ -40,6 +40,11 @@ static void bad_value(struct communication_reading *r, const char *what)
 	             "%s cannot be used and is left out.", what);
 }
 
+double communication_difference(double us)
+{
+	return us < 0 && us > -0.0005 ? 0 : us;
+}
+
 int communication_us(struct communication_reading *r, double *out)
 {
 	const char *text;
@@ -48,7 +53,7 @@ int communication_us(struct communication_reading *r, double *out)
 
 	if (rc != SB_OK)
 		return rc;
-	*out = ms_to_us(text, len);
+	*out = communication_difference(ms_to_us(text, len));
 	if (*out < 0) {
 		bad_value(r, "A time below zero");
 		*out = NAN;

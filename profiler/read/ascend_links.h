@@ -13,6 +13,9 @@ struct communication_reading {
 
 /* The next value, decimal milliseconds, as microseconds; NaN when it is no number. */
 int communication_us(struct communication_reading *r, double *out);
+/* A time as its writer computed it: what the difference of two equal ones is below 0, less than half a
+ * nanosecond, is 0. */
+double communication_difference(double us);
 /* The next value, "Communication Bandwidth Info": the links with their packets. */
 int communication_links(struct communication_reading *r, struct communication_op *op);
 /* The static text that stands for a link's name in struct link; NULL when it is none of the five. */

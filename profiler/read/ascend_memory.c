@@ -83,8 +83,7 @@ static int operator_row(struct capture *cap, const struct csv *c, int64_t time)
 
 	if (rc != SB_OK || a.bytes == SB_NULL)
 		return rc;
-	if (ascend_exact_us(c, csv_column(c, "Release Time(us)"), &a.end_ns) != SB_OK)
-		a.end_ns = SB_NULL;
+	(void)csv_us(c, csv_column(c, "Release Time(us)"), &a.end_ns);
 	a.device = device == SB_NULL ? 0 : (int32_t)device;
 	return memory_allocated(cap, &a);
 }
@@ -93,8 +92,26 @@ struct memory_table {
 	const char *const *marks;
 	const char *time; /* column that a row is of no use without */
 	bool may_lack_time;
+	const char *end; /* column that may be empty, but must be a time when it is not; NULL = none */
 	int (*row)(struct capture *cap, const struct csv *c, int64_t time);
 };
+
+/* Has the present row all the times that it needs? */
+static bool times_of(struct read_context *ctx, const struct csv *c, const struct stream *in,
+                     const struct memory_table *t, int64_t *out_time)
+{
+	int column = csv_column(c, t->time), end = t->end ? csv_column(c, t->end) : -1;
+	int64_t unused;
+	size_t len;
+	const char *text;
+
+	csv_trimmed(c, column, &len);
+	if ((t->may_lack_time && len == 0) || !ascend_time(ctx, c, in, column, t->time, out_time))
+		return false;
+	text = csv_trimmed(c, end, &len);
+	/* what has no end is still held; of what has one that is lost nobody knows for how long it was */
+	return csv_missing(text, len) || ascend_time(ctx, c, in, end, t->end, &unused);
+}
 
 static int read_table(struct read_context *ctx, struct stream *in, const struct memory_table *t,
                       struct sb_error *err)
@@ -107,18 +124,12 @@ static int read_table(struct read_context *ctx, struct stream *in, const struct 
 	if (rc == SB_OK)
 		rc = ascend_capture(ctx, in, &cap, err);
 	while (rc == SB_OK && more) {
-		int column;
 		int64_t time;
-		size_t len;
 
 		rc = ascend_csv_row(ctx, c, in, &more, err);
 		if (rc != SB_OK || !more)
 			break;
-		column = csv_column(c, t->time);
-		csv_trimmed(c, column, &len);
-		if ((t->may_lack_time && len == 0) || !ascend_time(ctx, c, in, column, t->time, &time))
-			continue;
-		if (t->row(cap, c, time) != SB_OK)
+		if (times_of(ctx, c, in, t, &time) && t->row(cap, c, time) != SB_OK)
 			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	}
 	return rc;
@@ -153,21 +164,22 @@ static int sniff_operators(const struct sniff *s)
 
 static int read_records(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	static const struct memory_table t = {RECORD_MARKS, "Timestamp(us)", false, record_row};
+	static const struct memory_table t = {RECORD_MARKS, "Timestamp(us)", false, NULL, record_row};
 
 	return read_table(ctx, in, &t, err);
 }
 
 static int read_modules(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	static const struct memory_table t = {MODULE_MARKS, "Timestamp(us)", false, module_row};
+	static const struct memory_table t = {MODULE_MARKS, "Timestamp(us)", false, NULL, module_row};
 
 	return read_table(ctx, in, &t, err);
 }
 
 static int read_operators(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	static const struct memory_table t = {OPERATOR_MARKS, "Allocation Time(us)", true, operator_row};
+	static const struct memory_table t = {OPERATOR_MARKS, "Allocation Time(us)", true, "Release Time(us)",
+	                                      operator_row};
 
 	return read_table(ctx, in, &t, err);
 }

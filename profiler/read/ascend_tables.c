@@ -95,11 +95,12 @@ static const char *lost_time(const struct csv *c)
 	return NULL;
 }
 
-/* The column of a time below zero, which no step can have; NULL when there is none. */
-static const char *negative_time(const struct step_trace *t)
+const char *ascend_step_negative(const struct step_trace *t)
 {
-	const int64_t times[] = {t->computing, t->exposed, t->overlapped, t->communication,
-	                         t->free,      t->stage,   t->bubble,     t->preparing};
+	/* receives that wait side by side add up to more than the step (Stage is the rest) */
+	bool bubbles = t->stage != SB_NULL && t->bubble != SB_NULL && sb_add_sat(t->stage, t->bubble) >= 0;
+	const int64_t times[] = {t->computing,           t->exposed, t->overlapped, t->communication, t->free,
+	                         bubbles ? 0 : t->stage, t->bubble,  t->preparing};
 
 	for (size_t i = 0; STEP_TIMES[i]; i++)
 		if (times[i] != SB_NULL && times[i] < 0)
@@ -135,7 +136,7 @@ int ascend_step_row(struct capture *cap, const struct csv *c, const char **out_c
 	*out_column = "Computing";
 	if (t.computing == SB_NULL)
 		return SB_ENOENT;
-	*out_column = negative_time(&t);
+	*out_column = ascend_step_negative(&t);
 	if (*out_column)
 		return SB_ENOENT;
 	return capture_add_step_trace(cap, &t);

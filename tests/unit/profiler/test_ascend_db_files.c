@@ -59,6 +59,29 @@ static void packets_come_together(void **state)
 	assert_true(warning_of(&p, "bad_value") && warning_of(&p, "bad_value")->count == 6);
 }
 
+/* 1.1: as in step_trace_time.csv, a difference of doubles may be a little below 0, and Stage is what receives
+ * that wait side by side leave of a step. */
+static void steps_of_doubles(void **state)
+{
+	PROFILE_AUTO p = {0};
+	const struct step_trace *t;
+
+	(void)state;
+	read_good("analysis.db",
+	          STEPS TIMES "INSERT INTO CommAnalyzerTime VALUES "
+	                      "('a','g',1,1.75,1.5,0.25,0,-4.4e-17,'step1','collective');"
+	                      "INSERT INTO StepTraceTime VALUES "
+	                      "('1',30.000000000000004,60,-2.9103830456733704e-11,60,10,100,0,60,-1e-9),"
+	                      "('2',30,60,0,60,10,-20,120,0,1),('3',30,60,0,60,10,-20,10,0,1);",
+	          &p);
+	t = p.captures[0].step_traces;
+	assert_int_equal(p.captures[0].step_trace_count, 2);
+	assert_true(t[0].step == 1 && t[0].computing == 30000 && t[0].overlapped == 0 && t[0].preparing == 0);
+	assert_true(t[1].step == 2 && t[1].stage == -20000 && t[1].bubble == 120000);
+	assert_true(p.captures[0].communications[0].idle_us == 0);
+	assert_true(warning_of(&p, "bad_value") && warning_of(&p, "bad_value")->count == 1);
+}
+
 static void both_databases_are_one_capture(void **state)
 {
 	MADE_AUTO events = made_database(NAMES TASK COMPUTE TWO_KERNELS);
@@ -129,9 +152,8 @@ static void a_rank_of_minus_one_is_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(packets_come_together),
-	    cmocka_unit_test(both_databases_are_one_capture),
-	    cmocka_unit_test(a_plain_folder),
+	    cmocka_unit_test(packets_come_together),          cmocka_unit_test(steps_of_doubles),
+	    cmocka_unit_test(both_databases_are_one_capture), cmocka_unit_test(a_plain_folder),
 	    cmocka_unit_test(a_rank_of_minus_one_is_none),
 	};
 

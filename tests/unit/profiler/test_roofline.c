@@ -1,5 +1,6 @@
 #include "tests/unit/profiler/judged.h"
 
+#include "profiler/findings/compute_parts.h"
 #include "profiler/findings/roofline.h"
 
 /* Classes of the roofline and the checks made of them, by calculation by hand. */
@@ -103,6 +104,59 @@ static void traffic_at_the_limit_is_memory_bound(void **state)
 	}
 }
 
+/* ascend-formats 1.2: captures of 2023 label vector operators as those of the cube cores, and counters tell.
+ * 0.9 of the 18.1 TFLOP/s of the vector cores for 300 us, 20 operations a byte: by the roof of the cube cores
+ * that would be nothing. */
+static void counters_tell_the_roof(void **state)
+{
+	(void)state;
+	for (int vector = 0; vector < 2; vector++) {
+		JUDGED_AUTO j = {0};
+		struct capture *c = b3_rank(&j.p);
+
+		counted(c, "MatMul", "AI_CORE", 0, 700, 0.9 * 294.912e6 * 700, 1e8);
+		counted(c, "Gelu", "AI_CORE", 700, 300, 0.9 * 18.1e6 * 300, 0.9 * 18.1e6 * 300 / 20);
+		c->kernels[1].vector = vector;
+		judge(&j);
+		assert_int_equal(found(&j, "compute.underutilized") != NULL, !vector);
+	}
+}
+
+/* ascend-formats 1.2: A of 8 x 16, B of 16 x 4 and C of 8 x 4 elements are 128 + 64 + 32. What has no type
+ * has no size; an empty place holds at most a scalar. */
+static void elements_have_types(void **state)
+{
+	static const struct {
+		const char *in, *types, *out_types;
+		double bytes;
+	} cases[] = {{"8,16;16,4", "FLOAT16;FLOAT16", "FLOAT16", 448},
+	             {"8,16;16,4", "DT_BF16;DT_BF16", "DT_BF16", 448},
+	             {"8,16;16,4", "FLOAT;FLOAT", "FLOAT", 896},
+	             {"8,16;16,4", "BOOL;INT64", "INT8", 128 + 512 + 32},
+	             {"8,16;16,4;;", "FLOAT16;FLOAT16;UNDEFINED;INT64", "FLOAT16", 448},
+	             {"8,16;16,4", "FLOAT16;UNDEFINED", "FLOAT16", NAN},
+	             {"8,16;16,4", "FLOAT16", "FLOAT16", NAN}};
+	PROFILE_AUTO p = {0};
+	struct capture *c = make_capture(&p, FORMAT_ASCEND_TEXT, 0);
+	const struct rank_view v = {.c = c};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct kernel *k = add_kernel(c, "a", "MatMulV2", "AI_CORE", 0, 1);
+		struct work w;
+
+		k->input_shapes = text_id(c, cases[i].in);
+		k->input_types = text_id(c, cases[i].types);
+		k->output_shapes = text_id(c, "8,4");
+		k->output_types = text_id(c, cases[i].out_types);
+		w = kernel_work(&v, k);
+		if (w.bytes != cases[i].bytes && !(isnan(w.bytes) && isnan(cases[i].bytes)))
+			fail_msg("%zu: %g bytes", i, w.bytes);
+		/* 2 x 8 x 16 x 4, whatever the type */
+		is_near(w.flops, 1024);
+	}
+}
+
 /* Pipes as a stand-in: mte2 at 0.96 with a vector unit at 0.2, which would take a quarter of the time at 0.8.
  */
 static void a_memory_pipe_at_its_limit_is_memory_bound(void **state)
@@ -195,6 +249,8 @@ int main(void)
 	    cmocka_unit_test(the_least_time_is_the_longer_side),
 	    cmocka_unit_test(slow_products_are_underutilized),
 	    cmocka_unit_test(traffic_at_the_limit_is_memory_bound),
+	    cmocka_unit_test(counters_tell_the_roof),
+	    cmocka_unit_test(elements_have_types),
 	    cmocka_unit_test(a_memory_pipe_at_its_limit_is_memory_bound),
 	    cmocka_unit_test(shapes_stand_in_for_counters_on_gpus),
 	    cmocka_unit_test(launches_of_few_blocks_are_weak_evidence),
