@@ -114,6 +114,23 @@ int db_group(struct ascend_db *r, int64_t name, uint32_t *out_group);
 void db_order_kernels(struct ascend_db *r);
 /* MEMORY_RECORD, OP_MEMORY, NPU_MODULE_MEM: series of memory and allocations. */
 int db_read_memory(struct ascend_db *r);
+/* The call stacks of those operators whose stacks are kept (call_stack.h). */
+struct db_stacks {
+	int64_t *chains; /* numbers of the stacks, rising */
+	size_t chain_count;
+	struct db_frame {
+		int64_t chain, depth; /* 0 = the innermost */
+		uint32_t name;
+	} * frames; /* by chain and depth */
+	size_t frame_count;
+};
+/* Reads the stacks that `table` (of operators) refers to; none where the database has none. */
+int db_stacks_load(struct ascend_db *r, const char *table, struct db_stacks *out);
+/* Is the stack of an operator of this name kept? */
+bool db_stack_wanted(const struct ascend_db *r, uint32_t name);
+/* A stack as trace_view.json writes it: the innermost frame first. *out_text stays when there is none. */
+int db_stack_text(struct ascend_db *r, const struct db_stacks *s, int64_t chain, uint32_t *out_text);
+void db_stacks_free(struct db_stacks *s);
 /* CANN_API, PYTORCH_API, GC_RECORD, MSTX_EVENTS: host lanes, sums by API, steps where STEP_TIME has none. */
 int db_read_host(struct ascend_db *r);
 #endif

@@ -135,9 +135,11 @@ static enum event_kind host_kind(struct ascend_db *r, int64_t type)
 	return EVENT_HOST_OP;
 }
 
-static int framework_row(struct ascend_db *r, const char *table, const struct database_rows *rows, bool steps)
+static int framework_row(struct ascend_db *r, const char *table, const struct database_rows *rows,
+                         const struct db_stacks *stacks, bool steps)
 {
 	struct event e = {.link = -1};
+	struct event_detail d = {.bytes = SB_NULL, .sequence = SB_NULL};
 	struct step s = {0};
 	const char *name;
 	int64_t type = database_int(rows, 2);
@@ -155,12 +157,18 @@ static int framework_row(struct ascend_db *r, const char *table, const struct da
 			return db_fail(r, SB_ENOMEM);
 		if (steps)
 			r->cap->steps[r->cap->step_count++] = s;
+	} else if (stacks->frame_count > 0 && e.kind == EVENT_HOST_OP && db_stack_wanted(r, e.name)) {
+		int rc = db_stack_text(r, stacks, database_int(rows, 5), &d.type);
+
+		if (rc != SB_OK)
+			return rc;
 	}
-	return db_event(r, DB_HOST, database_int(rows, 3), &e, NULL);
+	return db_event(r, DB_HOST, database_int(rows, 3), &e, &d);
 }
 
 static int read_framework(struct ascend_db *r, const char *table)
 {
+	__attribute__((cleanup(db_stacks_free))) struct db_stacks stacks = {0};
 	DATABASE_ROWS_AUTO rows = NULL;
 	/* STEP_TIME is the better source */
 	bool more = true, steps = r->cap->step_count == 0;
@@ -168,11 +176,14 @@ static int read_framework(struct ascend_db *r, const char *table)
 
 	if (!database_has_column(r->db, table, "startNs") || !database_has_column(r->db, table, "endNs"))
 		return SB_OK;
-	rc = database_query(r->db, &rows, r->err, "SELECT startNs, endNs, %s, %s, %s FROM %w",
+	rc = db_stacks_load(r, table, &stacks);
+	if (rc != SB_OK)
+		return rc;
+	rc = database_query(r->db, &rows, r->err, "SELECT startNs, endNs, %s, %s, %s, %s FROM %w",
 	                    db_column(r, table, "type"), db_column(r, table, "globalTid"),
-	                    db_column(r, table, "name"), table);
+	                    db_column(r, table, "name"), db_column(r, table, "callchainId"), table);
 	while (rc == SB_OK && (rc = database_next(rows, &more, r->err)) == SB_OK && more)
-		rc = framework_row(r, table, rows, steps);
+		rc = framework_row(r, table, rows, &stacks, steps);
 	return rc;
 }
 

@@ -316,7 +316,7 @@ static int settle(struct reading *r)
 static bool skip_args(void *self, const struct chrome_event *e)
 {
 	(void)self;
-	return e->cat.len > 0 && e->ph != 'M' && !call_stack_wanted(&e->name);
+	return e->cat.len > 0 && e->ph != 'M' && !call_stack_wanted(e->name.text, e->name.len);
 }
 
 static void settle_clock(struct reading *r)

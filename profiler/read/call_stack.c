@@ -2,15 +2,15 @@
 
 #include <string.h>
 
-bool call_stack_wanted(const struct chrome_text *name)
+bool call_stack_wanted(const char *name, size_t len)
 {
 	static const char *const names[] = {"item",     "_local_scalar_dense", "nonzero", "is_nonzero",
 	                                    "_unique2", "masked_select",       "equal"};
 
-	if (name->len < 10 || memcmp(name->text, "aten::", 6) != 0)
+	if (len < 10 || memcmp(name, "aten::", 6) != 0)
 		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name->text + 6, names[i]) == 0)
+		if (strcmp(name + 6, names[i]) == 0)
 			return true;
 	return false;
 }

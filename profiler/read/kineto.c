@@ -67,7 +67,8 @@ static bool skip_args(void *self, const struct chrome_event *e)
 		return false;
 	kind = kineto_category(e->cat.text, e->cat.len);
 	if (kind == EVENT_HOST_OP)
-		return !kineto_wants_shapes(e->name.text, e->name.len) && !call_stack_wanted(&e->name);
+		return !kineto_wants_shapes(e->name.text, e->name.len) &&
+		       !call_stack_wanted(e->name.text, e->name.len);
 	return kind != EVENT_HOST_RUNTIME && !kineto_on_device(kind) && !kineto_is_memory(e);
 }
 

@@ -130,6 +130,15 @@ for (const [format, fault, code] of faults)
     assert.ok(advice.items.some((item) => item.finding === code));
   });
 
+// tests/generate/stack.c has the frames: the fault's calls come from the metric, one call a step from the loss.
+for (const [name, dialect, ...options] of [["Kineto", "kineto", "--units", "300"], ["Ascend text", "ascend"], ["Ascend databases", "ascend", "--db"]])
+  test(`${name}: calls that wait for the device are shown with who made them`, () => {
+    const { analysis } = analyze(make(dialect, ...options, "--ranks", "2", "--steps", "4", "--fault", "cpu.synchronization").path);
+    const [worst, second] = analysis.findings.find((f) => f.code === "cpu.synchronization").operators.map((o) => o.name);
+    assert.equal(worst, "aten::item < metrics.py(31): update < train.py(141): training_step");
+    assert.equal(second, "aten::item < train.py(163): print_loss < train.py(88): epoch");
+  });
+
 // What cannot be judged from a source must not be passed over in silence.
 for (const [fault, code] of [["communication.slow_rank", "communication.slow_rank"], ["compute.underutilized", "compute.underutilized"]])
   test(`kineto with ${fault} gets ${code} or is told what that would need`, () => {

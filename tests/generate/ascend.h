@@ -49,6 +49,7 @@ struct ascend_kernel {
 	int64_t start, dur;                     /* device */
 	int64_t step;                           /* index */
 	int64_t sync_start, sync;               /* a synchronising call behind it, sync 0 for none */
+	bool loss;                              /* … which prints the loss */
 	int64_t tokens;                         /* of a grouped product, else 0 */
 	int work;                               /* row of the table of works */
 	bool first;                             /* first of its step */

@@ -1,10 +1,12 @@
 #include "tests/generate/ascend_db.h"
+#include "tests/generate/stack.h"
 #include <inttypes.h>
 #include <stdio.h>
 
 /* CANN_API and PYTORCH_API. The framework writes its times as text. */
 
 enum { HOST_PID = 3100412, DEQUEUE_TID = 3100955 };
+enum { CHAIN_ANY, CHAIN_METRIC, CHAIN_LOSS };
 enum { RUNTIME = 5000, HCCL = 5500, NODE = 10000, ACL = 20000, OP = 50001, QUEUE = 50002 };
 
 struct host {
@@ -12,6 +14,7 @@ struct host {
 	sqlite3_stmt *cann, *framework;
 	int64_t connection;
 	const char *dims; /* of the operator that is being written, or NULL */
+	int64_t chain;    /* number of its call stack */
 };
 
 static int64_t thread(int64_t tid)
@@ -32,7 +35,7 @@ static void framework(struct host *h, int64_t type, const char *name, int64_t ti
 		              h->connection++, name, type);
 	else
 		ascend_db_row(h->db, h->framework, "TTinsiinsii", start, start + dur, thread(tid), name,
-		              INT64_C(-1), INT64_C(0), h->dims ? h->dims : "", INT64_C(0), type);
+		              INT64_C(-1), INT64_C(0), h->dims ? h->dims : "", h->chain, type);
 }
 
 static void kernel(struct host *h, int64_t index)
@@ -56,7 +59,9 @@ static void kernel(struct host *h, int64_t index)
 	if (!k->sync)
 		return;
 	cann(h, ACL, "aclrtSynchronizeStreamWithTimeout", id + 100000000, HOST_PID, k->sync_start, k->sync);
+	h->chain = k->loss ? CHAIN_LOSS : CHAIN_METRIC;
 	framework(h, OP, "aten::item", HOST_PID, k->sync_start, k->sync);
+	h->chain = CHAIN_ANY;
 }
 
 static void link(struct host *h, int64_t index)
@@ -93,6 +98,22 @@ static void others(struct host *h)
 		     r->copies[i].launch_dur);
 }
 
+/* A row a frame, the innermost at depth 0; the exporter's rows have no order. */
+static void stacks(struct host *h)
+{
+	sqlite3_stmt *s;
+
+	ascend_db_run(h->db,
+	              "CREATE TABLE PYTORCH_CALLCHAINS (id INTEGER, stack INTEGER, stackDepth INTEGER)");
+	s = ascend_db_insert(h->db, "INSERT INTO PYTORCH_CALLCHAINS VALUES (?,?,?)");
+	ascend_db_row(h->db, s, "isi", (int64_t)CHAIN_ANY, "train.py(57): <module>", INT64_C(0));
+	for (int64_t depth = STACK_FRAMES - 1; depth >= 0; depth--) {
+		ascend_db_row(h->db, s, "isi", (int64_t)CHAIN_LOSS, stack_frames(true)[depth], depth);
+		ascend_db_row(h->db, s, "isi", (int64_t)CHAIN_METRIC, stack_frames(false)[depth], depth);
+	}
+	sqlite3_finalize(s);
+}
+
 void ascend_db_host(struct ascend_db *db)
 {
 	struct host h = {.db = db};
@@ -112,6 +133,7 @@ void ascend_db_host(struct ascend_db *db)
 	for (int64_t i = 0; i < db->r->link_count; i++)
 		link(&h, i);
 	others(&h);
+	stacks(&h);
 	for (int64_t i = 0; i < db->o->steps; i++) {
 		const struct ascend_step *s = &db->r->steps[i];
 

@@ -1,4 +1,5 @@
 #include "tests/generate/ascend_trace.h"
+#include "tests/generate/stack.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,9 +63,9 @@ static void python_span(struct trace_writer *w, const char *name, const char *ca
 	    w->out,
 	    ", \"cat\": \"%s\", \"args\": {\"Sequence number\": -1, \"Fwd thread id\": 0, \"Input Dims\": "
 	    "\"%s\", \"Input type\": \"c10::BFloat16;\\r\\nc10::BFloat16\", \"Call "
-	    "stack\": "
-	    "\"train.py(141): training_step;\\r\\ntrain.py(57): <module>\"}}",
-	    cat, w->dims ? w->dims : "");
+	    "stack\": \"%s\"}}",
+	    cat, w->dims ? w->dims : "",
+	    w->stack ? w->stack : "train.py(141): training_step;\\r\\ntrain.py(57): <module>");
 }
 
 static void step_rows(struct trace_writer *w)
@@ -119,7 +120,7 @@ static void kernel_rows(struct trace_writer *w, int64_t index)
 {
 	const struct ascend_kernel *k = &w->r->kernels[index];
 	const struct ascend_work *work = &ascend_works[k->work];
-	char name[600], dims[500];
+	char name[600], dims[500], stack[400];
 	int64_t id = 900 + index;
 
 	ascend_kernel_name(w->o, w->r, index, name, sizeof(name));
@@ -136,8 +137,12 @@ static void kernel_rows(struct trace_writer *w, int64_t index)
 			trace_cann(w, "AscendCL@aclrtSynchronizeStreamWithTimeout", "acl", "0",
 			           id + 100000000, HOST_PID, k->sync_start, k->sync);
 	}
-	if (k->sync)
+	if (k->sync) {
+		stack_text(k->loss, ";\\r\\n", stack, sizeof(stack));
+		w->stack = stack;
 		python_span(w, "aten::item", "cpu_op", HOST_PID, k->sync_start, k->sync);
+		w->stack = NULL;
+	}
 	flow(w, 's', "async_npu", "torch_to_npu", k->start, false, HOST_PID, HOST_PID, k->op);
 	trace_span(w, name, DEVICE_PID, ASCEND_STREAM, k->start, k->dur);
 	out_fmt(w->out,

@@ -18,10 +18,11 @@ struct trace_writer {
 	const struct ascend_options *o;
 	const struct ascend_rank *r;
 	int64_t rows;
-	const char *dims; /* of the operator that is being written, or NULL */
-	bool msprof;      /* without the framework */
-	bool old;         /* times as numbers */
-	int64_t shift;    /* ns between the epoch and the clock that the file counts by */
+	const char *dims;  /* of the operator that is being written, or NULL */
+	const char *stack; /* its call stack; NULL = that of any operator */
+	bool msprof;       /* without the framework */
+	bool old;          /* times as numbers */
+	int64_t shift;     /* ns between the epoch and the clock that the file counts by */
 };
 
 /* "ts" and its value. */

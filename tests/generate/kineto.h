@@ -56,6 +56,7 @@ struct unit {
 	uint8_t kind, phase;
 	bool graph, hidden; /* launched by the step's graph; not recorded */
 	bool extra, memory; /* a runtime call that launches nothing; an allocation mark */
+	bool loss;          /* the copy of the loss that is printed */
 };
 
 struct work {

@@ -277,8 +277,8 @@ static void end_step(const struct kineto_options *o, struct kineto_rank *r, int6
 	r->compute = kineto_later(r->compute, r->link);
 	for (int64_t k = 0; k < n; k++)
 		compute(o, r, PHASE_OPTIMIZER, step, k);
-	/* the loss is printed */
 	copy(o, r, UNIT_COPY_OUT, step);
+	r->units[r->count - 1].loss = true;
 	r->steps[step].end = r->host;
 	r->host += 1000;
 }

@@ -272,6 +272,11 @@ void row_memory(struct writer *w, const struct unit *u, int64_t index)
 	row_close(w);
 }
 
+bool kineto_has_stack(const struct kineto_options *o, const struct unit *u)
+{
+	return !o->old && o->faults.given[FAULT_SYNCHRONIZATION] && u->sync_dur > 0;
+}
+
 void row_frame(struct writer *w, const struct unit *u, int64_t id, int64_t depth)
 {
 	static const char *const frames[] = {"nn.Module: Linear_0",

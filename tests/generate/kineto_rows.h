@@ -43,6 +43,9 @@ void row_close(struct writer *w);
 void rows_operator(struct writer *w, const struct unit *u, int64_t index, bool named);
 void rows_launch(struct writer *w, const struct unit *u, int64_t index);
 void row_memory(struct writer *w, const struct unit *u, int64_t index);
+/* Is the Python stack around the unit recorded? Of the fault that it explains only: a capture with all stacks
+ * has a slow host. */
+bool kineto_has_stack(const struct kineto_options *o, const struct unit *u);
 /* A frame of the Python stack around the operator; depth 0 is the innermost. */
 void row_frame(struct writer *w, const struct unit *u, int64_t id, int64_t depth);
 #endif

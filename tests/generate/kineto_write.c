@@ -1,4 +1,5 @@
 #include "tests/generate/kineto_rows.h"
+#include "tests/generate/stack.h"
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -180,11 +181,14 @@ static void fill_rows(struct writer *w, int64_t left)
 }
 
 /* Events that one unit takes, filling not counted. */
-static int64_t rows_of(const struct unit *u, bool old)
+static int64_t rows_of(const struct kineto_options *o, const struct unit *u)
 {
+	bool old = o->old;
+
 	if (u->graph)
 		return u->hidden ? 0 : 2;
-	return 6 + (u->pair != 0) + (u->extra ? 2 - old : 0) + u->memory + (u->sync_dur != 0);
+	return 6 + (u->pair != 0) + (u->extra ? 2 - old : 0) + u->memory + (u->sync_dur != 0) +
+	       (kineto_has_stack(o, u) ? STACK_FRAMES : 0);
 }
 
 /* Also counts the rows that will be written, where nobody asked for a number of them. */
@@ -193,12 +197,25 @@ static int64_t missing(struct writer *w)
 	int64_t rows = 10 + KINETO_EARLY + w->o->steps * (w->o->old ? 2 : 3) + w->r->call_count;
 
 	for (int64_t i = 0; i < w->r->count; i++)
-		rows += rows_of(&w->r->units[i], w->o->old);
+		rows += rows_of(w->o, &w->r->units[i]);
 	if (!w->o->events)
 		w->left = rows;
 	if (rows > w->left)
 		out_die("these options need %" PRId64 " events at least", rows);
 	return w->left - rows;
+}
+
+static void stack_rows(struct writer *w, const struct unit *u, int64_t index)
+{
+	for (int64_t depth = STACK_FRAMES - 1; depth >= 0; depth--) {
+		int64_t margin = 5 * (depth + 1);
+
+		row_span(w, "python_function", stack_frames(u->loss)[depth], KINETO_PID, KINETO_MAIN,
+		         u->op - margin, u->op_dur + 2 * margin);
+		out_fmt(w->out, "\"Python id\": %" PRId64 ", \"Ev Idx\": 0",
+		        80000000 + index * STACK_FRAMES + depth);
+		row_close(w);
+	}
 }
 
 /* The order of Kineto: operators, frames, then calls and device rows, metadata last. */
@@ -221,6 +238,8 @@ int64_t kineto_write(const struct kineto_options *o, const struct kineto_rank *r
 		rows_operator(&w, &r->units[i], i, first && o->name);
 		if (r->units[i].memory)
 			row_memory(&w, &r->units[i], i);
+		if (kineto_has_stack(o, &r->units[i]))
+			stack_rows(&w, &r->units[i], i);
 	}
 	fill_rows(&w, left);
 	early_rows(&w);

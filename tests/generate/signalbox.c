@@ -1,5 +1,6 @@
 #include "tests/generate/kineto_rows.h"
 #include "tests/generate/options.h"
+#include "tests/generate/stack.h"
 #include <inttypes.h>
 #include <stddef.h>
 
@@ -122,6 +123,11 @@ static void unit_rows(struct writer *w, const struct unit *u, int64_t index, con
 	device_row(w, u, index);
 	if (!u->sync_dur)
 		return;
+	for (int64_t depth = STACK_FRAMES; kineto_has_stack(w->o, u) && depth > 0; depth--) {
+		row(w, lane, "python", stack_frames(u->loss)[depth - 1], u->op - 5 * depth,
+		    u->op_dur + 10 * depth);
+		end(w);
+	}
 	row(w, lane, "host_wait", "synchronize the stream", u->launch + u->launch_dur, u->sync_dur);
 	end(w);
 }
