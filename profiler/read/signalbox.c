@@ -15,6 +15,7 @@ enum {
 	MEMBER_LANES,
 	MEMBER_GROUPS,
 	MEMBER_STEPS,
+	MEMBER_MEMORY,
 	MEMBER_EVENTS
 };
 static const struct word MEMBER_WORDS[] = {
@@ -27,6 +28,7 @@ static const struct word MEMBER_WORDS[] = {
     WORD("lanes", MEMBER_LANES),
     WORD("groups", MEMBER_GROUPS),
     WORD("steps", MEMBER_STEPS),
+    WORD("memory", MEMBER_MEMORY),
     WORD("events", MEMBER_EVENTS),
 };
 
@@ -34,6 +36,7 @@ static void signalbox_free(struct signalbox *s)
 {
 	trace_free(&s->trace);
 	free(s->steps);
+	capture_free(&s->memory);
 	free(s->declared);
 	id_map_free(&s->lanes);
 	id_map_free(&s->groups);
@@ -42,7 +45,7 @@ static void signalbox_free(struct signalbox *s)
 
 #define CANCEL_EVERY 4096
 
-/* One of the four lists. */
+/* One of the lists. */
 struct list {
 	int (*item)(struct signalbox *s, int64_t offset, struct sb_error *err);
 	const char *const keys[12]; /* that an element may begin with; ends with NULL */
@@ -50,6 +53,9 @@ struct list {
 static const struct list LANES = {signalbox_lane_item, {"id", "process", "thread", "device"}};
 static const struct list GROUPS = {signalbox_group_item, {"name", "ranks"}};
 static const struct list STEPS = {signalbox_step_item, {"number", "start_ns", "duration_ns"}};
+static const struct list MEMORY = {
+    signalbox_memory_item,
+    {"device", "allocator", "time_ns", "allocated_bytes", "reserved_bytes", "capacity_bytes"}};
 static const struct list EVENTS = {signalbox_event_item,
                                    {"lane", "kind", "name", "start_ns", "duration_ns", "link", "bytes",
                                     "collective", "direction", "group", "sequence"}};
@@ -130,6 +136,7 @@ static int take_member(struct signalbox *s, void *item, uint8_t member, const st
 	case MEMBER_LANES: return read_list(s, v, &LANES, err);
 	case MEMBER_GROUPS: return read_list(s, v, &GROUPS, err);
 	case MEMBER_STEPS: return read_list(s, v, &STEPS, err);
+	case MEMBER_MEMORY: return read_list(s, v, &MEMORY, err);
 	case MEMBER_EVENTS: return read_list(s, v, &EVENTS, err);
 	default: break; /* the producer is for people */
 	}
@@ -186,6 +193,9 @@ static void report(struct signalbox *s)
 	warn(s, &f->bad_event, "bad_event",
 	     "An event lacks its lane, kind or start, or has one that cannot be read: it was left out.");
 	warn(s, &f->bad_value, "bad_value", "A value has the wrong type or range and was taken as unknown.");
+	warn(s, &f->bad_memory, "bad_value",
+	     "A record of memory lacks its time or its bytes, or has ones that cannot be read: it was left "
+	     "out.");
 	warn(s, &f->unknown_kind, "unknown_kind",
 	     "An event has a kind that is not known: it counts as other.");
 	warn(s, &f->no_duration, "missing_duration", "An event has no readable duration; it counts as 0.");
@@ -218,6 +228,7 @@ static int deliver(struct signalbox *s)
 	memcpy(c->chip, s->chip, sizeof(c->chip));
 	s->trace = (struct trace){0};
 	s->steps = NULL;
+	signalbox_take_memory(s, c);
 	return SB_OK;
 }
 

@@ -3,10 +3,11 @@
 #include "profiler/read/clock.h"
 #include "profiler/read/id_map.h"
 #include "profiler/read/json.h"
+#include "profiler/read/memory_rows.h"
 #include "profiler/read/reader.h"
 
 /* Inside of the reader of our own format (signalbox_profile.md): signalbox.c, signalbox_event.c,
- * signalbox_head.c and signalbox_word.c only. */
+ * signalbox_head.c, signalbox_memory.c and signalbox_word.c only. */
 
 struct word {
 	const char *text;
@@ -20,7 +21,7 @@ struct word {
 /* What was tolerated, for one warning each. */
 struct signalbox_flaws {
 	struct jpull_flaw bad_event, bad_value, unknown_kind, no_duration, negative_duration;
-	struct jpull_flaw unknown_member, not_event, duplicate, lane_twice, broken;
+	struct jpull_flaw unknown_member, not_event, duplicate, lane_twice, broken, bad_memory;
 	char member[41]; /* the first unknown one */
 };
 
@@ -31,6 +32,7 @@ struct signalbox {
 	struct trace trace;
 	struct step *steps;
 	size_t step_count;
+	struct capture memory; /* nothing but series of memory */
 	int64_t version, rank, world_size, origin_ns;
 	char chip[64];
 	struct id_map lanes;  /* halves of the file's number → lane */
@@ -75,6 +77,12 @@ int signalbox_group_item(struct signalbox *s, int64_t offset, struct sb_error *e
 /* Once all is read: names lanes that nothing described, gives collectives the ranks of their groups, sorts
  * the steps, adds the origin. SB_ENOMEM. */
 int signalbox_head_end(struct signalbox *s);
+
+/* signalbox_memory.c */
+/* An element of "memory". */
+int signalbox_memory_item(struct signalbox *s, int64_t offset, struct sb_error *err);
+/* Gives the capture, which has its events already, the series. */
+void signalbox_take_memory(struct signalbox *s, struct capture *c);
 
 /* signalbox_event.c */
 int signalbox_event_item(struct signalbox *s, int64_t offset, struct sb_error *err);

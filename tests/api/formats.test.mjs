@@ -40,6 +40,8 @@ test("what the schema accepts is read without a warning", async () => {
     make({}, { groups: [{ name: "g" }, { name: "h", ranks: [] }, { name: "i", ranks: [1, "2"] }] }),
     make({}, { steps: [{ number: 0, start_ns: 0, duration_ns: 0 }, { number: "1", start_ns: "5", duration_ns: 5 }] }),
     make({}, { lanes: [{ id: 0, process: null, thread: null, device: null }, { id: "9000000000", process: "p", thread: "t", device: "3" }] }),
+    make({}, { memory: null }), make({}, { memory: [] }), make({}, { memory: [{ time_ns: 1, allocated_bytes: 0 }, { time_ns: "2", reserved_bytes: "5", allocated_bytes: null }] }),
+    make({}, { memory: [{ device: 0, allocator: "a", time_ns: 6, allocated_bytes: 1, reserved_bytes: 2, capacity_bytes: 3 }, { device: null, allocator: null, time_ns: 6, allocated_bytes: 1, capacity_bytes: null }] }),
     ...schema.$defs.event.properties.kind.enum.map((kind) => make({ kind })),
     ...schema.$defs.event.properties.direction.enum.map((direction) => make({ kind: "memcpy", direction })),
   ];
@@ -60,6 +62,9 @@ test("what the schema refuses gets a warning or an error", async () => {
     make({}, { lanes: 5 }), make({}, { lanes: [{ id: 0 }, { device: 1 }] }), make({}, { lanes: [{ id: 0, device: -1 }] }), make({}, { lanes: [{ id: 0 }, 7] }),
     make({}, { groups: [{ ranks: [1] }] }), make({}, { groups: [{ name: "g", ranks: [-1] }] }), make({}, { groups: [{ name: "g", ranks: 5 }] }),
     make({}, { steps: [{ number: 1, start_ns: 5 }] }), make({}, { steps: [{ number: -1, start_ns: 5, duration_ns: 5 }] }),
+    make({}, { memory: 5 }), make({}, { memory: [5] }), make({}, { memory: [{ allocated_bytes: 1 }] }), make({}, { memory: [{ time_ns: 1 }] }),
+    make({}, { memory: [{ time_ns: 1, allocated_bytes: null }] }), make({}, { memory: [{ time_ns: 1, allocated_bytes: -1 }] }), make({}, { memory: [{ time_ns: "x", reserved_bytes: 1 }] }),
+    make({}, { memory: [{ device: -1, time_ns: 1, reserved_bytes: 1 }] }), make({}, { memory: [{ allocator: 5, time_ns: 1, reserved_bytes: 1 }] }),
     make({}, { events: {} }), make({}, { events: undefined }), make({}, { signalbox_profile: 2 }), make({}, { signalbox_profile: "one" }),
   ].map((document) => JSON.parse(JSON.stringify(document)));
   for (const document of documents) {
@@ -72,13 +77,28 @@ test("what the schema refuses gets a warning or an error", async () => {
 test("a generated profile fits the schema", () => {
   const document = JSON.parse(execFileSync(GENERATE, ["signalbox", "--events", "3000", "-"], { maxBuffer: 1 << 26 }));
   assert.deepEqual(errorsOf(schema, schema, document), []);
-  assert.ok(document.events.length === 3000 && document.steps.length === 3);
+  assert.ok(document.events.length === 3000 && document.steps.length === 3 && document.memory.length > 0);
+});
+
+test("memory of one job is the same in our own format and in Kineto's", async () => {
+  const answers = [];
+  for (const dialect of ["signalbox", "kineto"]) {
+    const file = execFileSync(GENERATE, [dialect, "--units", "100", "-"], { maxBuffer: 1 << 26 });
+    const { json: profile } = await s.upload(dialect, file);
+    const { json } = await s.get(`/v1/profiles/${profile.id}/memory`);
+    // the two count from different moments: Kineto's trace has a range around all
+    answers.push(json.ranks.map(({ rank, peak_bytes, reserved_peak_bytes, curve }) => (
+      { rank, peak_bytes, reserved_peak_bytes, curve: curve.map(([us, ...bytes]) => [Math.round((us - curve[0][0]) * 1000), ...bytes]) })));
+  }
+  assert.ok(answers[0][0].curve.length > 20);
+  assert.equal(answers[0][0].peak_bytes, 42949672960 + 2097152);
+  assert.deepEqual(answers[0], answers[1]);
 });
 
 test("the documentation names each member, kind and direction", () => {
   const text = readFileSync(join(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../../profiler/read/signalbox_profile.md"), "utf8");
-  const { lane, group, step, event } = schema.$defs;
-  const words = [schema, lane, group, step, event].flatMap((part) => Object.keys(part.properties));
+  const { lane, group, step, memory, event } = schema.$defs;
+  const words = [schema, lane, group, step, memory, event].flatMap((part) => Object.keys(part.properties));
   for (const word of [...words, ...event.properties.kind.enum, ...event.properties.direction.enum.filter(Boolean)])
     assert.ok(text.includes(`\`${word}\``) || text.includes(`"${word}"`), word);
   // and no kind that does not exist

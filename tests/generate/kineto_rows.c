@@ -252,6 +252,11 @@ void rows_launch(struct writer *w, const struct unit *u, int64_t index)
 		flow(w, 'f', lone, KINETO_PID, thread_of(u), u->op + 1000, "ac2g", "ac2g");
 }
 
+int64_t kineto_allocated(int64_t index)
+{
+	return INT64_C(42949672960) + (index % 2 ? 0 : INT64_C(2097152));
+}
+
 void row_memory(struct writer *w, const struct unit *u, int64_t index)
 {
 	row_begin(w, "i", w->o->old ? "" : "cpu_instant_event", "[memory]");
@@ -265,10 +270,9 @@ void row_memory(struct writer *w, const struct unit *u, int64_t index)
 	if (!w->o->old)
 		out_fmt(w->out,
 		        ", \"Addr\": %" PRId64 ", \"Total Allocated\": %" PRId64
-		        ", \"Total Reserved\": 47244640256, \"Ev "
-		        "Idx\": %" PRId64,
-		        INT64_C(139637976727552) + index % 512 * 2097152,
-		        INT64_C(42949672960) + (index % 2 ? 0 : INT64_C(2097152)), index);
+		        ", \"Total Reserved\": %" PRId64 ", \"Ev Idx\": %" PRId64,
+		        INT64_C(139637976727552) + index % 512 * 2097152, kineto_allocated(index),
+		        KINETO_RESERVED, index);
 	row_close(w);
 }
 

@@ -13,6 +13,12 @@ enum {
 	KINETO_GRAPH = 70000000 /* correlation of the first step's graph */
 };
 
+/* Bytes of the device's memory: all, what the framework holds, and what it has given out after the index-th
+ * unit. */
+#define KINETO_CAPACITY INT64_C(85024112640)
+#define KINETO_RESERVED INT64_C(47244640256)
+int64_t kineto_allocated(int64_t index);
+
 struct writer {
 	struct out *out;
 	const struct kineto_options *o;

@@ -138,12 +138,12 @@ static void device_properties(struct writer *w)
 		out_fmt(
 		    w->out,
 		    "%s\n    {\n      \"id\": %d, \"name\": \"NVIDIA H100 80GB HBM3\", \"totalGlobalMem\": "
-		    "85024112640,\n      \"computeMajor\": 9, \"computeMinor\": 0,\n      "
+		    "%" PRId64 ",\n      \"computeMajor\": 9, \"computeMinor\": 0,\n      "
 		    "\"maxThreadsPerBlock\": 1024, "
 		    "\"maxThreadsPerMultiprocessor\": 2048,\n      \"regsPerBlock\": 65536, \"warpSize\": "
 		    "32,\n      "
 		    "\"sharedMemPerBlock\": 49152, \"numSms\": 132\n    }",
-		    i ? "," : "", i);
+		    i ? "," : "", i, KINETO_CAPACITY);
 	out_text(w->out, "\n  ],\n");
 	if (w->o->old)
 		return;

@@ -42,6 +42,23 @@ static void group(struct writer *w, enum unit_kind kind)
 	out_text(w->out, "]}");
 }
 
+/* The records that the Kineto dialect has as instants. */
+static void memory(struct writer *w)
+{
+	const char *comma = "";
+
+	for (int64_t i = 0; i < w->r->count; i++) {
+		if (!w->r->units[i].memory)
+			continue;
+		out_fmt(w->out,
+		        "%s\n{\"device\":%" PRId64 ",\"time_ns\":%" PRId64 ",\"allocated_bytes\":%" PRId64
+		        ",\"reserved_bytes\":%" PRId64 ",\"capacity_bytes\":%" PRId64 "}",
+		        comma, kineto_device(w->r), w->r->units[i].op + 1000, kineto_allocated(i),
+		        KINETO_RESERVED, KINETO_CAPACITY);
+		comma = ",";
+	}
+}
+
 static void head(struct writer *w)
 {
 	const struct kineto_rank *r = w->r;
@@ -74,6 +91,8 @@ static void head(struct writer *w)
 		        "%s{\"number\":%" PRId64 ",\"start_ns\":%" PRId64 ",\"duration_ns\":%" PRId64 "}",
 		        i ? "," : "", KINETO_FIRST_STEP + i, r->steps[i].start,
 		        r->steps[i].end - r->steps[i].start);
+	out_text(w->out, "],\n\"memory\":[");
+	memory(w);
 	out_text(w->out, "],\n\"events\":[");
 }
 

@@ -331,6 +331,46 @@ static void test_ranks(void **state)
 	assert_int_equal(p.left_out_count, 1);
 }
 
+/* By the documentation: series by device and allocator, in order of time, the origin added (here it stands
+ * behind); the host's last. Left out: a record without a time, one without bytes, and one a minute after the
+ * last event (1 ns). */
+static void test_memory(void **state)
+{
+	static const char TEXT[] =
+	    "{\"signalbox_profile\":1,\"lanes\":[{\"id\":0,\"device\":1}],\"memory\":["
+	    "{\"time_ns\":3,\"allocated_bytes\":70},"
+	    "{\"device\":1,\"time_ns\":9,\"allocated_bytes\":20,\"reserved_bytes\":\"64\"},"
+	    "{\"device\":1,\"time_ns\":7,\"allocated_bytes\":10,\"reserved_bytes\":32,\"capacity_bytes\":100}"
+	    ","
+	    "{\"device\":1,\"allocator\":\"nccl\",\"time_ns\":8,\"reserved_bytes\":5},"
+	    "{\"device\":1,\"allocated_bytes\":20},{\"device\":1,\"time_ns\":9},"
+	    "{\"device\":1,\"time_ns\":60000000002,\"allocated_bytes\":999}],"
+	    "\"events\":[{" KERNEL "}],\"origin_ns\":1000}";
+	PROFILE_AUTO p = {0};
+	const struct capture *c;
+	const struct memory_series *s;
+
+	(void)state;
+	read_ok(TEXT, &p);
+	c = &p.captures[0];
+	assert_int_equal(c->memory_count, 3);
+	s = &c->memories[0];
+	assert_int_equal(s->device, 1);
+	assert_string_equal(text_of(c, s->component), "");
+	assert_int_equal(s->capacity_bytes, 100);
+	assert_int_equal(s->count, 2);
+	assert_true(s->points[0].time_ns == 1007 && s->points[0].allocated == 10 &&
+	            s->points[0].reserved == 32);
+	assert_true(s->points[1].time_ns == 1009 && s->points[1].allocated == 20 &&
+	            s->points[1].reserved == 64);
+	s = &c->memories[1];
+	assert_string_equal(text_of(c, s->component), "nccl");
+	assert_true(s->count == 1 && s->points[0].allocated == SB_NULL && s->points[0].reserved == 5);
+	assert_int_equal(s->capacity_bytes, SB_NULL);
+	assert_int_equal(c->memories[2].device, MEMORY_HOST);
+	assert_int_equal(warning_of(&p, "bad_value")->count, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,6 +379,7 @@ int main(void)
 	    cmocka_unit_test(test_tolerated),    cmocka_unit_test(test_refused),
 	    cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_broken),
 	    cmocka_unit_test(test_broken_end),   cmocka_unit_test(test_ranks),
+	    cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests_name("signalbox profile", tests, NULL, NULL);
