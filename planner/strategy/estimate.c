@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "planner/schedule.h"
+#include "planner/schedule/schedule.h"
 
 #define EXACT_OPERATIONS (1 << 16)   /* beyond it the steady state is extrapolated */
 #define LARGEST_OPERATIONS (1 << 22) /* beyond it the closed form answers */
@@ -47,8 +47,8 @@ static int expand(const struct cost_problem *p, const struct layer_costs *l, con
 
 		for (int64_t i = x->runs[r].first; i < x->runs[r].first + x->runs[r].count; i++) {
 			for (int64_t j = 0; j < s->vpp; j++) {
-				x->forward[i * s->vpp + j] = t.forward / (double)s->vpp;
-				x->backward[i * s->vpp + j] = t.backward / (double)s->vpp;
+				x->forward[j * s->pp + i] = t.forward / (double)s->vpp;
+				x->backward[j * s->pp + i] = t.backward / (double)s->vpp;
 			}
 		}
 	}
@@ -63,15 +63,17 @@ static int expand(const struct cost_problem *p, const struct layer_costs *l, con
 static int simulate(const struct strategy *s, const struct expansion *x, int64_t micro_batches, double *end,
                     struct sb_error *err)
 {
-	struct schedule_problem q = {.kind = s->vpp > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B,
-	                             .stages = s->pp,
-	                             .micro_batches = micro_batches,
-	                             .chunks = s->vpp,
-	                             .forward = x->forward,
-	                             .backward = x->backward};
-	struct schedule_result r = {.stage_end = end};
+	const struct schedule_shape shape = {.kind = s->vpp > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B,
+	                                     .devices = s->pp,
+	                                     .micro_batches = micro_batches,
+	                                     .chunks = s->vpp,
+	                                     .slices = 1};
+	const struct schedule_times times = {.forward = x->forward, .backward = x->backward};
+	struct schedule_result r = {.end = end};
+	SCHEDULE_PROGRAM_AUTO p = {0};
+	int rc = schedule_program_build(&shape, &p, err);
 
-	return schedule_simulate(&q, &r, err);
+	return rc == SB_OK ? schedule_simulate(&p, &times, &r, err) : rc;
 }
 
 static double stage_work(const struct stage_time *t)

@@ -7,18 +7,18 @@
 #include "api/plans/parse.h"
 #include "planner/cost/collectives.h"
 #include "planner/model.h"
-#include "planner/schedule.h"
+#include "planner/schedule/schedule.h"
 
-/* A list of lists, flattened. */
+/* A list of chunks a stage, as the simulator orders them: chunk by chunk. */
 static void read_times(const json_t *list, double *out)
 {
-	size_t n = 0;
+	size_t stages = json_array_size(list);
 
-	for (size_t i = 0; i < json_array_size(list); i++) {
+	for (size_t i = 0; i < stages; i++) {
 		const json_t *row = json_array_get(list, i);
 
 		for (size_t k = 0; k < json_array_size(row); k++)
-			out[n++] = json_number_value(json_array_get(row, k));
+			out[k * stages + i] = json_number_value(json_array_get(row, k));
 	}
 }
 
@@ -32,26 +32,31 @@ static void test_schedule_vectors(void **state)
 	(void)state;
 	json_array_foreach(json_object_get(json_object_get(file, "pipeline_schedules"), "cases"), i, c)
 	{
-		double forward[64], backward[64];
-		int64_t peak[16];
-		struct schedule_problem p = {.stages = integer(c, "p", 0),
-		                             .micro_batches = integer(c, "m", 0),
-		                             .chunks = integer(c, "v", 0),
-		                             .forward = forward,
-		                             .backward = backward,
-		                             .send_seconds = json_number_value(json_object_get(c, "p2p"))};
-		struct schedule_result r = {.peak_units = peak};
+		double forward[64], backward[64], peak[16];
+		int64_t chunks = integer(c, "v", 0);
+		const struct schedule_shape s = {.kind = chunks > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B,
+		                                 .devices = integer(c, "p", 0),
+		                                 .micro_batches = integer(c, "m", 0),
+		                                 .chunks = chunks,
+		                                 .slices = 1};
+		const struct schedule_times t = {.forward = forward,
+		                                 .backward = backward,
+		                                 .send_seconds =
+		                                     json_number_value(json_object_get(c, "p2p"))};
+		struct schedule_result r = {.makespan = 0};
 		double want = json_number_value(json_object_get(c, "makespan"));
+		SCHEDULE_PROGRAM_AUTO p = {0};
 
-		p.kind = p.chunks > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
 		read_times(json_object_get(c, "F"), forward);
 		read_times(json_object_get(c, "B"), backward);
-		assert_int_equal(schedule_simulate(&p, &r, NULL), SB_OK);
+		assert_int_equal(schedule_program_build(&s, &p, NULL), SB_OK);
+		assert_int_equal(schedule_simulate(&p, &t, &r, NULL), SB_OK);
 		if (fabs(r.makespan - want) > 2e-3)
 			fail_msg("case %zu: %.4f, want %.4f", i, r.makespan, want);
-		for (int64_t k = 0; k < p.stages; k++)
-			assert_int_equal(peak[k], json_integer_value(json_array_get(
-			                              json_object_get(c, "peak_live_chunks"), (size_t)k)));
+		schedule_peaks(&p, NULL, peak);
+		for (int64_t k = 0; k < s.devices; k++)
+			assert_true(peak[k] == json_number_value(json_array_get(
+			                           json_object_get(c, "peak_live_chunks"), (size_t)k)));
 	}
 	assert_true(i >= 60);
 }
