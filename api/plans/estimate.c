@@ -73,7 +73,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 
 static json_t *schema(void)
 {
-	return request_schema("estimate", json_pack("{s:o}", "strategy", strategy_schema()), "strategy");
+	return request_schema(json_pack("{s:o}", "strategy", strategy_schema()), "strategy");
 }
 
 static json_t *limits_of(void)

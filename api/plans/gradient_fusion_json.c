@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/plans/gradient_fusion.h"
+#include "api/plans/schema.h"
 
 static int list_of(const json_t *request, const char *member, const json_t **out, struct sb_error *err)
 {
@@ -155,63 +156,41 @@ json_t *fusion_request(const struct fusion_gradient *gradients, size_t count, co
 	return json_pack("{s:s,s:o,s:o}", "kind", "gradient-fusion", "gradients", list, "cost", cost);
 }
 
-static json_t *number(double low, double high, const char *description)
-{
-	return json_pack("{s:s,s:f,s:f,s:s}", "type", "number", "minimum", low, "maximum", high,
-	                 "description", description);
-}
-
-static json_t *integer(int64_t high)
-{
-	return json_pack("{s:s,s:i,s:I}", "type", "integer", "minimum", 1, "maximum", (json_int_t)high);
-}
-
-/* An object without other members; required: the members that must be there. */
-static json_t *closed(json_t *properties, json_t *required)
-{
-	return json_pack("{s:s,s:b,s:o,s:o}", "type", "object", "additionalProperties", 0, "properties",
-	                 properties, "required", required);
-}
-
-static json_t *list(int most, json_t *items, const char *description)
-{
-	return json_pack("{s:s,s:i,s:i,s:o,s:s}", "type", "array", "minItems", 1, "maxItems", most, "items",
-	                 items, "description", description);
-}
-
 static json_t *cost_schema(void)
 {
-	json_t *link = closed(json_pack("{s:o,s:o}", "latency_seconds",
-	                                number(0, CURVE_SECONDS_MAX, "default 0"), "bytes_per_second",
-	                                number(1, 1e18, "of the whole collective: its bytes over its time")),
-	                      json_pack("[s]", "bytes_per_second"));
-	json_t *row = closed(json_pack("{s:o,s:o}", "bytes", integer(CURVE_BYTES_MAX), "seconds",
-	                               number(0, CURVE_SECONDS_MAX, "without the wait for slower ranks")),
-	                     json_pack("[s,s]", "bytes", "seconds"));
+	static const char *const link_needs[] = {"bytes_per_second", NULL};
+	static const char *const row_needs[] = {"bytes", "seconds", NULL};
+	json_t *link = schema_object(
+	    json_pack("{s:o,s:o}", "latency_seconds", schema_number(0, CURVE_SECONDS_MAX, "default 0"),
+	              "bytes_per_second",
+	              schema_number(1, 1e18, "of the whole collective: its bytes over its time")),
+	    link_needs);
+	json_t *row =
+	    schema_object(json_pack("{s:o,s:o}", "bytes", schema_integer(1, CURVE_BYTES_MAX), "seconds",
+	                            schema_number(0, CURVE_SECONDS_MAX, "without the wait for slower ranks")),
+	                  row_needs);
 
-	return json_pack("{s:[o,o]}", "anyOf", link,
-	                 list(CURVE_ROWS_MAX, row,
+	return schema_either(
+	    link, schema_list(CURVE_ROWS_MAX, row,
 	                      "measured: lines between the sizes; a size given twice counts as the mean; "
 	                      "below the smallest its time, beyond the largest as between the last two"));
 }
 
 json_t *fusion_schema(void)
 {
-	json_t *p = json_object(), *gradient;
+	static const char *const needs[] = {"gradients", "cost", NULL};
+	static const char *const gradient_needs[] = {"bytes", "backward_seconds", NULL};
+	json_t *gradient =
+	    schema_object(json_pack("{s:{s:s},s:o,s:o}", "name", "type", "string", "bytes",
+	                            schema_integer(1, FUSION_BYTES_MAX), "backward_seconds",
+	                            schema_number(0, FUSION_SECONDS_MAX,
+	                                          "of the backward operators since the gradient before")),
+	                  gradient_needs);
 
-	gradient = closed(
-	    json_pack("{s:{s:s},s:o,s:o}", "name", "type", "string", "bytes", integer(FUSION_BYTES_MAX),
-	              "backward_seconds",
-	              number(0, FUSION_SECONDS_MAX, "of the backward operators since the gradient before")),
-	    json_pack("[s,s]", "bytes", "backward_seconds"));
-	json_object_set_new(p, "kind", json_pack("{s:s}", "const", "gradient-fusion"));
-	json_object_set_new(p, "method", json_pack("{s:[s,s]}", "enum", "optimal", "greedy"));
-	json_object_set_new(
-	    p, "gradients",
-	    list(FUSION_GRADIENTS_MAX, gradient, "in the order in which backward makes them"));
-	json_object_set_new(p, "cost", cost_schema());
-	json_object_set_new(p, "max_segment_bytes", integer(INT64_MAX));
-	return json_pack("{s:s,s:s,s:b,s:o,s:[s,s,s]}", "$schema",
-	                 "https://json-schema.org/draft/2020-12/schema", "type", "object",
-	                 "additionalProperties", 0, "properties", p, "required", "kind", "gradients", "cost");
+	return schema_object(json_pack("{s:o,s:o,s:o}", "gradients",
+	                               schema_list(FUSION_GRADIENTS_MAX, gradient,
+	                                           "in the order in which backward makes them"),
+	                               "cost", cost_schema(), "max_segment_bytes",
+	                               schema_integer(1, INT64_MAX)),
+	                     needs);
 }

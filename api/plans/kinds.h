@@ -8,7 +8,7 @@ struct plan_kind {
 	const char *const *methods; /* NULL-terminated, the first is the default */
 	/* The request with names resolved in, the answer of api.md out. Called with a known method only. */
 	int (*solve)(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
-	/* JSON Schema of the request. New reference. */
+	/* JSON Schema of the request without kind and method (schema_object()). New reference. */
 	json_t *(*schema)(void);
 	/* What the server bounds: member -> number or text. New reference. */
 	json_t *(*limits)(void);
@@ -17,7 +17,7 @@ struct plan_kind {
 	              struct sb_error *err);
 };
 
-extern const struct plan_kind strategy_kind, estimate_kind, gradient_fusion_kind;
+extern const struct plan_kind strategy_kind, estimate_kind, schedule_kind, gradient_fusion_kind;
 
 /* Seconds of a clock that only goes forward, for quality.search_seconds. */
 double plan_clock(void);

@@ -6,9 +6,11 @@
 #include "api/plans/canonical.h"
 #include "api/plans/kinds.h"
 #include "api/plans/problem.h"
+#include "api/plans/schema.h"
 #include "base/version.h"
 
-static const struct plan_kind *const kinds[] = {&strategy_kind, &estimate_kind, &gradient_fusion_kind};
+static const struct plan_kind *const kinds[] = {&strategy_kind, &estimate_kind, &schedule_kind,
+                                                &gradient_fusion_kind};
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 #define CANONICAL_MAX ((size_t)16 << 20)
 
@@ -136,7 +138,8 @@ json_t *plan_kinds(void)
 		json_object_set_new(row, "kind", json_string(kinds[i]->name));
 		json_object_set_new(row, "methods", methods);
 		json_object_set_new(row, "limits", kinds[i]->limits());
-		json_object_set_new(row, "schema", kinds[i]->schema());
+		json_object_set_new(row, "schema",
+		                    schema_request(kinds[i]->schema(), kinds[i]->name, kinds[i]->methods));
 		json_array_append_new(items, row);
 	}
 	return json_pack("{s:o}", "items", items);

@@ -335,7 +335,7 @@ static json_t *schema(void)
 	json_object_set_new(own, "constraints",
 	                    json_pack("{s:s,s:b,s:o}", "type", "object", "additionalProperties", 0,
 	                              "properties", constraints));
-	return request_schema("strategy", own, NULL);
+	return request_schema(own, NULL);
 }
 
 static json_t *limits_of(void)

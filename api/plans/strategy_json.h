@@ -40,6 +40,7 @@ int strategy_export(const json_t *plan, const char *format, char **out_text, con
 json_t *model_schema(void);
 json_t *cluster_schema(void);
 json_t *strategy_schema(void);
-/* The schema of a whole request: `own` (stolen) holds the members that only this kind has. */
-json_t *request_schema(const char *kind, json_t *own, const char *required);
+/* The schema of a request about a model on a cluster: `own` (stolen) holds the members that only this kind
+ * has; required: one of them, or NULL. */
+json_t *request_schema(json_t *own, const char *required);
 #endif

@@ -1,46 +1,18 @@
 #include <stddef.h>
 
 #include "api/plans/problem.h"
+#include "api/plans/schema.h"
 #include "api/plans/strategy_json.h"
-
-static json_t *integer_from(int low)
-{
-	return json_pack("{s:s,s:i}", "type", "integer", "minimum", low);
-}
 
 static json_t *positive_number(void)
 {
 	return json_pack("{s:s,s:i}", "type", "number", "exclusiveMinimum", 0);
 }
 
-static json_t *boolean(const char *description)
-{
-	return json_pack("{s:s,s:s}", "type", "boolean", "description", description);
-}
-
-static json_t *words(const char *const *list)
-{
-	json_t *values = json_array();
-
-	for (; *list; list++)
-		json_array_append_new(values, json_string(*list));
-	return json_pack("{s:o}", "enum", values);
-}
-
-static json_t *object_of(json_t *properties, const char *const *required)
-{
-	json_t *names = json_array();
-
-	for (; required && *required; required++)
-		json_array_append_new(names, json_string(*required));
-	return json_pack("{s:s,s:b,s:o,s:o}", "type", "object", "additionalProperties", 0, "properties",
-	                 properties, "required", names);
-}
-
 static void integers(json_t *properties, const char *const *names, int low)
 {
 	for (; *names; names++)
-		json_object_set_new(properties, *names, integer_from(low));
+		json_object_set_new(properties, *names, schema_integer(low, INT64_MAX));
 }
 
 static json_t *moe_schema(void)
@@ -53,8 +25,8 @@ static json_t *moe_schema(void)
 	integers(p, required, 1);
 	integers(p, more, 1);
 	integers(p, from_zero, 0);
-	json_object_set_new(p, "router_bias", boolean("a bias for each expert in the router"));
-	return object_of(p, required);
+	json_object_set_new(p, "router_bias", schema_boolean("a bias for each expert in the router"));
+	return schema_object(p, required);
 }
 
 static json_t *mla_schema(void)
@@ -66,14 +38,13 @@ static json_t *mla_schema(void)
 	json_t *p = json_object();
 
 	integers(p, all, 0);
-	return object_of(p, required);
+	return schema_object(p, required);
 }
 
 static json_t *name_or(json_t *object)
 {
-	return json_pack("{s:[o,o]}", "anyOf",
-	                 json_pack("{s:s,s:s}", "type", "string", "description", "a preset or a stored name"),
-	                 object);
+	return schema_either(
+	    json_pack("{s:s,s:s}", "type", "string", "description", "a preset or a stored name"), object);
 }
 
 static void document_members(json_t *p)
@@ -95,17 +66,18 @@ json_t *model_schema(void)
 
 	integers(p, required, 1);
 	integers(p, more, 1);
-	json_object_set_new(p, "gated_ffn", boolean("three FFN matrices instead of two; default false"));
-	json_object_set_new(p, "tied_embedding", boolean(style));
-	json_object_set_new(p, "biases", boolean(style));
-	json_object_set_new(p, "layer_norm", boolean(style));
-	json_object_set_new(p, "learned_positions", boolean(style));
-	json_object_set_new(p, "dropout", boolean(style));
-	json_object_set_new(p, "dtype", words(dtypes));
+	json_object_set_new(p, "gated_ffn",
+	                    schema_boolean("three FFN matrices instead of two; default false"));
+	json_object_set_new(p, "tied_embedding", schema_boolean(style));
+	json_object_set_new(p, "biases", schema_boolean(style));
+	json_object_set_new(p, "layer_norm", schema_boolean(style));
+	json_object_set_new(p, "learned_positions", schema_boolean(style));
+	json_object_set_new(p, "dropout", schema_boolean(style));
+	json_object_set_new(p, "dtype", schema_words(dtypes));
 	json_object_set_new(p, "moe", moe_schema());
 	json_object_set_new(p, "mla", mla_schema());
 	document_members(p);
-	return name_or(object_of(p, required));
+	return name_or(schema_object(p, required));
 }
 
 static json_t *device_schema(void)
@@ -113,20 +85,20 @@ static json_t *device_schema(void)
 	static const char *const required[] = {"peak_flops", "memory_bytes", "memory_bandwidth", NULL};
 	json_t *p =
 	    json_pack("{s:{s:s},s:o,s:o,s:o}", "name", "type", "string", "peak_flops", positive_number(),
-	              "memory_bytes", integer_from(1), "memory_bandwidth", positive_number());
+	              "memory_bytes", schema_integer(1, INT64_MAX), "memory_bandwidth", positive_number());
 
-	return name_or(object_of(p, required));
+	return name_or(schema_object(p, required));
 }
 
 static json_t *link_schema(void)
 {
 	static const char *const required[] = {"scope", "bytes_per_second", NULL};
 	static const char *const scopes[] = {"node", "supernode", "cluster", NULL};
-	json_t *p = json_pack("{s:o,s:o,s:{s:s,s:i},s:o}", "scope", words(scopes), "bytes_per_second",
+	json_t *p = json_pack("{s:o,s:o,s:{s:s,s:i},s:o}", "scope", schema_words(scopes), "bytes_per_second",
 	                      positive_number(), "latency_seconds", "type", "number", "minimum", 0, "devices",
-	                      integer_from(1));
+	                      schema_integer(1, INT64_MAX));
 
-	return object_of(p, required);
+	return schema_object(p, required);
 }
 
 json_t *cluster_schema(void)
@@ -143,7 +115,7 @@ json_t *cluster_schema(void)
 	                              "compute, memory, node, supernode, cluster"));
 	document_members(p);
 	/* {preset, nodes} takes the rest from the preset, so that nothing is required here. */
-	return name_or(object_of(p, NULL));
+	return name_or(schema_object(p, NULL));
 }
 
 json_t *strategy_schema(void)
@@ -157,48 +129,46 @@ json_t *strategy_schema(void)
 	integers(p, degrees, 1);
 	json_object_set_new(p, "zero",
 	                    json_pack("{s:s,s:i,s:i}", "type", "integer", "minimum", 0, "maximum", 3));
-	json_object_set_new(p, "sequence_parallel", boolean("default false"));
-	json_object_set_new(p, "overlap_gradients", boolean("default: true from zero 1 on"));
-	json_object_set_new(p, "recompute", words(recompute_words));
-	json_object_set_new(p, "attention", words(attention_words));
-	json_object_set_new(p, "gradient_dtype", words(dtype_words));
-	json_object_set_new(p, "offload", words(none));
+	json_object_set_new(p, "sequence_parallel", schema_boolean("default false"));
+	json_object_set_new(p, "overlap_gradients", schema_boolean("default: true from zero 1 on"));
+	json_object_set_new(p, "recompute", schema_words(recompute_words));
+	json_object_set_new(p, "attention", schema_words(attention_words));
+	json_object_set_new(p, "gradient_dtype", schema_words(dtype_words));
+	json_object_set_new(p, "offload", schema_words(none));
 	json_object_set_new(
 	    p, "order",
 	    json_pack("{s:s,s:s}", "type", "array", "description", "tp, cp, dp and pp, innermost first"));
 	json_object_set_new(
 	    p, "stages",
 	    json_pack("{s:s,s:o}", "type", "array", "items",
-	              object_of(json_pack("{s:o,s:o,s:o}", "first_layer", integer_from(0), "layers",
-	                                  integer_from(0), "recompute", words(recompute_words)),
-	                        stage)));
-	return object_of(p, NULL);
+	              schema_object(json_pack("{s:o,s:o,s:o}", "first_layer", schema_integer(0, INT64_MAX),
+	                                      "layers", schema_integer(0, INT64_MAX), "recompute",
+	                                      schema_words(recompute_words)),
+	                            stage)));
+	return schema_object(p, NULL);
 }
 
-json_t *request_schema(const char *kind, json_t *own, const char *required)
+json_t *request_schema(json_t *own, const char *required)
 {
-	json_t *p = json_object(), *names = json_pack("[s,s,s,s]", "kind", "model", "cluster", "batch");
-	json_t *calibration = json_object(), *schema;
+	const char *const names[] = {"model", "cluster", "batch", required, NULL};
+	static const char *const batch[] = {"global_sequences", NULL};
+	json_t *p = json_object(), *calibration = json_object();
 
 	for (int i = 0; calibration_members[i]; i++)
 		json_object_set_new(calibration, calibration_members[i],
 		                    json_pack("{s:s}", "type", "number"));
-	json_object_set_new(p, "kind", json_pack("{s:s}", "const", kind));
-	json_object_set_new(p, "method", json_pack("{s:s}", "type", "string"));
 	json_object_set_new(p, "model", model_schema());
 	json_object_set_new(p, "cluster", cluster_schema());
-	json_object_set_new(p, "batch",
-	                    json_pack("{s:s,s:b,s:{s:o,s:o},s:[s]}", "type", "object", "additionalProperties",
-	                              0, "properties", "global_sequences", integer_from(1), "micro",
-	                              integer_from(1), "required", "global_sequences"));
-	json_object_set_new(p, "calibration", object_of(calibration, NULL));
-	json_object_set_new(p, "constraints",
-	                    object_of(json_pack("{s:o}", "memory_bytes", integer_from(1)), NULL));
+	json_object_set_new(
+	    p, "batch",
+	    schema_object(json_pack("{s:o,s:o}", "global_sequences", schema_integer(1, INT64_MAX), "micro",
+	                            schema_integer(1, INT64_MAX)),
+	                  batch));
+	json_object_set_new(p, "calibration", schema_object(calibration, NULL));
+	json_object_set_new(
+	    p, "constraints",
+	    schema_object(json_pack("{s:o}", "memory_bytes", schema_integer(1, INT64_MAX)), NULL));
 	json_object_update(p, own);
 	json_decref(own);
-	if (required)
-		json_array_append_new(names, json_string(required));
-	schema = json_pack("{s:s,s:s,s:b,s:o,s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema",
-	                   "type", "object", "additionalProperties", 0, "properties", p, "required", names);
-	return schema;
+	return schema_object(p, names);
 }

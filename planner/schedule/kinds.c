@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "planner/schedule/schedule.h"
@@ -71,40 +72,54 @@ static int64_t least_micro_batches(const struct schedule_shape *s)
 	}
 }
 
-static int check_sizes(const struct schedule_shape *s, const struct schedule_facts *f, struct sb_error *err)
+static int out_of_range(struct sb_error *err, const char *field, const char *text)
 {
-	if (s->devices < 1 || s->micro_batches < 1 || s->chunks < 1 || s->slices < 1)
-		return sb_fail(err, SB_EINVAL, "out_of_range", "the schedule's sizes must be at least 1");
-	if (s->devices > UINT16_MAX || s->chunks > UINT16_MAX || s->devices * s->chunks > UINT16_MAX ||
-	    s->slices > UINT16_MAX || s->micro_batches > UINT32_MAX ||
-	    schedule_operations(s) > SCHEDULE_OPERATIONS_MAX)
-		return sb_fail(err, SB_ELIMIT, "too_large",
-		               "the schedule has more than 2^24 operations, or 65535 stages or slices");
-	if (f->chunks > 0 ? s->chunks != f->chunks : s->chunks < 2)
-		return sb_fail(err, SB_EINVAL, "out_of_range", "the schedule %s has %s a device", f->name,
-		               f->chunks == 1   ? "one chunk"
-		               : f->chunks == 2 ? "two chunks"
-		                                : "two chunks or more");
-	if (s->slices > 1 && !f->sliced)
-		return sb_fail(err, SB_EINVAL, "out_of_range", "the schedule %s does not cut sequences",
-		               f->name);
+	return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", field, "%s", text);
+}
+
+static int check_sizes(const struct schedule_shape *s, struct sb_error *err)
+{
+	if (s->devices < 1 || s->devices > UINT16_MAX)
+		return out_of_range(err, "stages", "must lie between 1 and 65535");
+	if (s->micro_batches < 1 || s->micro_batches > UINT32_MAX)
+		return out_of_range(err, "micro_batches", "must lie between 1 and 2^32 - 1");
+	if (s->chunks < 1 || s->chunks > UINT16_MAX / s->devices)
+		return out_of_range(err, "chunks", "must be at least 1, and at most 65535 in all");
+	if (s->slices < 1 || s->slices > UINT16_MAX)
+		return out_of_range(err, "slices", "must lie between 1 and 65535");
+	if (schedule_operations(s) > SCHEDULE_OPERATIONS_MAX)
+		return out_of_range(err, "micro_batches", "the schedule has more than 2^24 operations");
 	return SB_OK;
+}
+
+/* Do the sizes fit the kind? */
+static int check_fit(const struct schedule_shape *s, const struct schedule_facts *f, struct sb_error *err)
+{
+	char text[120];
+
+	if (f->chunks > 0 ? s->chunks != f->chunks : s->chunks < 2)
+		return out_of_range(err, "chunks",
+		                    f->chunks == 1   ? "must be 1 with this schedule"
+		                    : f->chunks == 2 ? "must be 2 with this schedule"
+		                                     : "must be at least 2 with this schedule");
+	if (s->slices > 1 && !f->sliced)
+		return out_of_range(err, "slices", "must be 1: this schedule does not cut sequences");
+	if (f->two_way && s->devices % 2 != 0)
+		return out_of_range(err, "stages",
+		                    "must be even: half of the micro-batches come the other way");
+	if (f->two_way && s->micro_batches % 2 != 0)
+		return out_of_range(err, "micro_batches", "must be even: half of them come the other way");
+	if (s->micro_batches >= least_micro_batches(s))
+		return SB_OK;
+	(void)snprintf(text, sizeof(text), "must be at least %lld with this schedule on so many stages",
+	               (long long)least_micro_batches(s));
+	return out_of_range(err, "micro_batches", text);
 }
 
 int schedule_check(const struct schedule_shape *s, struct sb_error *err)
 {
 	const struct schedule_facts *f = schedule_facts(s->kind);
-	int rc = f ? check_sizes(s, f, err) : sb_fail(err, SB_EINVAL, "out_of_range", "no such schedule");
+	int rc = f ? check_sizes(s, err) : out_of_range(err, "schedule", "is no schedule");
 
-	if (rc != SB_OK)
-		return rc;
-	if (f->two_way && (s->devices % 2 != 0 || s->micro_batches % 2 != 0))
-		return sb_fail(err, SB_EINVAL, "out_of_range",
-		               "the schedule %s needs an even number of stages and of micro-batches",
-		               f->name);
-	if (s->micro_batches < least_micro_batches(s))
-		return sb_fail(err, SB_EINVAL, "out_of_range",
-		               "the schedule %s on %lld devices needs at least %lld micro-batches", f->name,
-		               (long long)s->devices, (long long)least_micro_batches(s));
-	return SB_OK;
+	return rc == SB_OK ? check_fit(s, f, err) : rc;
 }

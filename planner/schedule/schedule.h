@@ -53,8 +53,9 @@ struct schedule_shape {
 int64_t schedule_stages(const struct schedule_shape *s);
 /* The device that runs a stage; of the two directions of a two-way schedule the first or the second. */
 int64_t schedule_device(const struct schedule_shape *s, int64_t stage, bool second_way);
-/* SB_EINVAL for sizes that the kind does not fit, with the reason: below 1, too few micro-batches for its
- * pattern, an odd number of devices for two directions; SB_ELIMIT above SCHEDULE_OPERATIONS_MAX. */
+/* SB_EIMPOSSIBLE, with the field (stages, micro_batches, chunks, slices) and the reason, for sizes that the
+ * kind does not fit: below 1, too few micro-batches for its pattern, an odd number of stages for two
+ * directions, more than SCHEDULE_OPERATIONS_MAX operations. */
 int schedule_check(const struct schedule_shape *s, struct sb_error *err);
 
 #define SCHEDULE_OPERATIONS_MAX (1 << 24)
