@@ -5,6 +5,7 @@
 
 #include "api/http.h"
 #include "api/json.h"
+#include "profiler/operators.h"
 #include "profiler/timeline.h"
 
 /* Shared inside api/ only. */
@@ -215,9 +216,13 @@ void results_rows(struct call *c);
  * new length; the text is not ended anew. */
 size_t rows_keep(char *text, size_t len, int64_t rank, int64_t step);
 void results_operators(struct call *c);
-/* A side file of the profile is gone or damaged: the upload is read once more, and the answer is "not ready".
- */
-void results_again(struct call *c);
+/* The operators of the profile that c->param names; *out is to be freed by operators_free(). SB_ENOENT,
+ * SB_EFORMAT, SB_EIO, SB_ENOMEM. */
+int results_load_operators(struct call *c, struct operator_table *out, struct sb_error *err);
+/* Answers what kept a result from being read. Where it is damaged, or not there (a profile that an older
+ * version finished lacks what that did not know), the upload is read once more, and the answer is "not
+ * ready". */
+void results_failed(struct call *c, int rc, const struct sb_error *err);
 void timeline_get(struct call *c);
 void critical_path_get(struct call *c);
 void comparisons_get(struct call *c);

@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "api/internal.h"
 #include "api/profiles/comparison.h"
@@ -25,17 +24,6 @@ static json_t *load(struct call *c, const char *name, int *out_rc, struct sb_err
 	return document;
 }
 
-static int load_operators(struct call *c, struct operator_table *out, struct sb_error *err)
-{
-	int fd = -1, rc = store_side_open(c->s->config.store, c->param, "operators", &fd, err);
-
-	if (rc != SB_OK)
-		return rc;
-	rc = operators_load(fd, out, err);
-	close(fd);
-	return rc;
-}
-
 /* What is missing makes the profile be read again, as any other call of its results would. */
 static bool load_side(struct call *c, const char *parameter, struct comparison_side *out)
 {
@@ -56,17 +44,14 @@ static bool load_side(struct call *c, const char *parameter, struct comparison_s
 	if (rc == SB_OK)
 		out->loading = load(c, "loading", &rc, &err);
 	if (rc == SB_OK)
-		rc = load_operators(c, &out->operators, &err);
+		rc = results_load_operators(c, &out->operators, &err);
 	if (rc == SB_OK)
 		rc = comparison_side_read(out);
 	if (rc == SB_OK)
 		return true;
-	if (rc == SB_ENOENT || rc == SB_EFORMAT)
-		results_again(c);
-	else if (err.code == SB_OK)
-		api_problem(c->res, 503, "out_of_memory", "The service is out of memory.");
-	else
-		api_problem_from(c->res, &err);
+	if (rc == SB_ENOMEM && err.code == SB_OK)
+		sb_fail(&err, rc, "out_of_memory", "The service is out of memory.");
+	results_failed(c, rc, &err);
 	return false;
 }
 

@@ -104,8 +104,6 @@ void critical_path_get(struct call *c)
 		close(fd);
 	if (rc == SB_OK)
 		rc = answer(c, &f, &w, &err);
-	if (rc == SB_ENOENT || rc == SB_EFORMAT)
-		results_again(c);
-	else if (rc != SB_OK)
-		api_problem_from(c->res, &err);
+	if (rc != SB_OK)
+		results_failed(c, rc, &err);
 }

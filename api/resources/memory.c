@@ -15,12 +15,8 @@ void memory_get(struct call *c)
 	if (!query_int(c, "px", 1, MEMORY_COLUMNS_MAX, &px))
 		return;
 	rc = store_document_get(c->s->config.store, c->param, "memory", &text, &len, &err);
-	if (rc == SB_ENOENT) {
-		results_again(c); /* a profile that an older version finished */
-		return;
-	}
 	if (rc != SB_OK) {
-		api_problem_from(c->res, &err);
+		results_failed(c, rc, &err);
 		return;
 	}
 	document = json_loadb(text, len, 0, NULL);

@@ -158,10 +158,8 @@ static void answer(struct call *c, enum language language)
 	if (rc == SB_OK)
 		rc = language == AS_JSON ? answer_json(c, &s, &err)
 		                         : answer_page(c, &s, language == AS_HTML, &err);
-	if (rc == SB_ENOENT || rc == SB_EFORMAT)
-		results_again(c);
-	else if (rc != SB_OK)
-		api_problem_from(c->res, &err);
+	if (rc != SB_OK)
+		results_failed(c, rc, &err);
 	stored_clear(&s);
 }
 

@@ -19,7 +19,7 @@ static bool is_under_way(struct call *c)
 
 /* The upload is what counts. While a job has not ended the queue takes no other for the same profile: the
  * caller asks again shortly. A profile that waits, but that no job is for, was left behind so. */
-void results_again(struct call *c)
+static void read_again(struct call *c)
 {
 	struct store *s = c->s->config.store;
 	struct store_profile p = {0};
@@ -34,6 +34,17 @@ void results_again(struct call *c)
 	answer_not_ready(c);
 }
 
+void results_failed(struct call *c, int rc, const struct sb_error *err)
+{
+	/* an opened timeline is kept: this one is of no use any more */
+	if (rc == SB_EFORMAT)
+		timelines_forget(c->s, c->param);
+	if (rc == SB_ENOENT || rc == SB_EFORMAT)
+		read_again(c);
+	else
+		api_problem_from(c->res, err);
+}
+
 void results_document(struct call *c)
 {
 	struct sb_error err = {0};
@@ -43,10 +54,8 @@ void results_document(struct call *c)
 
 	if (rc == SB_OK)
 		reply_text(c, 200, "application/json", text, len);
-	else if (rc == SB_ENOENT)
-		results_again(c); /* a profile that an older version finished lacks what it did not know */
 	else
-		api_problem_from(c->res, &err);
+		results_failed(c, rc, &err);
 }
 
 static bool read_query(struct call *c, struct operator_query *q)
@@ -69,24 +78,29 @@ static bool read_query(struct call *c, struct operator_query *q)
 	return true;
 }
 
+int results_load_operators(struct call *c, struct operator_table *out, struct sb_error *err)
+{
+	int fd = -1, rc = store_side_open(c->s->config.store, c->param, "operators", &fd, err);
+
+	if (rc != SB_OK)
+		return rc;
+	rc = operators_load(fd, out, err);
+	close(fd);
+	return rc;
+}
+
 void results_operators(struct call *c)
 {
 	OPERATORS_AUTO table = {0};
 	struct operator_query q;
 	struct sb_error err = {0};
-	int fd = -1, rc;
+	int rc;
 
 	if (!read_query(c, &q))
 		return;
-	rc = store_side_open(c->s->config.store, c->param, "operators", &fd, &err);
-	if (rc == SB_OK) {
-		rc = operators_load(fd, &table, &err);
-		close(fd);
-	}
+	rc = results_load_operators(c, &table, &err);
 	if (rc == SB_OK)
 		reply_json(c, 200, document_operators(&table, &q));
-	else if (rc == SB_ENOENT || rc == SB_EFORMAT)
-		results_again(c);
 	else
-		api_problem_from(c->res, &err);
+		results_failed(c, rc, &err);
 }

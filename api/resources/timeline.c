@@ -238,10 +238,6 @@ void timeline_get(struct call *c)
 		timelines_give(c->s, o);
 	}
 	free(w);
-	if (rc == SB_EFORMAT)
-		timelines_forget(c->s, c->param);
-	if (rc == SB_ENOENT || rc == SB_EFORMAT)
-		results_again(c);
-	else if (rc != SB_OK)
-		api_problem_from(c->res, &err);
+	if (rc != SB_OK)
+		results_failed(c, rc, &err);
 }

@@ -110,7 +110,6 @@ static void link_task(struct replay_linking *l, uint32_t v, struct replay_thread
 		/* what the other thread did until then is not this one's time */
 		n->chain[v] = REPLAY_NONE;
 		n->flags[v] |= NODE_BY_CAUSE;
-		n->chain[v] = REPLAY_NONE;
 	}
 	thread->free = interval_end(t->start_ns[event], t->dur_ns[event]) - l->c->host_shift;
 }
