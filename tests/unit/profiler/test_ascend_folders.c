@@ -91,7 +91,7 @@ static void call_stacks_are_left_out(void **state)
 	     "Duration(us),Device Total Duration(us),Device Self Duration With AICore(us),Device Total "
 	     "Duration "
 	     "With AICore(us)\r\n"
-	     "aten::add,\"4,4;\r\n4,4;\r\n\",\"/home/somebody/train.py(7): step;\r\n/home/somebody/a.py(1): "
+	     "aten::add,\"4,4;\r\n4,4;\r\n\",\"/job/train.py(7): step;\r\n/job/a.py(1): "
 	     "main;\r\n\",1,2,3,4,5,6\r\n",
 	     0}};
 	PROFILE_AUTO p = {0};
