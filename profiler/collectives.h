@@ -68,6 +68,8 @@ struct collectives {
 	struct collective_member *members; /* by capture, device */
 	size_t member_count;
 	uint32_t *domain_members; /* indices into members */
+	uint32_t *member_items;   /* indices into items, by member */
+	size_t *first_item;       /* of each member in member_items, one more at the end */
 	struct sb_strings *texts;
 };
 

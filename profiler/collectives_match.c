@@ -227,6 +227,23 @@ static int order_sets(struct collectives *c)
 	return SB_OK;
 }
 
+/* What each member took part in. */
+static int list_items(struct collectives *c)
+{
+	c->member_items = calloc(c->count + 1, sizeof(*c->member_items));
+	c->first_item = calloc(c->member_count + 2, sizeof(*c->first_item));
+	if (!c->member_items || !c->first_item)
+		return SB_ENOMEM;
+	/* counted one place further on, so that the counts are the places to fill, and then the ends */
+	for (size_t i = 0; i < c->count; i++)
+		c->first_item[c->items[i].member + 2]++;
+	for (size_t m = 2; m < c->member_count + 2; m++)
+		c->first_item[m] += c->first_item[m - 1];
+	for (size_t i = 0; i < c->count; i++)
+		c->member_items[c->first_item[c->items[i].member + 1]++] = (uint32_t)i;
+	return SB_OK;
+}
+
 int collectives_pair_up(struct drafts *d)
 {
 	int rc = list_members(d);
@@ -244,7 +261,9 @@ int collectives_pair_up(struct drafts *d)
 			to++;
 		rc = match_bucket(d, d->items + from, to - from);
 	}
-	return rc == SB_OK ? order_sets(&d->out) : rc;
+	if (rc == SB_OK)
+		rc = order_sets(&d->out);
+	return rc == SB_OK ? list_items(&d->out) : rc;
 }
 
 static void drafts_free(struct drafts *d)
@@ -278,6 +297,8 @@ void collectives_free(struct collectives *c)
 	free(c->domains);
 	free(c->members);
 	free(c->domain_members);
+	free(c->member_items);
+	free(c->first_item);
 	sb_strings_free(&c->texts);
 	*c = (struct collectives){0};
 }

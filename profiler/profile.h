@@ -114,6 +114,7 @@ struct communication_op {
 	uint32_t name;  /* without the @group */
 	uint32_t group; /* 0 = none */
 	bool point_to_point;
+	double start_ns; /* good for order alone: a double keeps times of day to 256 ns; NaN = not given */
 	double elapse_us, transit_us, wait_us, synchronization_us, idle_us; /* NaN = not given */
 	struct link links[LINKS_MAX];
 	size_t link_count;

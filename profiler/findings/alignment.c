@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profiler/findings/links.h"
@@ -9,6 +10,7 @@ struct misaligned {
 	double us, packets; /* of packets whose size is no multiple of the alignment */
 	double lost_us;     /* of them, above what aligned packets of the same link would take */
 	double all_us;      /* of all packets of the same links */
+	double *factors;    /* by operator: its transmission without what is lost, over what it takes */
 };
 
 static bool is_aligned(const struct packet *p, int64_t alignment)
@@ -76,15 +78,15 @@ static void report(struct check_context *ctx, const struct rank_view *v, const s
                    const double *cost_us, bool estimated, struct tally *tally)
 {
 	struct finding *f = finding_new(ctx, "communication.alignment", v, false);
-	int64_t lost = exposed_at_most(v, cost_us[1] * 1000);
+	const struct link_factors factors = {all->factors, 1 - all->lost_us / all->all_us};
 
 	finding_cost(ctx, f, v, exposed_at_most(v, cost_us[0] * 1000));
 	if (estimated) {
-		finding_gain(f, v, lost);
+		finding_gain(f, v, link_gain(v, &factors, cost_us[1] * 1000));
 		if (f && f->gain_method)
 			f->gain_method = "misaligned packets as fast as the aligned ones of the capture";
 		if (all->all_us > 0)
-			finding_relief(ctx, f, v, RELIEF_LINK, 0, 1 - all->lost_us / all->all_us);
+			link_relieve(ctx, f, v, &factors);
 	} else if (v->c->chip[0] == '\0') {
 		finding_at_most(f, CONFIDENCE_MEDIUM);
 	}
@@ -109,7 +111,9 @@ static void judge(struct check_context *ctx, const struct rank_view *v)
 
 	if (alignment <= 0)
 		return;
-	if (tally_init(&tally, v->c) != SB_OK) {
+	all.factors = calloc(v->c->communication_count + 1, sizeof(*all.factors));
+	if (!all.factors || tally_init(&tally, v->c) != SB_OK) {
+		free(all.factors);
 		ctx->failed = SB_ENOMEM;
 		return;
 	}
@@ -124,6 +128,7 @@ static void judge(struct check_context *ctx, const struct rank_view *v)
 		all.packets += one.packets;
 		all.all_us += one.all_us;
 		all.lost_us += one.lost_us;
+		all.factors[i] = one.us > 0 && one.all_us > 0 ? 1 - one.lost_us / one.all_us : 1;
 		/* packets of several lanes run side by side: of the operator's transmission the same share */
 		if (one.us > 0) {
 			cost_us[0] += positive(op->transit_us) * one.us / one.all_us;
@@ -132,6 +137,7 @@ static void judge(struct check_context *ctx, const struct rank_view *v)
 	}
 	if (all.packets > 0)
 		report(ctx, v, &all, cost_us, aligned.known, &tally);
+	free(all.factors);
 }
 
 void check_alignment(struct check_context *ctx, bool *out_judged)

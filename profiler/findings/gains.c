@@ -115,6 +115,11 @@ static bool is_of_host(const struct finding *f)
 	       strncmp(f->code, "memory.", 7) == 0;
 }
 
+static bool is_of_links(const struct finding *f)
+{
+	return strncmp(f->code, "communication.", 14) == 0 && !is_symptom(f);
+}
+
 static int64_t cost_ns(const struct finding *f)
 {
 	return ns_at_most(f->share_of_step * (double)step_of(f), step_of(f));
@@ -160,7 +165,7 @@ static void tell(const struct check_context *ctx, const struct group *g, const s
 	if (takes(RELIEF_HOST, reliefs, n))
 		gain = own_part(ctx, worst, gain);
 	/* a collective may take far longer than it transmits, and only that is the link's */
-	else if (takes(RELIEF_LINK, reliefs, n) && gain > cost_ns(worst))
+	else if ((takes(RELIEF_LINK, reliefs, n) || is_of_links(worst)) && gain > cost_ns(worst))
 		gain = cost_ns(worst);
 	set_gain(worst, gain, REPLAYED);
 	most = severity_of(ctx, finding_stake(worst));

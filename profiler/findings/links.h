@@ -37,6 +37,20 @@ bool link_explains_sender(const struct check_context *ctx, const struct rank_vie
 /* The environment variable that forces the communication library to one way; NULL when none is set, or it is
  * not told. */
 const char *link_setting(const struct capture *c);
+/* What a cause's removal would make of transmission, new over old: of each row of the capture's
+ * communications, where they differ, and of all. */
+struct link_factors {
+	const double *rows; /* NULL: each as the whole */
+	double whole;
+};
+/* The reliefs of the finding that was added last: what the timeline or the kernel table shows of each
+ * operator, its own; all transmission alike where no operator was matched with that of another rank. */
+void link_relieve(struct check_context *ctx, struct finding *f, const struct rank_view *v,
+                  const struct link_factors *factors);
+/* What the step gains of transmission that takes lost_ns less in all, where nothing tells when the device
+ * computes. At most what is exposed, and of that the last collective of each step stays, as long as it then
+ * takes: it waits for the step's last gradients, so that nothing is left to hide it. ns over all steps. */
+int64_t link_gain(const struct rank_view *v, const struct link_factors *factors, double lost_ns);
 /* 0 for a negative number and for NaN. */
 double positive(double v);
 #endif

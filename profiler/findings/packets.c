@@ -65,12 +65,14 @@ static void report(struct check_context *ctx, const struct rank_view *v, enum si
 
 	finding_cost(ctx, f, v, cost);
 	if (!isnan(ratio)) {
-		finding_gain(f, v, cost);
+		const struct link_factors factors = {NULL, ratio};
+
+		finding_gain(f, v, link_gain(v, &factors, s->transit_us * 1000 * (1 - ratio)));
 		if (f && f->gain_method)
 			f->gain_method =
 			    "packets fused up to the limit, by size and time of the capture's own "
 			    "packets";
-		finding_relief(ctx, f, v, RELIEF_LINK, 0, ratio);
+		link_relieve(ctx, f, v, &factors);
 	}
 	/* without the link's rate it is not known that the link is slow */
 	if (isnan(link_standard(v->c, s->link)) && !size_fit_line(&s->fit).known)

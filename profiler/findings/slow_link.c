@@ -56,6 +56,7 @@ static void report(struct check_context *ctx, const struct seen *s, const char *
 	                      s->sum.best * 1e6 < limit(ctx, "link_utilization") * standard &&
 	                      large >= limit(ctx, "large_packet_share");
 	double should = below_peers ? others : standard, cost;
+	const struct link_factors factors = {NULL, rate / should};
 	struct finding *f;
 
 	/* a setting that forces the library to one way explains what all ranks have in common */
@@ -64,8 +65,8 @@ static void report(struct check_context *ctx, const struct seen *s, const char *
 	f = finding_new(ctx, "communication.slow_link", v, true);
 	cost = s->sum.transit_us * 1000 * (1 - rate / should);
 	finding_cost(ctx, f, v, exposed_at_most(v, cost));
-	finding_gain(f, v, exposed_at_most(v, cost));
-	finding_relief(ctx, f, v, RELIEF_LINK, 0, rate / should);
+	finding_gain(f, v, link_gain(v, &factors, cost));
+	link_relieve(ctx, f, v, &factors);
 	/* all ranks alike may be another cause: settings, or a chip that is not the one it is taken for */
 	if (!below_peers)
 		finding_at_most(f, CONFIDENCE_MEDIUM);

@@ -60,11 +60,14 @@ enum late_cause {
 };
 struct late_reason {
 	enum late_cause cause;
-	double compute_over_others; /* compute time over the median of the others'; NaN = not known */
-	double idle_over_others_ns; /* idle, copying and preparing time above the median of the others' */
+	double compute_over_others;    /* compute time over the median of the others'; NaN = not known */
+	double compute_over_others_ns; /* … and above it */
+	double idle_over_others_ns;    /* idle, copying and preparing time above the median of the others' */
 };
 /* Does its compute or its idle time explain the lost_ns of the others? */
 struct late_reason slow_rank_reason(const struct compared *k, double lost_ns);
+/* What the late rank computes and idles longer than the others, ns; infinite where that is not known. */
+double slow_rank_excess(const struct late_reason *why);
 /* Adds what the reason says: evidence, and the relief of its device or host as fast as the others'. */
 void slow_rank_relieve(struct check_context *ctx, struct finding *f, const struct compared *k,
                        const struct late_reason *why, double lost_ns);

@@ -34,9 +34,16 @@ static double idle_of(const struct rank_view *v)
 	return (double)v->free_ns + known(v->copy_exposed_ns) + known(v->preparing_ns);
 }
 
+double slow_rank_excess(const struct late_reason *why)
+{
+	if (isnan(why->compute_over_others_ns) || isnan(why->idle_over_others_ns))
+		return INFINITY;
+	return fmax(why->compute_over_others_ns, 0) + fmax(why->idle_over_others_ns, 0);
+}
+
 struct late_reason slow_rank_reason(const struct compared *k, double lost_ns)
 {
-	struct late_reason why = {LATE_UNKNOWN, NAN, NAN};
+	struct late_reason why = {LATE_UNKNOWN, NAN, NAN, NAN};
 	double compute, more;
 
 	for (size_t i = 0; i < k->n; i++)
@@ -44,11 +51,12 @@ struct late_reason slow_rank_reason(const struct compared *k, double lost_ns)
 			return why;
 	compute = median_of_others(k, compute_of);
 	more = compute_of(k->views[k->late]) - compute;
+	why.compute_over_others_ns = more;
 	why.idle_over_others_ns = idle_of(k->views[k->late]) - median_of_others(k, idle_of);
 	if (compute > 0)
 		why.compute_over_others = compute_of(k->views[k->late]) / compute;
 	why.cause = LATE_UNSEEN;
-	if (fmax(more, 0) + fmax(why.idle_over_others_ns, 0) >= EXPLAINS * lost_ns)
+	if (slow_rank_excess(&why) >= EXPLAINS * lost_ns)
 		why.cause = more >= why.idle_over_others_ns ? LATE_DEVICE : LATE_HOST;
 	return why;
 }

@@ -118,7 +118,9 @@ static void report_late(struct check_context *ctx, const struct rank_sums *s, co
 		f->severity = SEVERITY_INFO;
 		return;
 	}
-	finding_gain(f, v, ns_at_most(fmin(l->median, l->mean), v->total_ns));
+	/* as fast as the others it has no more to win than it takes longer than they do */
+	finding_gain(f, v,
+	             ns_at_most(fmin(slow_rank_excess(&l->why), fmin(l->median, l->mean)), v->total_ns));
 	slow_rank_relieve(ctx, f, &k, &l->why, l->mean);
 	if (s->n == 2 || s->missing || !seen || !(tested || s->n > 3))
 		finding_at_most(f, CONFIDENCE_MEDIUM);

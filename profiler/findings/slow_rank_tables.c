@@ -52,7 +52,7 @@ static void report(struct check_context *ctx, const struct compared *k, const do
 		return;
 	f = finding_new(ctx, "communication.slow_rank", v, true);
 	finding_cost(ctx, f, v, ns_at_most(mean, v->total_ns));
-	finding_gain(f, v, ns_at_most(fmin(mean, median), v->total_ns));
+	finding_gain(f, v, ns_at_most(fmin(slow_rank_excess(&why), fmin(mean, median)), v->total_ns));
 	finding_at_most(f, tested ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
 	finding_evidence(ctx, f, "mean_wait_of_others_share", mean / (double)v->total_ns, "share",
 	                 "slow_rank_share");

@@ -34,7 +34,9 @@ static int read_times(struct communication_reading *r, struct communication_op *
 	int rc = object_enter(r->j, &more, r->err);
 
 	while (object_member(r->j, &rc, &more, &key, r->err)) {
-		if (key_is(&key, "Elapse Time(ms)"))
+		if (key_is(&key, "Start Timestamp(us)"))
+			rc = communication_us(r, &op->start_ns); /* thousandths as well */
+		else if (key_is(&key, "Elapse Time(ms)"))
 			rc = communication_us(r, &op->elapse_us);
 		else if (key_is(&key, "Transit Time(ms)"))
 			rc = communication_us(r, &op->transit_us);
@@ -98,6 +100,7 @@ struct communication_op communication_op_empty(int64_t step, bool point_to_point
 {
 	return (struct communication_op){.step = step,
 	                                 .point_to_point = point_to_point,
+	                                 .start_ns = NAN,
 	                                 .elapse_us = NAN,
 	                                 .transit_us = NAN,
 	                                 .wait_us = NAN,
