@@ -12,11 +12,13 @@
 #define ALONE 0.05 /* share of a transfer beside products up to which it counts as alone */
 #define BESIDE 0.5 /* … from which on it counts as beside them */
 #define ENOUGH 3   /* transfers alone that make a measure */
+#define CARRIERS 8 /* collectives that began before a transfer and may be its own: of groups side by side */
 
 struct transfer {
 	int64_t start, dur, bytes;
-	uint32_t link; /* text id of the capture; transfers of two links are two sorts */
-	double beside; /* share of it */
+	uint32_t link;  /* text id of the capture; transfers of two links are two sorts */
+	double beside;  /* share of it */
+	double lost_ns; /* above the measure */
 };
 struct transfers {
 	struct transfer *items;
@@ -26,11 +28,11 @@ struct transfers {
 
 /* What the slow transfers of a capture add up to. */
 struct contended {
-	double slow_ns, lost_ns, all_ns; /* of the slow ones; above the measure; of all */
-	double reached, should;          /* bytes per second of the slow ones, weighted by time */
-	size_t slow;
-	bool judged, alone; /* something could be compared; with transfers alone */
-	struct interval_set when;
+	double slow_ns, lost_ns;           /* of those that meet a product; above the measure */
+	double beside_ns, reached, should; /* of those beside products, and their bytes per second by time */
+	size_t slow;                       /* beside products */
+	bool judged, alone;                /* something could be compared; with transfers alone */
+	struct interval_set when;          /* … that meet a product */
 };
 
 static int by_start(const void *a, const void *b)
@@ -177,23 +179,96 @@ static int judge_sort(const struct check_context *ctx, const struct rank_view *v
 	k->judged = k->judged || !isnan(should);
 	k->alone = k->alone || alone >= ENOUGH;
 	for (size_t i = from; i < to && rc == SB_OK; i++) {
-		const struct transfer *x = &t->items[i];
+		struct transfer *x = &t->items[i];
 		double rate = rate_of(x), ns = (double)x->dur;
 
-		k->all_ns += ns;
-		if (!(x->beside >= BESIDE) || !(rate < limit(ctx, "link_utilization") * should))
+		if (!(x->beside > ALONE) || !(rate < limit(ctx, "link_utilization") * should))
+			continue;
+		/* one that is past the products for the most part has still lost what it is longer */
+		x->lost_ns = ns * (1 - rate / should);
+		k->slow_ns += ns;
+		k->lost_ns += x->lost_ns;
+		rc = intervals_add(&k->when, x->start, x->start + x->dur);
+		if (!(x->beside >= BESIDE))
 			continue;
 		k->slow++;
-		k->slow_ns += ns;
-		k->lost_ns += ns * (1 - rate / should);
+		k->beside_ns += ns;
 		k->reached += rate * ns;
 		k->should += should * ns;
-		rc = intervals_add(&k->when, x->start, x->start + x->dur);
 	}
 	return rc;
 }
 
-static void report(struct check_context *ctx, const struct rank_view *v, struct contended *k)
+/* A collective of the timeline, and its transfers. */
+struct carrier {
+	int64_t start, end;
+	size_t event;
+	double all_ns, lost_ns;
+};
+
+static int by_beginning(const void *a, const void *b)
+{
+	const struct carrier *x = a, *y = b;
+	const int64_t left[] = {x->start, (int64_t)x->event}, right[] = {y->start, (int64_t)y->event};
+
+	return sb_compare(left, right, 2);
+}
+
+/* The collective that a transfer is part of: of those around it, the one that began last. */
+static struct carrier *carrier_of(struct carrier *items, size_t n, const struct transfer *x)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (items[mid].start <= x->start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (size_t back = 0; back < CARRIERS && back < lo; back++)
+		if (items[lo - 1 - back].end >= x->start + x->dur)
+			return &items[lo - 1 - back];
+	return NULL;
+}
+
+/* Each collective without what its own transfers lost. */
+static void relieve(struct check_context *ctx, struct finding *f, const struct rank_view *v,
+                    const struct transfers *t)
+{
+	const struct trace *trace = &v->c->trace;
+	struct carrier *items = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < trace->count && ctx->failed == SB_OK; i++) {
+		if (trace->kind[i] != EVENT_COMMUNICATION)
+			continue;
+		ctx->failed = sb_grow(&items, n, sizeof(*items));
+		if (ctx->failed == SB_OK)
+			items[n++] =
+			    (struct carrier){interval_bound(trace->start_ns[i]),
+			                     interval_end(trace->start_ns[i], trace->dur_ns[i]), i, 0, 0};
+	}
+	if (n > 0 && ctx->failed == SB_OK)
+		qsort(items, n, sizeof(*items), by_beginning);
+	for (size_t i = 0; i < t->count && ctx->failed == SB_OK; i++) {
+		struct carrier *c = carrier_of(items, n, &t->items[i]);
+
+		if (c) {
+			c->all_ns += (double)t->items[i].dur;
+			c->lost_ns += t->items[i].lost_ns;
+		}
+	}
+	for (size_t i = 0; i < n && ctx->failed == SB_OK; i++)
+		if (items[i].lost_ns > 0)
+			finding_relief(ctx, f, v, RELIEF_EVENT, items[i].event,
+			               1 - items[i].lost_ns / items[i].all_ns);
+	free(items);
+}
+
+static void report(struct check_context *ctx, const struct rank_view *v, const struct transfers *t,
+                   struct contended *k)
 {
 	struct finding *f;
 	double cost;
@@ -206,15 +281,15 @@ static void report(struct check_context *ctx, const struct rank_view *v, struct 
 	finding_gain(f, v, exposed_at_most(v, cost));
 	if (f && f->gain_method)
 		f->gain_method = "transfers beside products as fast as alone, no replay: an upper bound";
-	finding_relief(ctx, f, v, RELIEF_LINK, 0, 1 - k->lost_ns / k->all_ns);
+	relieve(ctx, f, v, t);
 	if (!k->alone)
 		finding_at_most(f, CONFIDENCE_MEDIUM);
 	finding_evidence(ctx, f, "bandwidth_ratio_beside_products", k->reached / k->should, "ratio",
 	                 "link_utilization");
-	finding_evidence(ctx, f, "bandwidth_beside_products", k->reached / k->slow_ns, "bytes_per_second",
+	finding_evidence(ctx, f, "bandwidth_beside_products", k->reached / k->beside_ns, "bytes_per_second",
 	                 NULL);
 	finding_evidence(ctx, f, k->alone ? "bandwidth_alone" : "bandwidth_of_the_link",
-	                 k->should / k->slow_ns, "bytes_per_second", NULL);
+	                 k->should / k->beside_ns, "bytes_per_second", NULL);
 	finding_evidence(ctx, f, "slow_transfers", (double)k->slow, "events", NULL);
 	finding_evidence(ctx, f, "lost_us", cost / 1000, "us", NULL);
 }
@@ -249,7 +324,7 @@ void check_link_contention(struct check_context *ctx, bool *out_judged)
 		ctx->failed = judge(ctx, &ctx->views[i], &t, &k);
 		*out_judged = *out_judged || k.judged;
 		if (ctx->failed == SB_OK && k.slow > 0)
-			report(ctx, &ctx->views[i], &k);
+			report(ctx, &ctx->views[i], &t, &k);
 		release(&t);
 		intervals_free(&k.when);
 	}

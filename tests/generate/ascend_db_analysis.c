@@ -80,8 +80,18 @@ static void operator_rows(struct ascend_db *db, sqlite3_stmt *times, sqlite3_stm
 	              millionths(l->dur), millionths(l->transit), millionths(l->wait), millionths(l->arrival),
 	              millionths(l->dur - l->transit - l->wait), step,
 	              l->kind[0] == 'r' ? "p2p" : "collective");
-	for (int p = 0; p < l->packet_kinds; p++)
-		link_row(db, links, l, l->rdma ? "RDMA" : "HCCS", &l->packets[p], step);
+	/* one row a size: of packets that only take longer than others there is none */
+	for (int p = 0; p < l->packet_kinds; p++) {
+		struct ascend_packets sum = l->packets[p];
+
+		if (p > 0 && sum.bytes == l->packets[p - 1].bytes)
+			continue;
+		for (int k = p + 1; k < l->packet_kinds && sum.bytes == l->packets[k].bytes; k++) {
+			sum.count += l->packets[k].count;
+			sum.ns += l->packets[k].ns;
+		}
+		link_row(db, links, l, l->rdma ? "RDMA" : "HCCS", &sum, step);
+	}
 	if (!l->rdma)
 		link_row(db, links, l, "SDMA", NULL, step);
 }

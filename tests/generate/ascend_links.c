@@ -57,10 +57,9 @@ static void between_experts(const struct ascend_options *o, struct ascend_link *
 	l->transit = ns;
 }
 
-/* Whether products still run when half of a long transfer is over: those of the step so far tell how long all
- * of its kernels will take. */
-static bool beside_products(const struct ascend_options *o, const struct ascend_rank *r,
-                            const struct ascend_link *l, int64_t ns)
+/* When the products of the step end, as those so far tell. */
+static int64_t products_end(const struct ascend_options *o, const struct ascend_rank *r,
+                            const struct ascend_link *l)
 {
 	int64_t first = r->kernel_count, done;
 
@@ -68,36 +67,53 @@ static bool beside_products(const struct ascend_options *o, const struct ascend_
 		first--;
 	done = r->kernel_count - first;
 	if (done == 0)
-		return false;
-	return (double)(l->start + ns / 2 - r->kernels[first].start) <
-	       (double)(r->compute - r->kernels[first].start) * (double)o->kernels / (double)done;
+		return l->start;
+	return r->kernels[first].start +
+	       llround((double)(r->compute - r->kernels[first].start) * (double)o->kernels / (double)done);
+}
+
+/* What a transfer takes that alone takes ns: it is slow for as long as products run beside it. */
+static int64_t beside_products(const struct ascend_options *o, int64_t start, int64_t ns, int64_t end)
+{
+	int64_t slow = faults_longer(&o->faults, FAULT_LINK_CONTENTION, ns),
+	        room = ascend_later(end - start, 0);
+
+	if (slow <= room)
+		return slow;
+	return room + ns - llround((double)room / (1 + o->faults.size[FAULT_LINK_CONTENTION]));
 }
 
 static void pack(const struct ascend_options *o, const struct ascend_rank *r, struct ascend_link *l,
                  bool last)
 {
-	int64_t bytes = FULL_BYTES, each = last ? 1 : 2, ns, odd = 0;
+	const struct faults *f = &o->faults;
+	int64_t bytes = FULL_BYTES, each = last ? 1 : 2, ns, second = 0, end = products_end(o, r, l);
+	bool odd = f->size[FAULT_ALIGNMENT] > 0;
 
-	if (o->faults.size[FAULT_SMALL_PACKETS] >= 1) {
-		bytes = (int64_t)o->faults.size[FAULT_SMALL_PACKETS];
+	if (f->size[FAULT_SMALL_PACKETS] >= 1) {
+		bytes = (int64_t)f->size[FAULT_SMALL_PACKETS];
 		each = ascend_later((each * FULL_BYTES + bytes / 2) / bytes, 1);
 	}
+	/* half of the packets are a sort of their own: misaligned, or later and so perhaps past the products
+	 */
+	if (odd || f->size[FAULT_LINK_CONTENTION] > 0)
+		second = each / 2;
 	ns = packet_ns(o, bytes);
-	if (o->faults.size[FAULT_ALIGNMENT] > 0)
-		odd = each / 2;
 	if (r->rank == ascend_culprit(o))
-		ns = faults_longer(&o->faults, FAULT_SLOW_LINK, ns);
-	if (!last && beside_products(o, r, l, each * ns))
-		ns = faults_longer(&o->faults, FAULT_LINK_CONTENTION, ns);
-	ns = faults_longer(&o->faults, FAULT_CONFIGURATION, ns);
-	l->packets[0] = (struct ascend_packets){bytes, (each - odd) * PLANES, (each - odd) * PLANES * ns};
-	l->packet_kinds = 1;
-	l->transit = (each - odd) * ns;
-	if (odd > 0) {
-		ns = faults_longer(&o->faults, FAULT_ALIGNMENT, ns);
-		l->packets[1] = (struct ascend_packets){bytes - 300, odd * PLANES, odd * PLANES * ns};
-		l->packet_kinds = 2;
-		l->transit += odd * ns;
+		ns = faults_longer(f, FAULT_SLOW_LINK, ns);
+	ns = faults_longer(f, FAULT_CONFIGURATION, ns);
+	for (int i = 0; i < 2; i++) {
+		int64_t count = i == 0 ? each - second : second, all = count * ns;
+
+		if (count == 0)
+			continue;
+		if (odd && i == 1)
+			all = count * faults_longer(f, FAULT_ALIGNMENT, ns);
+		if (!last)
+			all = beside_products(o, l->start + l->transit, all, end);
+		l->packets[l->packet_kinds++] =
+		    (struct ascend_packets){bytes - (odd && i == 1 ? 300 : 0), count * PLANES, all * PLANES};
+		l->transit += all;
 	}
 }
 
