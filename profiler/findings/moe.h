@@ -8,7 +8,7 @@ struct moe_view {
 	size_t expert_kernels;
 	double tokens;      /* rows that went into them, by their shapes; 0 = no shapes */
 	double exchange_ns; /* all-to-alls, dispatch and combine, their union */
-	double exposed_ns;  /* … under no compute */
+	double exposed_ns;  /* … under no compute; all of it where only tables tell of it */
 	size_t exchanges;
 	bool hinted; /* something is called after experts */
 };

@@ -147,6 +147,52 @@ static int add_events(const struct capture *c, const struct rank_view *v, struct
 	return rc;
 }
 
+/* "exp", "ep", "ep_dp", "EXPERT_MODEL_PARALLEL_GROUP": what frameworks call groups of experts. */
+static bool is_of_experts(const char *use)
+{
+	char plain[64];
+	size_t n = 0;
+
+	for (; *use && n + 1 < sizeof(plain); use++)
+		plain[n++] = (char)tolower((unsigned char)*use);
+	plain[n] = '\0';
+	for (const char *word = plain; *word; word += strspn(word, "_-")) {
+		size_t len = strcspn(word, "_-");
+
+		if ((len == 2 && strncmp(word, "ep", 2) == 0) || strncmp(word, "exp", 3) == 0)
+			return true;
+		word += len;
+	}
+	return false;
+}
+
+/* Tables alone have no names of experts: the exchange is theirs when its group is. What of it compute hides
+ * is not told. */
+static int add_operators(const struct capture *c, struct moe_view *m)
+{
+	size_t texts = sb_strings_count(c->trace.strings);
+	bool *experts = calloc(texts + 1, sizeof(*experts)); /* by group */
+
+	if (!experts)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < c->group_use_count; i++)
+		if (c->group_uses[i].group < texts && is_of_experts(text_of(c, c->group_uses[i].use)))
+			experts[c->group_uses[i].group] = true;
+	for (size_t i = 0; i < c->communication_count; i++) {
+		const struct communication_op *op = &c->communications[i];
+
+		if (op->group >= texts || !experts[op->group] || !(op->elapse_us > 0) ||
+		    collective_kind_of(text_of(c, op->name)) != COLLECTIVE_ALL_TO_ALL)
+			continue;
+		m->exchange_ns += op->elapse_us * 1000;
+		m->exchanges++;
+		m->hinted = true;
+	}
+	m->exposed_ns = m->exchange_ns;
+	free(experts);
+	return SB_OK;
+}
+
 static int look(const struct rank_view *v, struct moe_view *m)
 {
 	__attribute__((cleanup(sets_free))) struct sets s = {{0}, {0}};
@@ -162,6 +208,8 @@ static int look(const struct rank_view *v, struct moe_view *m)
 	rc = intervals_difference(&s.exchange, &s.compute, &exposed);
 	m->exchange_ns = (double)intervals_total(&s.exchange);
 	m->exposed_ns = (double)intervals_total(&exposed);
+	if (v->c->trace.count == 0 && v->c->kernel_count == 0)
+		rc = add_operators(v->c, m);
 	return rc;
 }
 

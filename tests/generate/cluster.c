@@ -106,6 +106,35 @@ static void communication(const struct ascend_options *o, const struct ascend_ra
 	out_text(out, "}");
 }
 
+static void group(struct out *out, const struct ascend_options *o, const struct ascend_rank *r, bool experts)
+{
+	const struct ascend_link l = {.experts = experts};
+	int64_t first = ascend_group_first(o, r), end = ascend_group_end(o, r);
+
+	out_text(out, "{\"type\": \"collective\", \"rank_set\": [");
+	for (int64_t i = first; i < end; i++)
+		out_fmt(out, "%s%" PRId64, i > first ? ", " : "", i);
+	out_fmt(out, "], \"group_name\": \"%s\", \"group_id\": \"\", \"pg_name\": \"%s\"}",
+	        ascend_link_group(o, r, &l), experts ? "exp" : "dp");
+}
+
+/* What the groups are for, as Megatron calls them. */
+static void groups(const struct ascend_options *o, const struct ascend_rank *ranks)
+{
+	OUT_AUTO out = open_file(o, "communication_group.json");
+
+	out_text(out, "{\"comm_group_parallel_info\": [");
+	for (int64_t i = 0; i < o->ranks; i = ascend_group_end(o, &ranks[i])) {
+		out_text(out, i ? ", " : "");
+		group(out, o, &ranks[i], false);
+		if (o->shape == ASCEND_EXPERTS) {
+			out_text(out, ", ");
+			group(out, o, &ranks[i], true);
+		}
+	}
+	out_text(out, "]}");
+}
+
 static int run(int argc, char **argv)
 {
 	struct ascend_options o = ASCEND_OPTIONS;
@@ -118,6 +147,7 @@ static int run(int argc, char **argv)
 	if (o.path) {
 		steps(&o, ranks);
 		communication(&o, ranks);
+		groups(&o, ranks);
 	}
 	if (o.truth)
 		ascend_write_truth(&o, ranks, "ascend-cluster-analysis");
