@@ -62,7 +62,8 @@ static const struct fault_kind {
                          GPU | FILES | IN_MSPROF | IN_CLUSTER},
     [FAULT_SLOW_LINK] = {"communication.slow_link", 1.5, 1e3,
                          "times longer for what one rank sends: 1.5 is a link at 40 %",
-                         GPU | FILES | IN_CLUSTER},
+                         /* a ring is slow for all of its ranks alike: that needs sizes, and nsys has none */
+                         IN_KINETO | IN_SIGNALBOX | FILES | IN_CLUSTER},
     [FAULT_LINK_CONTENTION] = {"communication.contention", 1.5, 1e3,
                                "times longer for transfers beside matrix products", FILES},
     [FAULT_RETRANSMISSION] = {"communication.retransmission", 5000, 1e6,
