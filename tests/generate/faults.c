@@ -69,8 +69,10 @@ static const struct fault_kind {
     [FAULT_RETRANSMISSION] = {"communication.retransmission", 5000, 1e6,
                               "ms more for one all-reduce between nodes, in the second step",
                               FILES | IN_CLUSTER},
-    [FAULT_SMALL_PACKETS] = {"communication.small_packets", 1048576, 1e9,
-                             "bytes of a packet; large ones have 40 MiB", FILES | IN_CLUSTER},
+    [FAULT_SMALL_PACKETS] =
+        {"communication.small_packets", 1048576, 1e9,
+         "bytes of a packet of every other all-reduce, and half of that; large ones have 40 MiB",
+         FILES | IN_CLUSTER},
     [FAULT_ALIGNMENT] = {"communication.alignment", 3, 1e3,
                          "times longer for half of the packets, which lack 300 bytes to a multiple of 512",
                          FILES | IN_CLUSTER},
