@@ -27,11 +27,11 @@ void link_relieve(struct check_context *ctx, struct finding *f, const struct ran
                   const struct link_factors *factors)
 {
 	size_t capture = (size_t)(v->c - ctx->p->captures);
-	const struct collectives *m = findings_collectives(ctx);
+	const struct collectives *m = ctx->collectives;
 	bool any = false;
 
-	for (size_t i = m ? first_member(m, capture) : 0;
-	     m && factors->rows && i < m->member_count && m->members[i].capture == capture; i++) {
+	for (size_t i = first_member(m, capture);
+	     factors->rows && i < m->member_count && m->members[i].capture == capture; i++) {
 		if (findings_member_view(ctx, &m->members[i]) != v)
 			continue;
 		for (size_t k = m->first_item[i]; k < m->first_item[i + 1]; k++) {
