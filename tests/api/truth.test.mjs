@@ -9,10 +9,7 @@ import { summary } from "../truth/judge.mjs";
 import { name, run } from "../truth/run.mjs";
 
 const GAPS = {
-  "communication.alignment": "the gain counts all time above the rate of aligned packets; a part was hidden (11 % too much)",
-  "communication.contention": "the gain is replayed on all transfers alike, not only on those beside products (25 % off)",
   "cpu.dispatch": "idle time behind the wait for the loss is counted as that wait's",
-  "moe.all_to_all": "the gain is that of no exchange at all, not of one of usual length (11 % too much)",
   "parallel.poor_overlap": "the gain is an upper bound; exposed retransmissions are called poor overlap besides",
 };
 
