@@ -8,7 +8,7 @@
 
 /* ascend_pytorch_profiler_{rank}.db, ascend_mindspore_profiler_{rank}.db and msprof_*.db. The tables that
  * MindStudio Insight adds when it opens one (OVERLAP_ANALYSIS, columns depth and waitNs, …) are not used:
- * they may be half done. AICORE_FREQ, HBM and the other counters are not read. */
+ * they may be half done. HBM and the other counters of links and memory are not read. */
 
 #define RANK_MAX INT32_MAX
 

@@ -74,7 +74,8 @@ bool ascend_raw_path(const char *path)
 	if (place.prof > 0 && (place.output || place.info || path_is(path, "msprof_", ".db")))
 		return false;
 	if (dir == 0)
-		return place.prof > 0 && strstr(path + place.prof, "/data/");
+		return place.prof > 0 &&
+		       (strstr(path + place.prof, "/data/") || strstr(path + place.prof, "/sqlite/"));
 	slash = strchr(rest, '/');
 	if (!slash)
 		return false;

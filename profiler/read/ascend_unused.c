@@ -23,13 +23,20 @@ static const struct {
     {"queue of the data preprocessing (dp): no check uses it yet",
      {"Action", "Source", "Cached Buffer Size"}},
     {"fusion_op: how operators were fused, it holds no times", {"Fusion Name", "Fusion op Nums"}},
+    {"fusion_op: how operators were fused, it holds no times", {"Fusion Op", "Original Ops"}},
     {"dataset.csv: sums of the data pipeline, no check uses them", {"Operation", "Stage", "Occurrences"}},
     {"counters of links or memory: no check uses them yet", {"Device_id", "Mode"}},
+    {"counters of links or memory: no check uses them yet", {"Mode", "Max", "Min"}},
     {"counters of the network (nic, roce): no check uses them yet", {"Rx Bandwidth efficiency(%)"}},
     {"memory over time (npu_mem): no check uses it yet", {"Event", "HBM(KB)"}},
+    {"memory over time (npu_mem): no check uses it yet", {"event", "hbm(KB)"}},
     {"use of the CPU: no check uses it yet", {"Cpu Type"}},
     {"use of the CPU: no check uses it yet", {"PID", "CPU(%)"}},
+    {"use of the CPU: no check uses it yet", {"Total Cpu Numbers", "Occupied Cpu Numbers"}},
+    {"use of the disk: no check uses it yet", {"Peak Disk Read(KB/s)", "Peak Disk Write(KB/s)"}},
+    {"use of the network: no check uses it yet", {"Netcard Speed(KB/s)", "Peak Used Speed(KB/s)"}},
     {"counters of links or memory: no check uses them yet", {"Device_id", "Metric"}},
+    {"counters of links or memory: no check uses them yet", {"Metric", "Read(MB/s)", "Write(MB/s)"}},
 };
 
 static const char *unused_table(const struct sniff *s)

@@ -65,14 +65,10 @@ static void find_columns(const struct csv *c, struct columns *k)
 	}
 }
 
-/* Nothing was recorded: N/A, 0, or a counter at its end. */
+/* Nothing was recorded: N/A, 0, or a counter at its end (one of 64 bits is beyond any time). */
 static bool unset(const struct csv *c, int column, int64_t *out_ns)
 {
-	size_t len;
-	const char *text = csv_trimmed(c, column, &len);
-
-	return csv_us(c, column, out_ns) != SB_OK || *out_ns <= 0 || starts(text, len, "18446744073709551") ||
-	       starts(text, len, "4294967295");
+	return csv_us(c, column, out_ns) != SB_OK || *out_ns <= 0 || *out_ns == UINT32_MAX * INT64_C(1000);
 }
 
 static int add_reduce(struct capture *cap, const struct csv *c, const struct columns *k, size_t i,

@@ -84,6 +84,11 @@ static const char *json_hint(const struct sniff *s)
 		return "This is a memory timeline of PyTorch: it holds sizes, no events.";
 	if (sniff_has(s, "chakra") || (sniff_has(s, "\"schema\"") && sniff_has(s, "\"nodes\"")))
 		return "This is an execution trace (Chakra): it holds no times; send the profiler's trace.";
+	if (sniff_has(s, "\"CudaEvent\"") || sniff_has(s, "\"NvtxEvent\"") ||
+	    sniff_has(s, "\"TraceProcessEvent\""))
+		return "This is an export of Nsight Systems in JSON, which is not read: send what nsys "
+		       "export -t "
+		       "sqlite writes.";
 	return "This is JSON, but no trace: neither a list of events nor an object with traceEvents.";
 }
 
@@ -118,7 +123,8 @@ const char *sniff_hint(const struct sniff *s)
 	if (first == '<')
 		return html(s) ? "This is an HTML page, perhaps the error page of a download."
 		               : "This is XML, not a profile.";
-	if (sniff_has(s, "Total Time (ns)") && sniff_has(s, "Time (%)"))
+	/* older ones wrote "Time(%)" */
+	if (sniff_has(s, "Total Time (ns)") && sniff_has(s, "(%)"))
 		return "This is a summary of nsys stats: it holds sums only; send what nsys export -t sqlite "
 		       "writes.";
 	if (sniff_no_header(s))
