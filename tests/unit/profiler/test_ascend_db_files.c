@@ -187,12 +187,58 @@ static void stacks_of_operators_that_wait_are_kept(void **state)
 	}
 }
 
+/* Every column of analysis.db has its place: us in StepTraceTime (newer exporters put the device in front),
+ * ms and MB in the tables of communication. */
+static void columns_of_an_analysis(void **state)
+{
+	PROFILE_AUTO p = {0};
+	const struct capture *c;
+	const struct step_trace *t;
+	const struct communication_op *op;
+
+	(void)state;
+	read_good(
+	    "analysis.db",
+	    "CREATE TABLE StepTraceTime (deviceId,step TEXT,computing,communication_not_overlapped,"
+	    "overlapped,communication,free,stage,bubble,communication_not_overlapped_and_exclude_receive,"
+	    "preparing);"
+	    "INSERT INTO StepTraceTime VALUES (0,'50',10,20.5,5,25.5,30,50.5,10,10.5,1.25);" TIMES LINKS
+	    "INSERT INTO CommAnalyzerTime VALUES "
+	    "('hcom_send__1_0_1','7',1,1.5,0.25,0.5,0.125,0.75,'step50','collective'),"
+	    "('hcom_batch__1_1_1','7',2,3,1,1,1,1,'step50','p2p'),"
+	    "('hcom_send__1_0_1','7',1,99,99,99,99,99,'step50','collective'),"
+	    "('hcom_allReduce__2_0_1','8',1,4,1,1,1,1,'None','collective');"
+	    "INSERT INTO CommAnalyzerBandwidth VALUES "
+	    "('hcom_send__1_0_1','7','RDMA',3,0.2,15,0.5,1.5,2,0.125,'step50','collective'),"
+	    "('hcom_batch__1_2_1','7','HCCS',3,0.2,15,0.5,1.5,2,0.125,'step50','p2p');",
+	    &p);
+	c = &p.captures[0];
+	t = c->step_traces;
+	assert_int_equal(c->step_trace_count, 1);
+	assert_true(t->step == 50 && t->computing == 10000 && t->exposed == 20500 && t->overlapped == 5000);
+	assert_true(t->communication == 25500 && t->free == 30000 && t->stage == 50500 &&
+	            t->bubble == 10000 && t->preparing == 1250);
+	/* sends stand among the collectives, and other pairs under "p2p"; of two rows the first counts */
+	assert_int_equal(c->communication_count, 4);
+	op = c->communications;
+	assert_true(op[0].point_to_point && op[1].point_to_point && !op[2].point_to_point &&
+	            op[3].point_to_point);
+	assert_string_equal(text_of(c, op[0].group), "7");
+	assert_true(op[0].elapse_us == 1500 && op[0].transit_us == 250 && op[0].wait_us == 500 &&
+	            op[0].synchronization_us == 125 && op[0].idle_us == 750);
+	assert_true(op[2].step == SB_NULL);
+	assert_int_equal(op[0].link_count, 1);
+	assert_true(op[0].links[0].large_packet_ratio == 0.5 && op[0].links[0].packets[0].bytes == 1500000 &&
+	            op[0].links[0].packets[0].count == 2 && op[0].links[0].packets[0].total_us == 125);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(packets_come_together),
 	    cmocka_unit_test(steps_of_doubles),
 	    cmocka_unit_test(stacks_of_operators_that_wait_are_kept),
+	    cmocka_unit_test(columns_of_an_analysis),
 	    cmocka_unit_test(both_databases_are_one_capture),
 	    cmocka_unit_test(a_plain_folder),
 	    cmocka_unit_test(a_rank_of_minus_one_is_none),

@@ -233,12 +233,40 @@ static void hostile_values_cost_only_their_event(void **state)
 	assert_non_null(warning_of(&p, "bad_value"));
 }
 
+/* Threads tell groups from planes, whatever the rows are called; a task without its link has its way of
+ * transport. */
+static void threads_tell_groups_from_planes(void **state)
+{
+	PROFILE_AUTO p = {0};
+	const struct trace *t;
+	const struct event_detail *d;
+
+	(void)state;
+	read_trace(
+	    "trace_view.json",
+	    "[" NAMED("process_name", "3", "0", "Communication") NAMED("thread_name", "3", "1", "Group 12")
+	        NAMED("thread_name", "3", "2", "Plane 7") SPAN("odd", "3", "1", "10", "9", "")
+	            SPAN("hcom_allReduce__1_0_1", "3", "2", "11", "2", "")
+	                SPAN("Memcpy", "3", "2", "13", "2",
+	                     ", \"args\": {\"transport type\": \"RDMA\", \"size(Byte)\": 512, \"link "
+	                     "type\": \"INVALID_TYPE\"}") "{}]",
+	    &p);
+	t = &p.captures[0].trace;
+	assert_int_equal(t->count, 3);
+	assert_int_equal(t->kind[0], EVENT_COMMUNICATION);
+	assert_int_equal(t->kind[1], EVENT_COMMUNICATION_TASK);
+	d = trace_detail(t, 2);
+	assert_true(d && d->bytes == 512);
+	assert_string_equal(trace_text(t, d->type, NULL), "RDMA");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(lanes_decide_what_events_are),
 	    cmocka_unit_test(times_links_and_lanes),
 	    cmocka_unit_test(details_of_device_work),
+	    cmocka_unit_test(threads_tell_groups_from_planes),
 	    cmocka_unit_test(steps_are_found),
 	    cmocka_unit_test(an_object_and_another_name_do_as_well),
 	    cmocka_unit_test(a_cut_trace_keeps_its_events),

@@ -276,6 +276,24 @@ static void stages_are_not_compared(void **state)
 	assert_null(found(&two, "communication.slow_rank"));
 }
 
+/* Sets of ranks come in any order: a stage is counted by its lowest rank. Under "p2p" stand pairs, whatever
+ * they are called. */
+static void the_order_of_a_file_does_not_matter(void **state)
+{
+	const struct text_file steps[] = {
+	    {"a.csv", STEP_TABLE STEP_RANKS "2,stage,\"(1,)\",1,1,1,1,1\n2,stage,\"(0,)\",1,1,1,1,1\n", 0}};
+	const struct text_file pairs[] = {
+	    {"c.json", "{\"p2p\": {\"step2\": {\"hcom_batchSendRecv__1_0@7\": {\"0\": " BODY("0", "1") "}}}}",
+	     0}};
+	PROFILE_AUTO p = {0}, q = {0};
+
+	(void)state;
+	read_all(steps, 1, &p);
+	assert_true(p.captures[0].stage == 0 && p.captures[1].stage == 1);
+	read_all(pairs, 1, &q);
+	assert_true(q.captures[0].communications[0].point_to_point);
+}
+
 static void expect_name(const char *text, const char *want)
 {
 	char name[CLUSTER_GROUP_MAX];
@@ -352,6 +370,7 @@ int main(void)
 	    cmocka_unit_test(groups_tell_the_stages),
 	    cmocka_unit_test(metadata_tells_the_stage),
 	    cmocka_unit_test(stages_are_not_compared),
+	    cmocka_unit_test(the_order_of_a_file_does_not_matter),
 	    cmocka_unit_test(groups_have_short_names),
 	    cmocka_unit_test(thousands_of_ranks_are_read),
 	};

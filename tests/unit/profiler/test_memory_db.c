@@ -59,6 +59,24 @@ static void databases_of_ascend_are_records(void **state)
 	}
 }
 
+/* Exporters of one year wrote the columns of MEMORY_RECORD without their last letter. */
+static void totals_had_another_name(void **state)
+{
+	static const char records[] =
+	    ASCEND "CREATE TABLE MEMORY_RECORD (component,timestamp,totalAllocate,totalReserve,deviceId);"
+	           "INSERT INTO MEMORY_RECORD VALUES (1,2000,700,900,3),(1,1000,400,900,3);";
+	PROFILE_AUTO p = {0};
+	MEMORY_AUTO m = {0};
+	struct sb_error err;
+
+	(void)state;
+	assert_int_equal(read_sql("ascend_pytorch_profiler_0.db", records, &p, &err), SB_OK);
+	assert_int_equal(memory_compute(&p, &m, NULL), SB_OK);
+	const struct memory_row *r = row_of(&m, 3, "PTA");
+
+	assert_true(r->peak_bytes == 700 && r->reserved_at_peak == 900 && r->reserved_peak_bytes == 900);
+}
+
 /* Allocations of the driver, summed up by device in order of time; pinned memory is the host's. */
 static void events_of_nsight_are_summed_up(void **state)
 {
@@ -95,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(databases_of_ascend_are_records),
+	    cmocka_unit_test(totals_had_another_name),
 	    cmocka_unit_test(events_of_nsight_are_summed_up),
 	};
 

@@ -298,6 +298,69 @@ static void other_files_of_its_folder_are_named(void **state)
 		assert_non_null(strstr(p.left_out[i].reason, "MindInsight"));
 }
 
+/* A file of the iteration's bounds may have an id of its own. */
+static void bounds_may_be_of_one_id(void **state)
+{
+	static const struct text_file files[] = {
+	    {"p/step_trace_raw_0_detail_time.csv", STEP_HEAD "\n1,1,2,1,1,2,0,1,0\n", 0},
+	    {"p/step_trace_raw_1_detail_time.csv", STEP_HEAD "\n1,1,3,2,1,2,0,1,0\n", 0},
+	    {"p/step_trace_point_info_1.json", "{\"fp_start\": \"Default/A\", \"bp_end\": \"Default/B\"}", 0},
+	};
+	PROFILE_AUTO p = {0};
+
+	(void)state;
+	read_files(files, COUNT(files), &p);
+	assert_int_equal(p.count, 2);
+	assert_int_equal(p.captures[0].forward_start, 0);
+	assert_string_equal(text_of(&p.captures[1], p.captures[1].forward_start), "Default/A");
+}
+
+/* The step trace and the table of the cluster tell of the same iterations: two steps of 40 ms, not four. */
+static void iterations_told_twice_count_once(void **state)
+{
+	static const struct text_file files[] = {
+	    {"p/step_trace_raw_5_detail_time.csv",
+	     STEP_HEAD "\n1,100,4000100,4000000,100,3900100,0,3900000,100000\n"
+	               "2,4000100,8000100,4000000,4000100,7900100,0,3900000,100000\n",
+	     0},
+	    {"p/ascend_cluster_analyse_model-parallel_1_8_5.csv",
+	     "computation,communication_alone_time\n30,10\n29,11\n29.5,10.5\n", 0},
+	};
+	JUDGED_AUTO j = {0};
+
+	(void)state;
+	read_files(files, COUNT(files), &j.p);
+	assert_int_equal(j.p.captures[0].iteration_count, 2);
+	assert_int_equal(j.p.captures[0].step_count, 2);
+	judge(&j);
+	assert_int_equal(j.b.count, 3);
+	assert_true(j.b.rows[0].step_ns == 40000000 && j.b.rows[0].exposed_ns == 10000000);
+	assert_true(j.b.rows[1].step == 2 && j.b.rows[1].exposed_ns == 11000000);
+}
+
+#define ON_CORE(tid, name, ts, dur)                                                                          \
+	"{\"name\": \"" name "\", \"ph\": \"X\", \"tid\": \"" tid "\", \"ts\": " ts ", \"dur\": " dur        \
+	", \"pid\": 3, \"args\": {\"fullname\": \"Default/" name "\"}}"
+
+/* Steps and scopes lie over the operators in them, and the set-up of the data runs long before: neither is
+ * compute. 4 + 2 us are, of 12. */
+static void steps_and_scopes_are_no_compute(void **state)
+{
+	static const char text[] =
+	    "[" ON_CORE("7", "MatMul-op1", "0", "4") "," ON_CORE("7", "Cast-op2", "10", "2") "," ON_CORE(
+	        "100000", "1", "0", "12") "," ON_CORE("100001", "Default", "0",
+	                                              "12") "," ON_CORE("7", "InitDataSetQueue", "5",
+	                                                                "3") "]";
+	JUDGED_AUTO j = {0};
+
+	(void)state;
+	read_one("p/ascend_timeline_display_3.json", text, &j.p);
+	judge(&j);
+	assert_int_equal(j.b.count, 1);
+	assert_true(j.b.rows[0].compute_ns == 6000 && j.b.rows[0].span_ns == 12000 &&
+	            j.b.rows[0].free_ns == 6000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +369,9 @@ int main(void)
 	    cmocka_unit_test(broken_rows_of_a_step_trace_are_left_out),
 	    cmocka_unit_test(ids_make_captures),
 	    cmocka_unit_test(a_renamed_file_is_known_by_its_content),
+	    cmocka_unit_test(bounds_may_be_of_one_id),
+	    cmocka_unit_test(iterations_told_twice_count_once),
+	    cmocka_unit_test(steps_and_scopes_are_no_compute),
 	    cmocka_unit_test(pipelines_have_queues),
 	    cmocka_unit_test(other_files_of_its_folder_are_named),
 	    cmocka_unit_test(pipelines_in_json_count_once),

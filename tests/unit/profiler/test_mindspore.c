@@ -179,6 +179,35 @@ static void queues_belong_to_their_capture(void **state)
 	assert_int_equal(q.left_out_count, 0);
 }
 
+/* Host events of the data pipeline: who asks for a batch waits, who makes one works on a thread of its own.
+ */
+static void events_of_the_data_pipeline(void **state)
+{
+	static const struct {
+		const char *name;
+		enum event_kind kind;
+	} NAMES[] = {{"GetNext", EVENT_HOST_LOADING},
+	             {"GetNext_dequeue_wait", EVENT_HOST_LOADING},
+	             {"Dataset::DatasetIterator::FetchNext", EVENT_HOST_LOADING},
+	             {"Dataset::MapOp::WorkerEntry", EVENT_HOST_OP},
+	             {"PynativeFramework::GetNextOp", EVENT_HOST_OP}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(NAMES); i++) {
+		char text[600];
+		const struct text_file file = {OUT("h_1_20240131101530123_ascend_ms") "trace_view.json", text,
+		                               0};
+		PROFILE_AUTO p = {0};
+
+		snprintf(text, sizeof(text),
+		         "[" META("1", "MindSpore") ",{\"ph\":\"X\",\"name\":\"%s\",\"pid\":1,\"tid\":1,"
+		                                    "\"ts\":\"1\",\"dur\":5,\"args\":{}}]",
+		         NAMES[i].name);
+		read_files(&file, 1, &p);
+		assert_int_equal(p.captures[0].trace.kind[0], NAMES[i].kind);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +215,7 @@ int main(void)
 	    cmocka_unit_test(the_newest_of_a_rank_wins),
 	    cmocka_unit_test(graphs_have_one_row),
 	    cmocka_unit_test(waits_for_data_are_loading),
+	    cmocka_unit_test(events_of_the_data_pipeline),
 	    cmocka_unit_test(queues_belong_to_their_capture),
 	};
 

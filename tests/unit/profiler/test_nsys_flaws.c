@@ -116,6 +116,76 @@ static void what_the_profiler_lost_is_told(void **state)
 	assert_true(w && strstr(w->detail, "7 events were lost"));
 }
 
+/* The version is behind the names of the runtime's calls, and a part of those of the driver and of the user;
+ * a kernel may have its mangled name only. Above the pid stands a number of the machine. */
+static void names_keep_what_is_theirs(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+	const struct capture *c;
+	const struct trace *t;
+
+	(void)state;
+	assert_int_equal(
+	    read_sql("r.sqlite",
+	             STRINGS
+	             "INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (2, 'cuMemAlloc_v2'), "
+	             "(3, 'loss_v7000'), (4, '_Z4gemmv');"
+	             "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, globalPid, "
+	             "correlationId, demangledName, shortName, mangledName);"
+	             "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 150, 0, 7, (3 << 48) + " P7
+	             ", 11, NULL, NULL, 4);" CALLS
+	             "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (50, 60, (3 << 48) + " T70
+	             ", 11, 1), (70, 80, (3 << 48) + " T70 ", 12, 2);" RANGES
+	             "INSERT INTO NVTX_EVENTS VALUES (10, 90, 59, NULL, (3 << 48) + " T70
+	             ", 3), (20, 30, 59, 'in line_v7000', (3 << 48) + " T70 ", NULL),"
+	             "(0, NULL, 33, 'a category', " T70 ", NULL);"
+	             "CREATE TABLE TARGET_INFO_GPU (id, name); INSERT INTO TARGET_INFO_GPU VALUES (1, 'A'), "
+	             "(0, 'NVIDIA H100');",
+	             &p, &err),
+	    SB_OK);
+	c = &p.captures[0];
+	t = &c->trace;
+	assert_int_equal(t->count, 5);
+	assert_event(c, "_Z4gemmv", EVENT_KERNEL, 100, 50);
+	assert_event(c, "cudaLaunchKernel", EVENT_HOST_RUNTIME, 50, 10);
+	assert_event(c, "cuMemAlloc_v2", EVENT_HOST_RUNTIME, 70, 10);
+	assert_event(c, "loss_v7000", EVENT_HOST_ANNOTATION, 10, 80);
+	assert_event(c, "in line_v7000", EVENT_HOST_ANNOTATION, 20, 10);
+	assert_string_equal(trace_text(t, t->lanes[t->lane[event_of(c, "cuMemAlloc_v2")]].process, NULL),
+	                    "process 7");
+	assert_string_equal(trace_text(t, t->lanes[t->lane[event_of(c, "cuMemAlloc_v2")]].thread, NULL),
+	                    "thread 70");
+	assert_int_equal(t->link[event_of(c, "_Z4gemmv")], t->link[event_of(c, "cudaLaunchKernel")]);
+	/* the chip of the first device, whatever the order of the rows */
+	assert_string_equal(c->chip, "NVIDIA H100");
+}
+
+/* Exports have no indexes; one that somebody added, from which a query could be answered alone, must not
+ * change the order. */
+static void an_index_changes_nothing(void **state)
+{
+	static const char *const indexes[] = {
+	    "", "CREATE INDEX i ON CUPTI_ACTIVITY_KIND_GRAPH_TRACE (graphId DESC, start, end, deviceId, "
+	        "streamId, globalPid, correlationId);"};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		PROFILE_AUTO p = {0};
+		struct sb_error err;
+		char sql[600];
+
+		snprintf(sql, sizeof(sql), "%s%s%s", STRINGS,
+		         "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end, deviceId, streamId, "
+		         "globalPid, correlationId, graphId, a, b, c, d, e, f, g, h, i, j, k, l);"
+		         "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end, deviceId, streamId, "
+		         "correlationId, graphId) VALUES (10, 20, 0, 7, 1, 3), (30, 40, 0, 7, 2, 9);",
+		         indexes[i]);
+		assert_int_equal(read_sql("r.sqlite", sql, &p, &err), SB_OK);
+		assert_true(p.captures[0].trace.start_ns[0] == 10 && p.captures[0].trace.start_ns[1] == 30);
+	}
+}
+
 /* The order of the rows decides nothing. */
 static void shuffled_rows_give_the_same_breakdown(void **state)
 {
@@ -233,6 +303,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_kind_of_copy_and_wait),
 	    cmocka_unit_test(flaws_are_told),
+	    cmocka_unit_test(names_keep_what_is_theirs),
+	    cmocka_unit_test(an_index_changes_nothing),
 	    cmocka_unit_test(steps_come_from_ranges),
 	    cmocka_unit_test(an_export_without_events_says_so),
 	    cmocka_unit_test(what_the_profiler_lost_is_told),
