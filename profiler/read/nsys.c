@@ -15,8 +15,8 @@ static const char *const EVENT_TABLES[] = {
 /* nvprof has tables of the same kind, but keeps its texts in StringTable. */
 static int recognise(struct database *db)
 {
-	bool ours = database_has(db, "StringIds") || database_has(db, "META_DATA_EXPORT");
 	char name[64];
+	bool ours = nsys_find(db, "StringIds", name, sizeof(name)) || database_has(db, "META_DATA_EXPORT");
 
 	for (size_t i = 0; ours && EVENT_TABLES[i]; i++) {
 		if (nsys_find(db, EVENT_TABLES[i], name, sizeof(name)))
@@ -29,10 +29,12 @@ static int recognise(struct database *db)
 static int first_cell(struct nsys *n, const char *table, const char *column, const char *order,
                       struct database_rows **out, bool *out_more, struct sb_error *err)
 {
+	char name[64];
 	int rc;
 
 	*out_more = false;
-	if (!database_has_column(n->db, table, column) || !database_has_column(n->db, table, order))
+	table = nsys_find(n->db, table, name, sizeof(name));
+	if (!table || !database_has_column(n->db, table, column) || !database_has_column(n->db, table, order))
 		return SB_OK;
 	rc = database_query(n->db, out, err, "SELECT \"%w\" FROM \"%w\" ORDER BY \"%w\" LIMIT 1", column,
 	                    table, order);
@@ -69,12 +71,9 @@ static int check_version(struct nsys *n, struct sb_error *err)
 	static const char *const COLUMNS[] = {"name", "value", NULL};
 	DATABASE_ROWS_AUTO r = NULL;
 	bool more = true;
-	int rc;
+	int rc = nsys_select(n->db, "META_DATA_EXPORT", COLUMNS, &r, err);
 
-	if (!database_has(n->db, "META_DATA_EXPORT"))
-		return SB_OK;
-	rc = nsys_select(n->db, "META_DATA_EXPORT", COLUMNS, &r, err);
-	while (rc == SB_OK && (rc = database_next(r, &more, err)) == SB_OK && more) {
+	while (r && rc == SB_OK && (rc = database_next(r, &more, err)) == SB_OK && more) {
 		if (strcmp(database_text(r, 0, NULL), "EXPORT_SCHEMA_VERSION_MAJOR") == 0 &&
 		    database_int(r, 1) > KNOWN_SCHEMA)
 			warnings_add(
@@ -92,12 +91,9 @@ static int tell_errors(struct nsys *n, struct sb_error *err)
 	static const char *const COLUMNS[] = {"severity", "text", NULL};
 	DATABASE_ROWS_AUTO r = NULL;
 	bool more = true;
-	int rc;
+	int rc = nsys_select(n->db, "DIAGNOSTIC_EVENT", COLUMNS, &r, err);
 
-	if (!database_has(n->db, "DIAGNOSTIC_EVENT"))
-		return SB_OK;
-	rc = nsys_select(n->db, "DIAGNOSTIC_EVENT", COLUMNS, &r, err);
-	while (rc == SB_OK && (rc = database_next(r, &more, err)) == SB_OK && more) {
+	while (r && rc == SB_OK && (rc = database_next(r, &more, err)) == SB_OK && more) {
 		if (database_int(r, 0) == 3)
 			warnings_add(&n->ctx->profile->warnings, "profiler_error", n->path, 0, -1,
 			             "Nsight Systems says: %.200s", database_text(r, 1, NULL));

@@ -83,7 +83,8 @@ struct nsys_table {
 /* nsys_rows.c */
 /* The table of this name, or of the name with the highest suffix _V2 … _V9; NULL when there is none. */
 const char *nsys_find(struct database *db, const char *name, char *out, size_t size);
-/* Selects columns of a table in its own order; a column that is not there is NULL. */
+/* Selects columns of the table that nsys_find() finds, in its own order; a column that is not there is NULL.
+ * *out stays NULL when there is no such table. */
 int nsys_select(struct database *db, const char *table, const char *const *columns,
                 struct database_rows **out, struct sb_error *err);
 /* Takes all spans of a table, if it is there. */
@@ -131,7 +132,7 @@ int nsys_read_memory(struct nsys *n, struct capture *c, struct sb_error *err);
 int nsys_match_processes(struct trace *t);
 
 /* nsys_collectives.c */
-/* NCCL sends, receives and exchanges with all by one kernel. The range in which it was launched tells which it
- * was: NCCL marks its calls itself ("ncclRecv"), and PyTorch its own ("nccl:recv 1<-0"). SB_ENOMEM. */
+/* NCCL sends, receives and exchanges with all by one kernel. The range in which it was launched tells which
+ * it was: NCCL marks its calls itself ("ncclRecv"), and PyTorch its own ("nccl:recv 1<-0"). SB_ENOMEM. */
 int nsys_name_collectives(struct trace *t);
 #endif

@@ -37,12 +37,10 @@ static int read_changes(struct nsys *n, struct change **out, size_t *out_count, 
 	static const char *const COLUMNS[] = {"start", "deviceId", "bytes", "memKind", "memoryOperationType",
 	                                      NULL};
 	DATABASE_ROWS_AUTO rows = NULL;
-	char name[64];
-	const char *table = nsys_find(n->db, "CUDA_GPU_MEMORY_USAGE_EVENTS", name, sizeof(name));
 	bool more = true;
-	int rc = table ? nsys_select(n->db, table, COLUMNS, &rows, err) : SB_OK;
+	int rc = nsys_select(n->db, "CUDA_GPU_MEMORY_USAGE_EVENTS", COLUMNS, &rows, err);
 
-	while (table && rc == SB_OK && (rc = database_next(rows, &more, err)) == SB_OK && more) {
+	while (rows && rc == SB_OK && (rc = database_next(rows, &more, err)) == SB_OK && more) {
 		struct change c = {.start_ns = database_int(rows, START),
 		                   .device = device_of(rows),
 		                   .bytes = database_int(rows, BYTES),
@@ -86,10 +84,10 @@ static int read_capacities(struct nsys *n, struct capture *c, struct sb_error *e
 	bool more = true;
 	int rc;
 
-	if (c->memory_count == 0 || !database_has_column(n->db, "TARGET_INFO_GPU", "totalMemory"))
+	if (c->memory_count == 0)
 		return SB_OK;
 	rc = nsys_select(n->db, "TARGET_INFO_GPU", COLUMNS, &rows, err);
-	while (rc == SB_OK && (rc = database_next(rows, &more, err)) == SB_OK && more) {
+	while (rows && rc == SB_OK && (rc = database_next(rows, &more, err)) == SB_OK && more) {
 		int64_t device = database_int(rows, 0), bytes = database_int(rows, 2);
 
 		device = device == SB_NULL ? database_int(rows, 1) : device;

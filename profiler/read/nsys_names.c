@@ -22,7 +22,7 @@ static int read_texts(struct nsys *n, struct sb_error *err)
 	static const char *const COLUMNS[] = {"id", "value", NULL};
 	DATABASE_ROWS_AUTO r = NULL;
 	bool more = true;
-	int rc = database_has(n->db, "StringIds") ? nsys_select(n->db, "StringIds", COLUMNS, &r, err) : SB_OK;
+	int rc = nsys_select(n->db, "StringIds", COLUMNS, &r, err);
 
 	while (r && rc == SB_OK && (rc = database_next(r, &more, err)) == SB_OK && more) {
 		struct nsys_text t = {.id = database_int(r, 0), .collective = -1};
@@ -57,7 +57,7 @@ static int read_processes(struct nsys *n, struct sb_error *err)
 	static const char *const COLUMNS[] = {"globalPid", "pid", "name", NULL};
 	DATABASE_ROWS_AUTO r = NULL;
 	bool more = true;
-	int rc = database_has(n->db, "PROCESSES") ? nsys_select(n->db, "PROCESSES", COLUMNS, &r, err) : SB_OK;
+	int rc = nsys_select(n->db, "PROCESSES", COLUMNS, &r, err);
 
 	while (r && rc == SB_OK && (rc = database_next(r, &more, err)) == SB_OK && more) {
 		char text[100];
@@ -85,8 +85,7 @@ static int read_threads(struct nsys *n, struct sb_error *err)
 	static const char *const COLUMNS[] = {"globalTid", "nameId", NULL};
 	DATABASE_ROWS_AUTO r = NULL;
 	bool more = true;
-	int rc =
-	    database_has(n->db, "ThreadNames") ? nsys_select(n->db, "ThreadNames", COLUMNS, &r, err) : SB_OK;
+	int rc = nsys_select(n->db, "ThreadNames", COLUMNS, &r, err);
 
 	while (r && rc == SB_OK && (rc = database_next(r, &more, err)) == SB_OK && more) {
 		int64_t global = database_int(r, 0);

@@ -19,15 +19,19 @@ const char *nsys_find(struct database *db, const char *name, char *out, size_t s
 int nsys_select(struct database *db, const char *table, const char *const *columns,
                 struct database_rows **out, struct sb_error *err)
 {
-	char list[1000];
+	char list[1000], name[64];
+	const char *found = nsys_find(db, table, name, sizeof(name));
 	size_t n = 0;
 
+	*out = NULL;
+	if (!found)
+		return SB_OK;
 	for (size_t i = 0; columns[i] && n < sizeof(list); i++)
 		n += (size_t)snprintf(list + n, sizeof(list) - n,
-		                      database_has_column(db, table, columns[i]) ? "%s\"%s\"" : "%sNULL",
+		                      database_has_column(db, found, columns[i]) ? "%s\"%s\"" : "%sNULL",
 		                      i ? ", " : "", columns[i]);
 	/* an index that somebody added must not change the order */
-	return database_query(db, out, err, "SELECT %s FROM \"%w\" NOT INDEXED", list, table);
+	return database_query(db, out, err, "SELECT %s FROM \"%w\" NOT INDEXED", list, found);
 }
 
 void nsys_note(struct nsys_row *r, enum nsys_flaw flaw)
@@ -114,7 +118,7 @@ int nsys_spans(struct nsys *n, const struct nsys_table *t, struct sb_error *err)
 	if (!r.table)
 		return SB_OK;
 	n->range.table = t->name;
-	rc = nsys_select(n->db, r.table, t->columns, &cells, err);
+	rc = nsys_select(n->db, t->name, t->columns, &cells, err);
 	if (rc != SB_OK)
 		return rc;
 	r.cells = cells;

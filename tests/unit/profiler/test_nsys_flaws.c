@@ -186,6 +186,47 @@ static void an_index_changes_nothing(void **state)
 	}
 }
 
+/* A table of a later generation has the number of it behind its name, whichever table that is: names, places
+ * and clocks as well as events. */
+static void tables_of_later_generations(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+	const struct capture *c;
+	const struct trace *t;
+
+	(void)state;
+	assert_int_equal(
+	    read_sql(
+	        "r.sqlite",
+	        "CREATE TABLE StringIds_V2 (id, value); INSERT INTO StringIds_V2 VALUES (1, 'gemm'), "
+	        "(2, 'worker'), (3, 'range');" KERNELS RANGES
+	        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 150, 0, 1, 7, 11, " P7 ", 1, 1);"
+	        "ALTER TABLE NVTX_EVENTS RENAME TO NVTX_EVENTS_V2;"
+	        "INSERT INTO NVTX_EVENTS_V2 VALUES (10, 90, 59, NULL, " T70 ", 3);"
+	        "CREATE TABLE ThreadNames_V2 (nameId, globalTid); INSERT INTO ThreadNames_V2 VALUES (2, " T70
+	        ");CREATE TABLE PROCESSES_V3 (globalPid, pid, name); INSERT INTO PROCESSES_V3 VALUES (" P7
+	        ", 7, 'python3');"
+	        "CREATE TABLE TARGET_INFO_GPU_V2 (id, name, totalMemory); INSERT INTO TARGET_INFO_GPU_V2 "
+	        "VALUES (0, 'NVIDIA H100', 5000);"
+	        "CREATE TABLE TARGET_INFO_SESSION_START_TIME_V2 (utcEpochNs); INSERT INTO "
+	        "TARGET_INFO_SESSION_START_TIME_V2 VALUES (1000000);"
+	        "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS_V2 (start, deviceId, bytes, memKind, "
+	        "memoryOperationType); INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS_V2 VALUES (20, 0, 7, 2, 0);",
+	        &p, &err),
+	    SB_OK);
+	c = &p.captures[0];
+	t = &c->trace;
+	assert_event(c, "gemm", EVENT_KERNEL, 1000100, 50);
+	assert_event(c, "range", EVENT_HOST_ANNOTATION, 1000010, 80);
+	assert_string_equal(trace_text(t, t->lanes[t->lane[event_of(c, "range")]].process, NULL),
+	                    "python3 7");
+	assert_string_equal(trace_text(t, t->lanes[t->lane[event_of(c, "range")]].thread, NULL), "worker 70");
+	assert_string_equal(c->chip, "NVIDIA H100");
+	assert_true(c->memory_count == 1 && c->memories[0].capacity_bytes == 5000);
+	assert_int_equal(p.warnings.count, 0);
+}
+
 /* The order of the rows decides nothing. */
 static void shuffled_rows_give_the_same_breakdown(void **state)
 {
@@ -305,6 +346,7 @@ int main(void)
 	    cmocka_unit_test(flaws_are_told),
 	    cmocka_unit_test(names_keep_what_is_theirs),
 	    cmocka_unit_test(an_index_changes_nothing),
+	    cmocka_unit_test(tables_of_later_generations),
 	    cmocka_unit_test(steps_come_from_ranges),
 	    cmocka_unit_test(an_export_without_events_says_so),
 	    cmocka_unit_test(what_the_profiler_lost_is_told),
