@@ -50,6 +50,17 @@ int64_t schedule_device(const struct schedule_shape *s, int64_t stage, bool seco
 	return stage % s->devices;
 }
 
+int64_t schedule_stage(const struct schedule_shape *s, int64_t device, int64_t chunk)
+{
+	const struct schedule_facts *f = &FACTS[s->kind];
+
+	if (chunk == 1 && f->two_way)
+		return s->devices - 1 - device;
+	if (chunk == 1 && f->vee)
+		return 2 * s->devices - 1 - device;
+	return chunk * s->devices + device;
+}
+
 double schedule_operations(const struct schedule_shape *s)
 {
 	const struct schedule_facts *f = &FACTS[s->kind];

@@ -106,11 +106,10 @@ void order_dualpipe(struct schedule_list *l)
 	struct dual d = {.l = l};
 
 	for (int chunk = 0; chunk < 2; chunk++) {
-		/* of two directions the first is chunk 0 on the devices where it begins */
+		/* of two directions the one that begins on this half comes first */
 		int way = turned ? 1 - chunk : chunk;
 
-		d.stage[chunk] =
-		    two_way ? (way == 0 ? l->device : s->devices - 1 - l->device) : list_stage(l, chunk);
+		d.stage[chunk] = schedule_stage(s, l->device, way);
 		d.base[chunk] = two_way && way == 1 ? m : 0;
 	}
 	fill(&d, r, places - 1);

@@ -30,17 +30,18 @@ struct vee {
 
 static void forward(struct vee *v, int chunk)
 {
-	list_add(v->l, OP_FORWARD, list_stage(v->l, chunk), v->forward[chunk]++, 0);
+	list_add(v->l, OP_FORWARD, schedule_stage(v->l->shape, v->l->device, chunk), v->forward[chunk]++, 0);
 }
 
 static void backward(struct vee *v, int chunk)
 {
-	list_add(v->l, OP_BACKWARD_INPUT, list_stage(v->l, chunk), v->backward[chunk]++, 0);
+	list_add(v->l, OP_BACKWARD_INPUT, schedule_stage(v->l->shape, v->l->device, chunk),
+	         v->backward[chunk]++, 0);
 }
 
 static void weight(struct vee *v, int chunk)
 {
-	list_add(v->l, OP_WEIGHT, list_stage(v->l, chunk), v->weight[chunk]++, 0);
+	list_add(v->l, OP_WEIGHT, schedule_stage(v->l->shape, v->l->device, chunk), v->weight[chunk]++, 0);
 }
 
 static void turn_back(struct vee *v)

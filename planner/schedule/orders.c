@@ -14,8 +14,8 @@ static void add_interleaved(struct schedule_list *l, int64_t k, bool forward)
 	int64_t size = least(s->micro_batches - group * s->devices, s->devices);
 	int64_t chunk = forward ? in / size : s->chunks - 1 - in / size;
 
-	list_add(l, forward ? OP_FORWARD : OP_BACKWARD, list_stage(l, chunk), group * s->devices + in % size,
-	         0);
+	list_add(l, forward ? OP_FORWARD : OP_BACKWARD, schedule_stage(l->shape, l->device, chunk),
+	         group * s->devices + in % size, 0);
 }
 
 /* The backward takes the slices of a sequence from the last to the first: each needs what the later ones give

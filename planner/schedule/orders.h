@@ -11,8 +11,6 @@ struct schedule_list {
 	size_t count;
 };
 
-/* The stage that a chunk of the list's device is; of one way only. */
-int64_t list_stage(const struct schedule_list *l, int64_t chunk);
 void list_add(struct schedule_list *l, enum schedule_op_kind kind, int64_t stage, int64_t micro_batch,
               int64_t slice);
 void list_add_pair(struct schedule_list *l, int64_t stage, int64_t micro_batch, int64_t other_stage,

@@ -2,16 +2,6 @@
 
 #include "planner/schedule/orders.h"
 
-int64_t list_stage(const struct schedule_list *l, int64_t chunk)
-{
-	const struct schedule_shape *s = l->shape;
-	const struct schedule_facts *f = schedule_facts(s->kind);
-
-	if (f->vee && chunk == 1)
-		return 2 * s->devices - 1 - l->device;
-	return chunk * s->devices + l->device;
-}
-
 void list_add(struct schedule_list *l, enum schedule_op_kind kind, int64_t stage, int64_t micro_batch,
               int64_t slice)
 {

@@ -53,6 +53,8 @@ struct schedule_shape {
 int64_t schedule_stages(const struct schedule_shape *s);
 /* The device that runs a stage; of the two directions of a two-way schedule the first or the second. */
 int64_t schedule_device(const struct schedule_shape *s, int64_t stage, bool second_way);
+/* The stage that a device runs as its chunk; of two directions chunk 0 is its stage of the first one. */
+int64_t schedule_stage(const struct schedule_shape *s, int64_t device, int64_t chunk);
 /* SB_EIMPOSSIBLE, with the field (stages, micro_batches, chunks, slices) and the reason, for sizes that the
  * kind does not fit: below 1, too few micro-batches for its pattern, an odd number of stages for two
  * directions, more than SCHEDULE_OPERATIONS_MAX operations. */
