@@ -27,7 +27,7 @@ struct domain {
 };
 
 struct communication_report {
-	struct communication_row *rows; /* by rank, step, then order in the source */
+	struct communication_row *rows; /* by rank and step, then in order of time, name and group */
 	size_t row_count;
 	struct domain *domains;
 	size_t domain_count;

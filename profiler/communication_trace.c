@@ -21,7 +21,7 @@ static int by_row(const void *a, const void *b)
 	return sb_compare(left, right, 4);
 }
 
-/* By first appearance inside a step: the order of the source. */
+/* By first appearance inside a step. */
 static int by_appearance(const void *a, const void *b)
 {
 	const struct collective *x = a, *y = b;
@@ -56,33 +56,69 @@ static int64_t step_of(const struct capture *c, const struct launches *launches,
 	return step == NO_STEP ? SB_NULL : c->steps[step].number;
 }
 
-static int collect(struct communication_parts *parts, const struct capture *c, struct collective *items,
-                   size_t *out_count)
+/* An event of the timeline, on its way to its place among the others. */
+struct appearance {
+	int64_t start, dur;
+	const char *name, *type, *group;
+	size_t event;
+};
+
+/* By time; the order of the events in the file says nothing. */
+static int by_start(const void *a, const void *b)
+{
+	const struct appearance *x = a, *y = b;
+	const int64_t left[] = {x->start, x->dur}, right[] = {y->start, y->dur};
+	int order = sb_compare(left, right, 2);
+
+	if (order == 0)
+		order = strcmp(x->type, y->type);
+	if (order == 0)
+		order = strcmp(x->name, y->name);
+	return order ? order : strcmp(x->group, y->group);
+}
+
+static void find(const struct trace *t, struct appearance *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct event_detail *d;
+
+		if (t->kind[i] != EVENT_COMMUNICATION)
+			continue;
+		d = trace_detail(t, (uint32_t)i);
+		out[n++] = (struct appearance){.start = t->start_ns[i],
+		                               .dur = t->dur_ns[i],
+		                               .name = trace_text(t, t->name[i], NULL),
+		                               .type = trace_text(t, d ? d->type : 0, NULL),
+		                               .group = trace_text(t, d ? d->group : 0, NULL),
+		                               .event = i};
+	}
+	qsort(out, n, sizeof(*out), by_start);
+}
+
+static int collect(struct communication_parts *parts, const struct capture *c, const struct appearance *found,
+                   struct collective *items, size_t n)
 {
 	LAUNCHES_AUTO launches = {0};
 	STEP_WINDOWS_AUTO windows = {0};
-	size_t n = 0;
 	int rc = launches_build(&c->trace, &launches);
 
 	if (rc == SB_OK)
 		rc = step_windows_build(c, &windows);
-	for (size_t i = 0; i < c->trace.count && rc == SB_OK; i++) {
-		const struct event_detail *d;
+	for (size_t i = 0; i < n && rc == SB_OK; i++) {
+		size_t event = found[i].event;
+		const struct event_detail *d = trace_detail(&c->trace, (uint32_t)event);
 
-		if (c->trace.kind[i] != EVENT_COMMUNICATION)
-			continue;
-		d = trace_detail(&c->trace, (uint32_t)i);
-		items[n] = (struct collective){.step = step_of(c, &launches, &windows, i),
-		                               .dur = c->trace.dur_ns[i],
+		items[i] = (struct collective){.step = step_of(c, &launches, &windows, event),
+		                               .dur = c->trace.dur_ns[event],
 		                               .count = 1,
 		                               .bytes = d && d->bytes >= 0 ? d->bytes : SB_NULL,
 		                               .at = i};
-		rc = name_of(parts, c, i, d, &items[n].name);
+		rc = name_of(parts, c, event, d, &items[i].name);
 		if (rc == SB_OK)
-			rc = communication_text(parts, c, d ? d->group : 0, &items[n].group);
-		n++;
+			rc = communication_text(parts, c, d ? d->group : 0, &items[i].group);
 	}
-	*out_count = n;
 	return rc;
 }
 
@@ -129,6 +165,7 @@ static int add_rows(struct communication_parts *parts, const struct capture *c, 
 int communication_trace_rows(struct communication_parts *parts, const struct capture *c)
 {
 	struct collective *items;
+	struct appearance *found;
 	size_t n = 0;
 	int rc = SB_ENOMEM;
 
@@ -137,11 +174,14 @@ int communication_trace_rows(struct communication_parts *parts, const struct cap
 	if (n == 0)
 		return SB_OK;
 	items = calloc(n, sizeof(*items));
-	if (items) {
-		rc = collect(parts, c, items, &n);
+	found = calloc(n, sizeof(*found));
+	if (items && found) {
+		find(&c->trace, found);
+		rc = collect(parts, c, found, items, n);
 		if (rc == SB_OK)
 			rc = add_rows(parts, c, items, n);
 	}
 	free(items);
+	free(found);
 	return rc;
 }

@@ -130,14 +130,25 @@ void finding_at_most(struct finding *f, enum confidence c)
 int tally_init(struct tally *t, const struct capture *c)
 {
 	t->count = sb_strings_count(c->trace.strings);
-	t->us = calloc(t->count + 1, sizeof(*t->us));
-	return t->us ? SB_OK : SB_ENOMEM;
+	t->ns = calloc(t->count + 1, sizeof(*t->ns));
+	return t->ns ? SB_OK : SB_ENOMEM;
 }
 
 void tally_add(struct tally *t, uint32_t id, double us)
 {
-	if (id < t->count)
-		t->us[id] += us;
+	if (id < t->count && us > 0)
+		t->ns[id] = sb_add_sat(t->ns[id], us < 9e15 ? llround(us * 1000) : INT64_MAX);
+}
+
+/* Of equal ones the name decides: the numbers of texts follow the order of the file. */
+static bool is_more(const struct tally *t, const struct capture *c, size_t id, size_t best)
+{
+	if (t->ns[id] == 0 || best == 0)
+		return t->ns[id] > 0;
+	if (t->ns[id] != t->ns[best])
+		return t->ns[id] > t->ns[best];
+	return strverscmp(trace_text(&c->trace, (uint32_t)id, NULL),
+	                  trace_text(&c->trace, (uint32_t)best, NULL)) < 0;
 }
 
 void tally_into(struct tally *t, struct check_context *ctx, const struct capture *c, struct finding *f)
@@ -147,17 +158,18 @@ void tally_into(struct tally *t, struct check_context *ctx, const struct capture
 
 		/* id 0 is the empty text: no name to show */
 		for (size_t i = 1; i < t->count; i++)
-			if (t->us[i] > t->us[best] || (best == 0 && t->us[i] > 0))
+			if (is_more(t, c, i, best))
 				best = i;
-		if (best == 0 || !(t->us[best] > 0))
+		if (best == 0)
 			return;
-		finding_operator(ctx, f, trace_text(&c->trace, (uint32_t)best, NULL), t->us[best]);
-		t->us[best] = 0;
+		finding_operator(ctx, f, trace_text(&c->trace, (uint32_t)best, NULL),
+		                 (double)t->ns[best] / 1000);
+		t->ns[best] = 0;
 	}
 }
 
 void tally_free(struct tally *t)
 {
-	free(t->us);
+	free(t->ns);
 	*t = (struct tally){0};
 }

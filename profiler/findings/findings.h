@@ -165,14 +165,14 @@ double finding_stake(const struct finding *f);
 
 /* Sums by a text id of one capture, for "which operators": the largest go into a finding. */
 struct tally {
-	double *us; /* by text id */
+	int64_t *ns; /* by text id; whole numbers, as a sum of doubles depends on the order */
 	size_t count;
 };
 /* Zero for each text of the capture. SB_ENOMEM. */
 int tally_init(struct tally *t, const struct capture *c);
-/* Adds to one text; an unknown id is passed over. */
+/* Adds to one text; an unknown id and what is no time above 0 are passed over. */
 void tally_add(struct tally *t, uint32_t id, double us);
-/* Moves the largest into the finding, ties to the lowest id. */
+/* Moves the largest into the finding, ties in order of their names. */
 void tally_into(struct tally *t, struct check_context *ctx, const struct capture *c, struct finding *f);
 void tally_free(struct tally *t);
 #define TALLY_AUTO __attribute__((cleanup(tally_free))) struct tally

@@ -114,6 +114,8 @@ void link_table_times(struct read_context *ctx, const char *path, const struct d
 	double *const times[] = {&op->elapse_us, &op->transit_us, &op->wait_us, &op->synchronization_us,
 	                         &op->idle_us};
 
+	if (isnan(op->start_ns))
+		op->start_ns = database_double(rows, from + 5) * 1000;
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		double us = communication_difference(database_double(rows, from + (int)i) * 1000);
 

@@ -36,7 +36,8 @@ struct link_operator {
  */
 int link_table_operator(struct link_table *t, struct capture *cap, const struct link_operator *key,
                         struct communication_op **out_op);
-/* Elapse, transit, wait, synchronisation and idle time from five columns, the first of which is `from`. */
+/* Elapse, transit, wait, synchronisation and idle time and the start from six columns, the first of which is
+ * `from`. */
 void link_table_times(struct read_context *ctx, const char *path, const struct database_rows *rows, int from,
                       struct communication_op *op);
 /* Link, size, transit time, ratio of large packets, packet size, count and time from seven columns. A row

@@ -82,11 +82,12 @@ static int read_times(struct ascend_db *r, struct link_table *t)
 	if (!database_has_column(r->db, table, "hccl_op_name"))
 		return SB_OK;
 	rc = database_query(r->db, &rows, r->err,
-	                    "SELECT %s, %s, hccl_op_name, %s, %s, %s, %s, %s, %s FROM CommAnalyzerTime",
+	                    "SELECT %s, %s, hccl_op_name, %s, %s, %s, %s, %s, %s, %s FROM CommAnalyzerTime",
 	                    db_column(r, table, "step"), db_column(r, table, "type"),
 	                    db_column(r, table, "group_name"), db_column(r, table, "elapse_time"),
 	                    db_column(r, table, "transit_time"), db_column(r, table, "wait_time"),
-	                    db_column(r, table, "synchronization_time"), db_column(r, table, "idle_time"));
+	                    db_column(r, table, "synchronization_time"), db_column(r, table, "idle_time"),
+	                    db_column(r, table, "start_timestamp"));
 	while (rc == SB_OK && (rc = database_next(rows, &more, r->err)) == SB_OK && more) {
 		struct communication_op *op;
 		bool is;

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/read/ascend.h"
+#include "profiler/read/ascend_links.h"
 #include "profiler/read/memory_rows.h"
 #include "profiler/read/merge.h"
 #include "profiler/read/mindinsight.h"
@@ -133,7 +133,7 @@ int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *
 	if (c->format == FORMAT_MSPROF_TEXT)
 		msprof_finish(c);
 	memory_finish(c);
-	if (add_steps(c) != SB_OK || capture_renumber(c) != SB_OK)
+	if (communications_sort(c) != SB_OK || add_steps(c) != SB_OK || capture_renumber(c) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	hint_little(ctx, c);
 	if (text_format(c->format))

@@ -33,6 +33,9 @@ int communication_name(struct communication_reading *r, struct communication_op 
 void communication_op_free(struct communication_op *op);
 /* Appends the operator to the capture; what it owns is freed when that fails. */
 int communication_add(struct communication_reading *r, struct communication_op *op);
+/* Puts the operators of a capture in order: step, start, name, group; their links and packets, too. An order
+ * of rows in a database or of members in JSON says nothing. SB_ENOMEM. */
+int communications_sort(struct capture *c);
 /* The number of "step50"; SB_NULL for "step". */
 int64_t communication_step(const struct jpull_value *key);
 #endif

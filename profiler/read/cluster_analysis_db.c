@@ -307,12 +307,13 @@ static int read_times(struct cluster *c, const char *table)
 	struct database *db = c->db;
 	bool more = true;
 	int rc = database_query(
-	    db, &rows, c->err, "SELECT %s, rank_id, hccl_op_name, %s, %s, %s, %s, %s, %s FROM %w",
+	    db, &rows, c->err, "SELECT %s, rank_id, hccl_op_name, %s, %s, %s, %s, %s, %s, %s FROM %w",
 	    analysis_column(db, table, "step", NULL), analysis_column(db, table, "group_name", NULL),
 	    analysis_column(db, table, "elapsed_time", "elapse_time"),
 	    analysis_column(db, table, "transit_time", NULL), analysis_column(db, table, "wait_time", NULL),
 	    analysis_column(db, table, "synchronization_time", NULL),
-	    analysis_column(db, table, "idle_time", NULL), table);
+	    analysis_column(db, table, "idle_time", NULL),
+	    analysis_column(db, table, "start_timestamp", "start_time"), table);
 
 	while (rc == SB_OK && (rc = database_next(rows, &more, c->err)) == SB_OK && more) {
 		struct communication_op *op;

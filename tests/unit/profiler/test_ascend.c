@@ -276,15 +276,16 @@ static void communication_file(void **state)
 	read_one(OUT "communication.json", COMMUNICATION, &p);
 	assert_int_equal(p.captures[0].communication_count, 4);
 	op = p.captures[0].communications;
-	assert_true(op[0].point_to_point && op[0].step == 50 && op[0].group == 0);
-	assert_string_equal(text_of(&p.captures[0], op[1].name), "hcom_allReduce__586_0_1");
-	assert_string_equal(text_of(&p.captures[0], op[1].group), "17522688603477080586");
-	assert_false(op[1].point_to_point);
+	/* of one start: by name */
+	assert_true(op[1].point_to_point && op[1].step == 50 && op[1].group == 0);
+	assert_string_equal(text_of(&p.captures[0], op[0].name), "hcom_allReduce__586_0_1");
+	assert_string_equal(text_of(&p.captures[0], op[0].group), "17522688603477080586");
+	assert_false(op[0].point_to_point);
 	/* the double nearest to the decimal text, in microseconds */
-	assert_true(op[1].elapse_us == 79089.52021875 && op[1].wait_us == 250 && op[1].transit_us == 500);
-	assert_true(op[1].synchronization_us == 0.02 && isnan(op[1].idle_us));
-	assert_int_equal(op[1].link_count, 3);
-	l = op[1].links;
+	assert_true(op[0].elapse_us == 79089.52021875 && op[0].wait_us == 250 && op[0].transit_us == 500);
+	assert_true(op[0].synchronization_us == 0.02 && isnan(op[0].idle_us));
+	assert_int_equal(op[0].link_count, 3);
+	l = op[0].links;
 	assert_string_equal(l[0].name, "HCCS");
 	assert_true(l[0].bytes == 28647232 && l[0].transit_us == 1500 && l[0].large_packet_ratio == 0.5);
 	assert_int_equal(l[0].packet_count, 2);

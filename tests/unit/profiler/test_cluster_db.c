@@ -126,8 +126,8 @@ static void older_names_and_hostile_rows(void **state)
 	/* a, b without a step, d without a time */
 	assert_int_equal(p.captures[0].communication_count, 3);
 	assert_true(p.captures[0].communications[0].elapse_us == 2500);
-	assert_true(p.captures[0].communications[1].step == SB_NULL);
-	assert_true(isnan(p.captures[0].communications[2].elapse_us));
+	assert_true(isnan(p.captures[0].communications[1].elapse_us));
+	assert_true(p.captures[0].communications[2].step == SB_NULL);
 	assert_true(warning_of(&p, "bad_value") && warning_of(&p, "bad_value")->count == 9);
 }
 
