@@ -49,7 +49,7 @@ static int64_t end_of(const struct trace *t, uint32_t event)
 	return interval_end(t->start_ns[event], t->dur_ns[event]);
 }
 
-/* Is frame `a` further in than `b`? */
+/* Is `a` further in than `b`? */
 static bool is_inner(const struct trace *t, uint32_t a, uint32_t b)
 {
 	if (b == CALL_SITE_NONE)
@@ -80,8 +80,10 @@ static void take_operator(struct place *p, struct call_site *s, uint32_t event)
 	const struct event_detail *d = trace_detail(p->t, event);
 	bool first = p->t->kind[s->op] != EVENT_HOST_OP;
 
-	if (d && d->type != 0)
+	if (d && d->type != 0 && (s->stack == 0 || is_inner(p->t, event, s->stack_op))) {
 		s->stack = d->type;
+		s->stack_op = event;
+	}
 	if (strncmp(trace_text(p->t, p->t->name[event], NULL), "aten::", 6) != 0)
 		return;
 	/* the outermost operator is the one that the user wrote */

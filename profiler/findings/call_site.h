@@ -13,7 +13,8 @@ struct call_site {
 	uint32_t op; /* the event that names the outermost operator around it, or the event */
 	uint32_t frames[CALL_SITE_FRAMES]; /* events of the innermost frames of the user; CALL_SITE_NONE */
 	uint32_t inner;                    /* the innermost frame of all, where no frame is the user's */
-	uint32_t stack;                    /* text id of a call stack as written, 0 = none */
+	uint32_t stack;    /* text id of the call stack that the innermost operator with one has; 0 = none */
+	uint32_t stack_op; /* that operator's event */
 };
 #define CALL_SITE_NONE UINT32_MAX
 

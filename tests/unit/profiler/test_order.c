@@ -3,6 +3,7 @@
 #include "tests/unit/profiler/asked.h"
 
 #include "profiler/analysis.h"
+#include "profiler/findings/call_site.h"
 #include "tests/unit/profiler/ascend_sql.h"
 
 static const char *name_at(const struct asked *a, size_t row)
@@ -154,6 +155,31 @@ static void a_finding_names_the_same_operators(void **state)
 	}
 }
 
+/* Of two operators that both say where they were called from, the inner one is nearer to the call. */
+static void the_inner_of_two_stacks_is_shown(void **state)
+{
+#define STACKED(name, ts, dur, line)                                                                         \
+	EVENT("cpu_op", name, "9", "9", ts, dur, "\"Call stack\":\"/a/main.py(" line "): f\"")
+#define WAITING LAUNCH("cudaStreamSynchronize", "4", "5", "1")
+	static const char *const ORDERS[] = {
+	    TRACE(
+	        STACKED("aten::item", "1", "20", "3") "," STACKED("aten::item", "2", "10", "7") "," WAITING),
+	    TRACE(WAITING
+	          "," STACKED("aten::item", "2", "10", "7") "," STACKED("aten::item", "1", "20", "3"))};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		ASKED_AUTO a = {0};
+		struct call_site site = {.event = i == 0 ? 2 : 0};
+		char out[CALL_SITE_TEXT_MAX];
+
+		ask("a.json", ORDERS[i], &a);
+		assert_int_equal(call_sites_find(&a.p.captures[0].trace, &site, 1), SB_OK);
+		call_site_text(&a.p.captures[0].trace, &site, out);
+		assert_string_equal(out, "aten::item < main.py(7): f");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +187,7 @@ int main(void)
 	    cmocka_unit_test(members_of_communication_json_stand_by_start),
 	    cmocka_unit_test(rows_of_a_database_stand_by_start),
 	    cmocka_unit_test(a_finding_names_the_same_operators),
+	    cmocka_unit_test(the_inner_of_two_stacks_is_shown),
 	};
 
 	return cmocka_run_group_tests_name("order", tests, NULL, NULL);
