@@ -143,6 +143,38 @@ static void devices_of_one_process_have_rows_of_their_own(void **state)
 	}
 }
 
+/* 2.1: what a backend says of its collectives on the host is a call, though it has no device to be told by.
+ */
+static void collectives_of_the_host_are_no_device(void **state)
+{
+	ASKED_AUTO a = {0};
+
+	(void)state;
+	ask("a.json",
+	    TRACE(EVENT("collective_comm", "xccl_allreduce", "9", "9", "1", "50", "") "," EVENT(
+	        "collective_comm", "allreduce", "0", "5", "3", "4", "\"device\":0,\"stream\":5")),
+	    &a);
+	assert_int_equal(a.b.count, 1);
+	assert_true(a.b.rows[0].device == 0 && a.b.rows[0].communication_ns == 4000);
+}
+
+/* 2.2: what began before the base was clamped to 0 by older profilers, also in traces of less than a day. */
+static void a_clamped_time_is_left_out(void **state)
+{
+	ASKED_AUTO a = {0};
+	const struct warning *w;
+
+	(void)state;
+	ask("a.json",
+	    TRACE(KERNEL("early", "0", "5", "1") "," KERNEL("k", "3600000000", "2",
+	                                                    "2") "," KERNEL("k", "3600000010", "2", "3")),
+	    &a);
+	w = warning_of(&a.p, "clock_jump");
+	assert_non_null(w);
+	assert_int_equal(w->count, 1);
+	assert_int_equal(whole(&a)->span_ns, 12000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +182,8 @@ int main(void)
 	    cmocka_unit_test(c21_no_launch_as_an_unsigned_number_links_nothing),
 	    cmocka_unit_test(d28_collectives_in_any_case_of_letters),
 	    cmocka_unit_test(processes_of_one_name_stay_apart),
+	    cmocka_unit_test(collectives_of_the_host_are_no_device),
+	    cmocka_unit_test(a_clamped_time_is_left_out),
 	    cmocka_unit_test(a_twin_stands_on_its_stream),
 	    cmocka_unit_test(a_process_in_the_name_is_no_rank),
 	    cmocka_unit_test(devices_of_one_process_have_rows_of_their_own),
