@@ -50,11 +50,11 @@ static void packets_come_together(void **state)
 	assert_string_equal(op[0].links[0].name, "HCCS");
 	assert_true(op[0].links[0].bytes == 3000000 && fabs(op[0].links[0].transit_us - 200) < 1e-9);
 	assert_int_equal(op[0].links[0].packet_count, 2);
-	assert_true(op[0].links[0].packets[1].bytes == 1000001 && op[0].links[0].packets[1].count == 1);
+	assert_true(op[0].links[0].packets[0].bytes == 1000001 && op[0].links[0].packets[0].count == 1);
 	assert_int_equal(op[0].links[1].packet_count, 0);
-	assert_true(op[1].step == SB_NULL && op[1].point_to_point && isnan(op[1].elapse_us));
+	assert_true(op[2].step == SB_NULL && op[2].point_to_point && isnan(op[2].elapse_us));
 	/* an operator that only the bandwidths know */
-	assert_true(isnan(op[2].elapse_us) && op[2].links[0].bytes == 500000);
+	assert_true(isnan(op[1].elapse_us) && op[1].links[0].bytes == 500000);
 	/* step -1 and x; the time below zero; two links and one packet */
 	assert_true(warning_of(&p, "bad_value") && warning_of(&p, "bad_value")->count == 6);
 }

@@ -122,6 +122,7 @@ static void a_finding_names_the_same_operators(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		ASKED_AUTO a = {0};
 		ANALYSIS_AUTO found = {0};
+		COLLECTIVES_AUTO matched = {0};
 		char text[4096];
 		size_t n = (size_t)snprintf(text, sizeof(text), "[");
 
@@ -136,7 +137,8 @@ static void a_finding_names_the_same_operators(void **state)
 		}
 		snprintf(text + n, sizeof(text) - n, ",%s]", KERNEL("gemm", "6000", "400", "1"));
 		ask("a.json", text, &a);
-		assert_int_equal(analysis_run(&a.p, &a.b, &a.o, &a.c, &THRESHOLDS_DEFAULT, &found, NULL),
+		assert_int_equal(collectives_match(&a.p, &matched), SB_OK);
+		assert_int_equal(analysis_run(&a.p, &a.b, &a.c, &matched, &THRESHOLDS_DEFAULT, &found, NULL),
 		                 SB_OK);
 		const struct finding *f = NULL;
 

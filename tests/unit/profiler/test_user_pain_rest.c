@@ -175,6 +175,20 @@ static void a_clamped_time_is_left_out(void **state)
 	assert_int_equal(whole(&a)->span_ns, 12000);
 }
 
+/* 1: of two keys in the args of an event the last counts, as Python has it, and it is told. */
+static void the_last_of_two_args_counts(void **state)
+{
+	ASKED_AUTO a = {0};
+
+	(void)state;
+	ask("a.json",
+	    TRACE(EVENT("kernel", "k", "0", "7", "1", "2", "\"device\":0,\"correlation\":4,\"device\":3")),
+	    &a);
+	assert_int_equal(whole(&a)->device, 3);
+	assert_int_equal(a.p.captures[0].trace.link[0], 4);
+	assert_int_equal(warning_of(&a.p, "duplicate_key")->count, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +198,7 @@ int main(void)
 	    cmocka_unit_test(processes_of_one_name_stay_apart),
 	    cmocka_unit_test(collectives_of_the_host_are_no_device),
 	    cmocka_unit_test(a_clamped_time_is_left_out),
+	    cmocka_unit_test(the_last_of_two_args_counts),
 	    cmocka_unit_test(a_twin_stands_on_its_stream),
 	    cmocka_unit_test(a_process_in_the_name_is_no_rank),
 	    cmocka_unit_test(devices_of_one_process_have_rows_of_their_own),
