@@ -130,29 +130,43 @@ void finding_at_most(struct finding *f, enum confidence c)
 int tally_init(struct tally *t, const struct capture *c)
 {
 	t->count = sb_strings_count(c->trace.strings);
-	t->ns = calloc(t->count + 1, sizeof(*t->ns));
-	return t->ns ? SB_OK : SB_ENOMEM;
+	t->sums = calloc(t->count + 1, sizeof(*t->sums));
+	return t->sums ? SB_OK : SB_ENOMEM;
 }
+
+#define FS_A_NS INT64_C(1000000)
 
 void tally_add(struct tally *t, uint32_t id, double us)
 {
-	if (id < t->count && us > 0)
-		t->ns[id] = sb_add_sat(t->ns[id], us < 9e15 ? llround(us * 1000) : INT64_MAX);
+	double ns = us < 9e15 ? us * 1000 : 9e18;
+	struct tally_sum *s = &t->sums[id < t->count ? id : t->count];
+
+	if (!(us > 0))
+		return;
+	s->ns = sb_add_sat(s->ns, (int64_t)ns);
+	s->fs = sb_add_sat(s->fs, llround((ns - trunc(ns)) * (double)FS_A_NS));
 }
 
 /* Of equal ones the name decides: the numbers of texts follow the order of the file. */
 static bool is_more(const struct tally *t, const struct capture *c, size_t id, size_t best)
 {
-	if (t->ns[id] == 0 || best == 0)
-		return t->ns[id] > 0;
-	if (t->ns[id] != t->ns[best])
-		return t->ns[id] > t->ns[best];
+	const struct tally_sum *x = &t->sums[id], *y = &t->sums[best];
+	int order = sb_compare((const int64_t[]){x->ns, x->fs}, (const int64_t[]){y->ns, y->fs}, 2);
+
+	if (best == 0)
+		return x->ns > 0 || x->fs > 0;
+	if (order != 0)
+		return order > 0;
 	return strverscmp(trace_text(&c->trace, (uint32_t)id, NULL),
 	                  trace_text(&c->trace, (uint32_t)best, NULL)) < 0;
 }
 
 void tally_into(struct tally *t, struct check_context *ctx, const struct capture *c, struct finding *f)
 {
+	for (size_t i = 1; i < t->count; i++) {
+		t->sums[i].ns = sb_add_sat(t->sums[i].ns, t->sums[i].fs / FS_A_NS);
+		t->sums[i].fs %= FS_A_NS;
+	}
 	for (int k = 0; k < FINDING_OPERATORS_MAX; k++) {
 		size_t best = 0;
 
@@ -163,13 +177,13 @@ void tally_into(struct tally *t, struct check_context *ctx, const struct capture
 		if (best == 0)
 			return;
 		finding_operator(ctx, f, trace_text(&c->trace, (uint32_t)best, NULL),
-		                 (double)t->ns[best] / 1000);
-		t->ns[best] = 0;
+		                 (double)t->sums[best].ns / 1000 + (double)t->sums[best].fs / 1e9);
+		t->sums[best] = (struct tally_sum){0};
 	}
 }
 
 void tally_free(struct tally *t)
 {
-	free(t->ns);
+	free(t->sums);
 	*t = (struct tally){0};
 }

@@ -165,7 +165,10 @@ double finding_stake(const struct finding *f);
 
 /* Sums by a text id of one capture, for "which operators": the largest go into a finding. */
 struct tally {
-	int64_t *ns; /* by text id; whole numbers, as a sum of doubles depends on the order */
+	/* by text id; whole numbers, as a sum of doubles depends on the order */
+	struct tally_sum {
+		int64_t ns, fs; /* fs: 10^-15 s, what is less than a ns of each addend */
+	} * sums;
 	size_t count;
 };
 /* Zero for each text of the capture. SB_ENOMEM. */
