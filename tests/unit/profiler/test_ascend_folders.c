@@ -91,7 +91,7 @@ static void call_stacks_are_left_out(void **state)
 	     "Duration(us),Device Total Duration(us),Device Self Duration With AICore(us),Device Total "
 	     "Duration "
 	     "With AICore(us)\r\n"
-	     "aten::add,\"4,4;\r\n4,4;\r\n\",\"/job/train.py(7): step;\r\n/job/a.py(1): "
+	     "aten::add,\"4,4;\r\n4,4;\r\n\",\"somebody/train.py(7): step;\r\nsomebody/a.py(1): "
 	     "main;\r\n\",1,2,3,4,5,6\r\n",
 	     0}};
 	PROFILE_AUTO p = {0};
@@ -195,6 +195,64 @@ static void settings_are_read_past(void **state)
 	assert_true(p.captures[0].rank == 2 && p.captures[0].world_size == 16);
 	assert_int_equal(p.warnings.count, 0);
 	assert_string_equal(capture_environment(&p.captures[0], "HCCL_RDMA_TC"), "");
+}
+
+/* 0.3: none of the JSON files needs to begin with its bracket. */
+static void json_files_may_begin_with_a_mark(void **state)
+{
+#define MARK "\xEF\xBB\xBF"
+	static const struct text_file files[] = {
+	    {DIR "profiler_info_2.json", MARK "{\"config\": {\"common_config\": {}}, \"rank_id\": 3}", 0},
+	    {DIR "profiler_metadata.json", MARK " {\"distributed_args\": {\"world_size\": 16}}", 0},
+	    {OUT "communication.json",
+	     MARK
+	     "{\"step\": {\"p2p\": {}, \"collective\": {\"a@1\": {\"Communication Time Info\": {\"Elapse "
+	     "Time(ms)\": 1}}}}}",
+	     0},
+	    {OUT "communication_matrix.json",
+	     MARK "{\"step\": {\"collective\": {\"a@1\": {\"0-1\": {\"Transport Type\": \"HCCS\"}}}}}", 0},
+	    {OUT "trace_view.json",
+	     MARK "[{\"ph\": \"X\", \"name\": \"a\", \"pid\": 2, \"tid\": 1, \"ts\": \"10.000\", \"dur\": 5, "
+	          "\"args\": {\"Task Type\": \"AI_CORE\"}}]",
+	     0}};
+	PROFILE_AUTO p = {0};
+
+	(void)state;
+	read_all(files, COUNT(files), &p);
+	assert_int_equal(p.count, 1);
+	assert_true(p.captures[0].rank == 3 && p.captures[0].world_size == 16);
+	assert_true(p.captures[0].communication_count == 1 && p.captures[0].trace.count == 1);
+	assert_int_equal(p.left_out_count, 1);
+	assert_non_null(strstr(reason_of(&p, files[3].path), "pairs of ranks"));
+	/* the file's name says rank 2 */
+	assert_int_equal(p.warnings.count, 1);
+	assert_non_null(warning_of(&p, "rank_conflict"));
+}
+
+/* 0.10: of a file that breaks off the part before is used, and the user is told so. */
+static void files_are_used_up_to_where_they_break_off(void **state)
+{
+	static const struct text_file files[] = {
+	    {DIR "profiler_info_2.json", "{\"config\": {\"a\"", 0},
+	    {DIR "profiler_metadata.json", "{\"distributed_args\": {\"world_size\": 16}, \"ENV", 0},
+	    {OUT "kernel_details.csv", KERNELS "a,Add,AI_CORE,10,5\n\"b\nc", 0},
+	    {OUT "communication.json",
+	     "{\"step\": {\"collective\": {\"a@1\": {\"Communication Time Info\": {\"Elapse Time(ms)\": 1}}, "
+	     "\"b",
+	     0},
+	};
+	PROFILE_AUTO p = {0};
+
+	(void)state;
+	read_all(files, COUNT(files), &p);
+	assert_int_equal(p.count, 1);
+	assert_true(p.captures[0].rank == 2 && p.captures[0].world_size == 16);
+	assert_true(p.captures[0].communication_count == 1 && p.captures[0].kernel_count == 1);
+	assert_int_equal(p.warnings.count, COUNT(files));
+	for (size_t i = 0; i < p.warnings.count; i++) {
+		assert_string_equal(p.warnings.items[i].code, "truncated");
+		assert_non_null(strstr(p.warnings.items[i].detail, "used up to here only"));
+	}
 }
 
 #define LINK(size, ms)                                                                                       \
@@ -307,6 +365,8 @@ int main(void)
 	    cmocka_unit_test(newer_tables_beside_the_kernels),
 	    cmocka_unit_test(matrices_of_all_versions_are_left_out),
 	    cmocka_unit_test(settings_are_read_past),
+	    cmocka_unit_test(json_files_may_begin_with_a_mark),
+	    cmocka_unit_test(files_are_used_up_to_where_they_break_off),
 	    cmocka_unit_test(links_count_once_and_sums_not_at_all),
 	    cmocka_unit_test(idle_times_are_differences),
 	    cmocka_unit_test(packets_of_rdma_have_their_own_limit),

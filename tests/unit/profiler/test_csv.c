@@ -65,6 +65,7 @@ static void line_ends_are_found_per_file(void **state)
 	expect_records("a,b\n1,2\n", "a;b|1;2");
 	expect_records("a,b\r\n1,2\r\n", "a;b|1;2");
 	expect_records("a,b\r1,2\r", "a;b|1;2");
+	expect_records("a,b\r1,2\r3,4\r", "a;b|1;2|3;4");
 	expect_records("a,b\n1,2", "a;b|1;2");
 	expect_records("a,b\r\n1,2\r", "a;b|1;2");
 	/* a stray CR inside a field of an LF file is data */
