@@ -145,7 +145,8 @@ static void pieces_of_kernels(const struct ascend *a, struct pieces *out)
 			step = step_windows_at(&a->windows, k->start_ns);
 		out->items[out->count++] = (struct piece){
 		    k->start_ns, k->dur_ns, step, k->communication ? EVENT_COMMUNICATION : EVENT_KERNEL};
-		if (k->communication && is_receive(a->c, k->name))
+		/* MindSpore names a row by its node, and the operator by its type */
+		if (k->communication && (is_receive(a->c, k->name) || is_receive(a->c, k->type)))
 			out->items[out->count++] =
 			    (struct piece){k->start_ns, k->dur_ns, step, PIECE_RECEIVE};
 	}

@@ -108,8 +108,8 @@ static void call_stacks_are_left_out(void **state)
 		assert_null(strstr(sb_strings_get(texts, id, NULL), "somebody"));
 }
 
-/* 1, 1.6: tables of newer versions and of graph mode. task_time holds the kernels of kernel_details once
- * more: they count once. */
+/* 1, 1.6 to 1.8: tables of newer versions and of graph mode. task_time holds the kernels of kernel_details
+ * once more: they count once. */
 static void newer_tables_beside_the_kernels(void **state)
 {
 	static const struct text_file files[] = {
@@ -125,6 +125,11 @@ static void newer_tables_beside_the_kernels(void **state)
 	     "Device_id,Op Name,Model Name,Graph ID,Node Index Start,Node Index "
 	     "End,Size(KB)\n0,a,m,1,0,1,4\n",
 	     0},
+	    {OUT "data_preprocess.csv",
+	     "Device_id,Timestamp(us),Node,Compute_time(us),Memcpy_time(us),Task_time(us),Dispatch_time(us),"
+	     "Total_time(us),Stream ID,Task ID\n0,1,GetNext,2,3,4,5,6,7,8\n",
+	     0},
+	    {OUT "l2_cache.csv", "Stream Id,Task Id,Hit Rate,Victim Rate,Op Name\n2,1,N/A,1.2,a\n", 0},
 	    {OUT "soc_pmu.csv", "Device_id,Task Id,Stream Id,TLB Miss Rate\n0,1,2,0.5\n", 0},
 	};
 	JUDGED_AUTO j = {0};
@@ -136,7 +141,10 @@ static void newer_tables_beside_the_kernels(void **state)
 	assert_true(j.b.rows[0].compute_ns == 10000 && j.b.rows[0].span_ns == 15000);
 	assert_non_null(strstr(reason_of(&j.p, files[2].path), "network"));
 	assert_non_null(strstr(reason_of(&j.p, files[3].path), "static"));
-	assert_true(strlen(reason_of(&j.p, files[4].path)) > 0);
+	assert_non_null(strstr(reason_of(&j.p, files[4].path), "preprocessing"));
+	assert_non_null(strstr(reason_of(&j.p, files[5].path), "L2 cache"));
+	assert_true(strlen(reason_of(&j.p, files[6].path)) > 0);
+	assert_int_equal(j.p.left_out_total, 6);
 }
 
 /* 1.10: old and new keys; a pair of a rank with itself is a copy on the chip. */

@@ -279,21 +279,57 @@ static void flows_hold_no_time(void **state)
 	assert_true(j.b.rows[0].span_ns == 5000 && j.b.rows[0].compute_ns == 5000);
 }
 
+/* 1.12: the rows of the Overlap Analysis lane in the words of all versions, by the event or by its thread. */
+static void rows_of_the_overlap_lane(void **state)
+{
+	static const struct {
+		const char *name;
+		enum event_kind kind;
+	} rows[] = {
+	    {"Computing", EVENT_LANE_COMPUTE},
+	    {"Communication", EVENT_LANE_COMMUNICATION},
+	    {"Communication(Not Overlapped)", EVENT_LANE_EXPOSED},
+	    {"Communication(Not OverLapped)", EVENT_LANE_EXPOSED},
+	    {"Not OverLapped", EVENT_LANE_EXPOSED},
+	    {"Free", EVENT_LANE_FREE},
+	    {"Something else", EVENT_OTHER},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		PROFILE_AUTO p = {0};
+		char text[600];
+		int n = snprintf(text, sizeof(text),
+		                 "[" HARDWARE NAMED("process_name", "4", "0", "Overlap Analysis")
+		                     NAMED("thread_name", "4", "7",
+		                           "%s") "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":4,"
+		                                 "\"tid\":1,\"ts\":\"1.000\",\"dur\":5}," SPAN(
+		                                     "x", "4", "7", "9.000", "5", "")
+		                                     SPAN("a", "2", "1", "10.000", "5", TASK("AI_CORE")) END,
+		                 rows[i].name, rows[i].name);
+
+		read_text(text, (size_t)n, &p);
+		if (p.captures[0].trace.kind[0] != rows[i].kind ||
+		    p.captures[0].trace.kind[1] != rows[i].kind)
+			fail_msg("%s: %d", rows[i].name, p.captures[0].trace.kind[0]);
+	}
+}
+
 /* 1.1: an event of the Overlap Analysis lane belongs wholly to the step that its start lies in. Step 1 is 0
- * to 100 us, step 2 100 to 200 us; the second Computing runs 90 to 130, and Communication 120 to 150. Step 1:
- * 10 to 130, of which 10 + 40 compute; step 2: 120 to 170, of which 20 compute and 30 communication. */
+ * to 100 us, step 2 100 to 200 us. Step 1: 10 to 110, of which 10 + 20 compute; step 2: 110 to 170, of which
+ * 10 free, 30 communication and 20 compute. Preparing ends with the first of the latter two. */
 static void work_belongs_to_the_step_it_starts_in(void **state)
 {
-	static const char text[] =
-	    "[" NAMED("process_name", "4", "0", "Overlap Analysis") NAMED("process_name", "1", "0", "Python")
-	        SPAN("ProfilerStep#1", "1", "1", "0.000", "100", ",\"cat\":\"cpu_op\"")
-	            SPAN("ProfilerStep#2", "1", "1", "100.000", "100", ",\"cat\":\"cpu_op\"")
-	                SPAN("Computing", "4", "0", "10.000", "10", "")
-	                    SPAN("Free", "4", "3", "20.000", "70", "")
-	                        SPAN("Computing", "4", "0", "90.000", "40", "")
-	                            SPAN("Communication", "4", "1", "120.000", "30", "")
-	                                SPAN("Communication(Not Overlapped)", "4", "2", "130.000", "20", "")
-	                                    SPAN("Computing", "4", "0", "150.000", "20", "") END;
+	static const char text[] = "[" NAMED("process_name", "4", "0", "Overlap Analysis")
+	    NAMED("process_name", "1", "0", "Python") SPAN("ProfilerStep#1", "1", "1", "0.000", "100",
+	                                                   ",\"cat\":\"cpu_op\"")
+	        SPAN("ProfilerStep#2", "1", "1", "100.000", "100", ",\"cat\":\"cpu_op\"")
+	            SPAN("Computing", "4", "0", "10.000", "10", "") SPAN("Free", "4", "3", "20.000", "70", "")
+	                SPAN("Computing", "4", "0", "90.000", "20", "")
+	                    SPAN("Free", "4", "3", "110.000", "10", "")
+	                        SPAN("Communication", "4", "1", "120.000", "30", "")
+	                            SPAN("Communication(Not Overlapped)", "4", "2", "120.000", "30", "")
+	                                SPAN("Computing", "4", "0", "150.000", "20", "") END;
 	JUDGED_AUTO j = {0};
 	const struct breakdown_row *r;
 
@@ -302,12 +338,12 @@ static void work_belongs_to_the_step_it_starts_in(void **state)
 	judge(&j);
 	r = j.b.rows;
 	assert_int_equal(j.b.count, 3);
-	assert_true(r[0].step == 1 && r[0].compute_ns == 50000 && r[0].free_ns == 70000 &&
-	            r[0].span_ns == 120000 && r[0].communication_ns == 0 && r[0].preparing_ns == 10000);
-	assert_true(r[1].step == 2 && r[1].compute_ns == 20000 && r[1].communication_ns == 30000 &&
-	            r[1].span_ns == 50000 && r[1].preparing_ns == 20000);
-	assert_true(r[2].step == SB_NULL && r[2].compute_ns == 70000 && r[2].exposed_ns == 20000 &&
-	            r[2].overlap_ns == 10000 && r[2].free_ns == 70000 && r[2].span_ns == 160000);
+	assert_true(r[0].step == 1 && r[0].compute_ns == 30000 && r[0].free_ns == 70000 &&
+	            r[0].span_ns == 100000 && r[0].communication_ns == 0 && r[0].preparing_ns == 10000);
+	assert_true(r[1].step == 2 && r[1].compute_ns == 20000 && r[1].exposed_ns == 30000 &&
+	            r[1].free_ns == 10000 && r[1].span_ns == 60000 && r[1].preparing_ns == 20000);
+	assert_true(r[2].step == SB_NULL && r[2].compute_ns == 50000 && r[2].exposed_ns == 30000 &&
+	            r[2].free_ns == 80000 && r[2].span_ns == 160000 && r[2].preparing_ns == SB_NULL);
 }
 
 int main(void)
@@ -320,6 +356,7 @@ int main(void)
 	    cmocka_unit_test(calls_of_cann),
 	    cmocka_unit_test(sizes_of_data_types),
 	    cmocka_unit_test(flows_hold_no_time),
+	    cmocka_unit_test(rows_of_the_overlap_lane),
 	    cmocka_unit_test(work_belongs_to_the_step_it_starts_in),
 	};
 

@@ -321,6 +321,34 @@ static void differences_of_doubles_are_rounded(void **state)
 	assert_int_equal(p.warnings.count, 0);
 }
 
+/* 1.2: collectives are known by their core, in the words of all versions, whatever the row is called:
+ * MindSpore names it by the node of the graph. Compute 10 to 15, a collective 15 to 20, a receive 20 to 30.
+ */
+static void collectives_by_their_core(void **state)
+{
+	static const char *const cores[] = {"HCCL", "COMMUNICATION"};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		char text[400];
+		JUDGED_AUTO j = {0};
+		const struct breakdown_row *r;
+
+		(void)snprintf(text, sizeof(text),
+		               "Name,Type,Accelerator Core,Start Time(us),Duration(us)\n"
+		               "Default/MatMul-op1,MatMul,AI_CORE,10,5\n"
+		               "Default/AllReduce-op2,hcom_allReduce_,%s,15,5\n"
+		               "Default/Receive-op3,hcom_receive_,%s,20,10\n",
+		               cores[i], cores[i]);
+		read_one("h_1_20240131101530123_ascend_ms/ASCEND_PROFILER_OUTPUT/kernel_details.csv", text,
+		         &j.p);
+		judge(&j);
+		r = &j.b.rows[0];
+		assert_true(r->compute_ns == 5000 && r->communication_ns == 15000);
+		assert_true(r->bubble_ns == 10000 && r->span_ns == 10000);
+	}
+}
+
 /* 1.2: single operators of PyTorch with precompiled binaries are all called dynamic: that alone is no fault.
  */
 static void everything_dynamic_is_no_compilation(void **state)
@@ -352,6 +380,7 @@ int main(void)
 	    cmocka_unit_test(allocations_that_end_and_that_do_not),
 	    cmocka_unit_test(receives_side_by_side),
 	    cmocka_unit_test(differences_of_doubles_are_rounded),
+	    cmocka_unit_test(collectives_by_their_core),
 	    cmocka_unit_test(everything_dynamic_is_no_compilation),
 	};
 

@@ -117,6 +117,25 @@ static void sdma_is_not_added_to_its_parts(void **state)
 	assert_true(r.rows[1].bytes == SB_NULL);
 }
 
+/* Where its parts are not told, or not all of them, the sum is what moved. */
+static void sdma_counts_where_its_parts_do_not(void **state)
+{
+	PROFILE_AUTO p = {0};
+	COMMUNICATION_AUTO r = {0};
+	struct capture *c = make_capture(&p, FORMAT_ASCEND_TEXT, 0);
+	struct communication_op *op = add_communication(c, 1, "hcom_allReduce__1_0_1", "77", 100, 40, 5);
+
+	(void)state;
+	add_link(op, "RDMA", 1000, 1);
+	add_link(op, "SDMA", 230, 1);
+	op = add_communication(c, 1, "hcom_allReduce__1_1_1", "77", 100, 40, 5);
+	add_link(op, "HCCS", 200, 1);
+	add_link(op, "PCIE", 0, 0);
+	add_link(op, "SDMA", 230, 1);
+	r = compute(&p, 0.2);
+	assert_true(r.rows[0].bytes == 1230 && r.rows[1].bytes == 230);
+}
+
 static void collectives_of_a_timeline_are_summed(void **state)
 {
 	PROFILE_AUTO p = {0};
@@ -159,6 +178,7 @@ int main(void)
 	    cmocka_unit_test(one_rank_alone_is_never_slow),
 	    cmocka_unit_test(only_operators_that_all_ranks_have_are_compared),
 	    cmocka_unit_test(sdma_is_not_added_to_its_parts),
+	    cmocka_unit_test(sdma_counts_where_its_parts_do_not),
 	    cmocka_unit_test(collectives_of_a_timeline_are_summed),
 	};
 

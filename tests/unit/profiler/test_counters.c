@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "profiler/read/ascend_counters.h"
 #include "tests/unit/profiler/made_profile.h"
 
 /* Counters of kernels: operations in one capture, bytes in another, and the clock. */
@@ -91,6 +92,54 @@ static void captures_of_one_rank_lend_counters(void **state)
 	assert_true(near((double)k[1].bytes, 4096) && isnan(k[1].flops));
 }
 
+/* A name may be that of two kinds of kernel: 7 operations of an Add are none of the Cast. */
+static void counters_are_lent_by_type_too(void **state)
+{
+	static const struct text_file files[] = {
+	    {ARITHMETIC OUT "kernel_details.csv", HEAD ",aic_cube_fops\n1,a,Add,AI_CORE,100,10,2,FLOAT16,7\n",
+	     0},
+	    {ARITHMETIC "profiler_info_0.json", "{\"rank_id\":0}", 0},
+	    {MEMORY OUT "kernel_details.csv",
+	     HEAD ",aic_read_main_memory_datas(KB)\n1,a,Cast,AI_CORE,1100,10,2,FLOAT16,3\n"
+	          "1,a,Add,AI_CORE,1200,10,2,FLOAT16,3\n",
+	     0},
+	    {MEMORY "profiler_info_0.json", "{\"rank_id\":0}", 0},
+	};
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+
+	(void)state;
+	assert_int_equal(read_texts(files, 4, &p, &err), SB_OK);
+	assert_true(isnan(p.captures[0].kernels[0].flops) && p.captures[0].kernels[1].flops == 7);
+}
+
+/* Units by source: tables name theirs, databases have bytes, bytes per second and ns. */
+static void units_follow_the_source(void **state)
+{
+	static const struct {
+		const char *name;
+		enum counter_kind kind;
+		double scale;
+	} names[] = {{"aic_main_mem_read_bw(GB/s)", COUNTER_RATE, 1e9},
+	             {"aic_main_mem_read_bw", COUNTER_RATE, 1},
+	             {"aiv_write_main_memory_datas(KB)", COUNTER_BYTES, 1024},
+	             {"aiv_write_main_memory_datas", COUNTER_BYTES, 1},
+	             {"aicore_time(us)", COUNTER_TIME, 1e-6},
+	             {"aic_total_time", COUNTER_TIME, 1e-9},
+	             {"aiv_vector_fops", COUNTER_FLOPS, 1},
+	             {"aiv_total_cycles", COUNTER_CYCLES, 1},
+	             {"aic_mac_ratio", COUNTER_NONE, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct counter c = counter_of(names[i].name, strlen(names[i].name));
+
+		if (c.kind != names[i].kind || (c.kind != COUNTER_NONE && !near(c.scale, names[i].scale)))
+			fail_msg("%s: %d, %g", names[i].name, c.kind, c.scale);
+		assert_true(c.vector == (strncmp(names[i].name, "aiv_", 4) == 0));
+	}
+}
+
 static void the_clock_is_a_counter_of_the_timeline(void **state)
 {
 	static const struct text_file f = {
@@ -121,6 +170,8 @@ int main(void)
 	    cmocka_unit_test(operations_are_summed_over_the_units),
 	    cmocka_unit_test(rates_become_bytes),
 	    cmocka_unit_test(captures_of_one_rank_lend_counters),
+	    cmocka_unit_test(counters_are_lent_by_type_too),
+	    cmocka_unit_test(units_follow_the_source),
 	    cmocka_unit_test(the_clock_is_a_counter_of_the_timeline),
 	};
 

@@ -159,6 +159,30 @@ static void variables_are_told_without_a_cost(void **state)
 	assert_null(j.a.component);
 }
 
+/* ascend-formats 1.11: "" is a variable that is not set. That matters where the default is not what is
+ * advised.
+ */
+static void variables_that_are_not_set(void **state)
+{
+	static const char *const names[] = {"ASCEND_GLOBAL_LOG_LEVEL", "HCCL_RDMA_TC",
+	                                    "ASCEND_LAUNCH_BLOCKING", "HOST_CACHE_CAPACITY"};
+	JUDGED_AUTO j = {0};
+	struct capture *c = make_rank(&j.p, 0, 3, 950, 700, 960);
+	const struct finding *f;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		c->environment = grown(c->environment, c->environment_count, sizeof(*c->environment));
+		c->environment[c->environment_count++] = (struct environment){.name = text_id(c, names[i])};
+	}
+	judge(&j);
+	f = found(&j, "cpu.environment");
+	assert_non_null(f);
+	assert_int_equal(f->operator_count, 1);
+	assert_non_null(
+	    strstr(sb_strings_get(j.a.strings, f->operators[0], NULL), "HOST_CACHE_CAPACITY is not set"));
+}
+
 static void the_monitor_marks_what_is_a_tenth_above_the_median(void **state)
 {
 	/* the first is warm-up; 110 is not above 1.1 times 100, 111 is; a checkpoint is not judged */
@@ -181,6 +205,7 @@ int main(void)
 	    cmocka_unit_test(silence_is_a_collection_maybe),
 	    cmocka_unit_test(one_slow_host_of_four_is_contention),
 	    cmocka_unit_test(variables_are_told_without_a_cost),
+	    cmocka_unit_test(variables_that_are_not_set),
 	    cmocka_unit_test(the_monitor_marks_what_is_a_tenth_above_the_median),
 	};
 

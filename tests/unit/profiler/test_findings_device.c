@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "profiler/findings/links.h"
+
 /* Computation and communication: what is judged by kernels and transfers. A step is 1000 us. */
 
 /* One rank of one step, with a kernel of `us` on a core; pipe NaN = no counters. */
@@ -207,6 +209,29 @@ static void sizes_off_512_bytes_are_misaligned(void **state)
 	assert_false(left_open(&fine, "communication.alignment"));
 }
 
+/* ascend-formats 1.9: SDMA is the sum of three links, and counts only where none of them tells anything. Of
+ * the 110 us of transmission HCCS takes 1000 of 1100 parts, and RDMA nothing. */
+static void the_sum_of_links_is_no_link(void **state)
+{
+	PROFILE_AUTO p = {0};
+	const struct check_context ctx = {.t = &THRESHOLDS_DEFAULT};
+	struct communication_op *op = make_transfer(&p, 0, 110, 0);
+	struct link_sum s;
+
+	(void)state;
+	add_link(op, "SDMA", 110000000, 1100);
+	s = link_sum_of(&ctx, &p.captures[0], "SDMA");
+	is_near(s.transit_us, 110);
+	is_near(s.bytes, 110000000);
+	add_link(op, "HCCS", 100000000, 1000);
+	add_link(op, "PCIE", 10000000, 100);
+	add_link(op, "RDMA", 0, 0);
+	s = link_sum_of(&ctx, &p.captures[0], "SDMA");
+	assert_true(s.bytes == 0 && s.transit_us == 0);
+	is_near(link_sum_of(&ctx, &p.captures[0], "HCCS").transit_us, 100);
+	is_near(link_sum_of(&ctx, &p.captures[0], "PCIE").transit_us, 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +242,7 @@ int main(void)
 	    cmocka_unit_test(packets_under_the_size_of_their_link_are_small),
 	    cmocka_unit_test(a_known_chip_decides_by_its_links_rate),
 	    cmocka_unit_test(sizes_off_512_bytes_are_misaligned),
+	    cmocka_unit_test(the_sum_of_links_is_no_link),
 	};
 
 	return cmocka_run_group_tests_name("findings of the device", tests, NULL, NULL);
