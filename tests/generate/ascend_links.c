@@ -170,6 +170,9 @@ void ascend_receive(const struct ascend_options *o, struct ascend_rank *r, int64
 	l->launch = ascend_later(l->op, r->queue);
 	r->queue = l->launch + l->launch_dur;
 	l->start = ascend_later(l->launch + 15000, r->link + GAP_NS);
+	/* the first stage receives in one go with what it sends, when that is computed */
+	if (!peer)
+		l->start = ascend_later(l->start, r->compute + GAP_NS);
 	sent = peer ? peer->steps[step].start : l->start;
 	sent += random_between(&r->random, 200000, 300000) + faults_ms(&o->faults, FAULT_BUBBLE);
 	l->wait = l->arrival = ascend_later(sent - l->start, 0);
