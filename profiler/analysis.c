@@ -16,19 +16,20 @@ struct check {
 };
 
 static const struct check CHECKS[] = {
-    {"parallel.poor_overlap", check_poor_overlap, "device activity with compute and communication told apart",
-     NULL},
     {"parallel.pipeline_bubble", check_pipeline_bubble, "receive operators between pipeline stages",
      "receives between pipeline stages: kernels of send and receive (ncclDevKernel_SendRecv)"},
     {"io.reading", check_reading, "lengths of the data, host and device queues (MindSpore minddata)",
      "lengths of the data, host and device queues: PyTorch records none"},
     {"io.processing", check_processing, "lengths of the data, host and device queues (MindSpore minddata)",
      "lengths of the data, host and device queues: PyTorch records none"},
-    {"io.fetching", check_fetching, "a timeline with the copies of the device", NULL},
+    {"io.fetching", check_fetching, "a timeline with the copies of the device (ProfilerActivity.NPU)",
+     "a timeline with the copies of the device (ProfilerActivity.CUDA)"},
     {"io.loading", check_loading, "host events beside device events (ProfilerActivity.CPU)", NULL},
     {"cpu.compilation", check_compilation, "a capture of profiler level 1 or above (calls into CANN)",
      "the calls of the runtime and the driver beside device events (ProfilerActivity.CPU)"},
-    {"cpu.dispatch", check_dispatch, "kernels of the device, and the calls that launch them", NULL},
+    {"cpu.dispatch", check_dispatch,
+     "kernels of the device, and the calls that launch them (ProfilerActivity.NPU and CPU)",
+     "kernels of the device, and the calls that launch them (ProfilerActivity.CUDA and CPU)"},
     {"cpu.synchronization", check_synchronization, "host events beside device events (ProfilerActivity.CPU)",
      NULL},
     {"cpu.garbage_collection", check_garbage_collection,
@@ -44,7 +45,8 @@ static const struct check CHECKS[] = {
      "environment variables of the job: profiler_metadata.json, or META_DATA of the database",
      "environment variables of the job: the trace holds none"},
     /* the last of its component: what remains */
-    {"cpu.host_bound", check_host_bound, "device activity", NULL},
+    {"cpu.host_bound", check_host_bound, "device activity (ProfilerActivity.NPU)",
+     "device activity (ProfilerActivity.CUDA)"},
     {"compute.frequency", check_frequency,
      "the clock of the AI cores beside kernel_details.csv (trace_view.json or the database has it from "
      "profiler "
@@ -68,8 +70,8 @@ static const struct check CHECKS[] = {
     {"compute.format_conversion", check_format_conversion, "kernel_details.csv with Type (profiler level 1)",
      "an Ascend capture: the rule is for its private formats"},
     {"communication.slow_rank", check_slow_rank,
-     "collectives of two ranks or more of one domain (profiler level 1)",
-     "collectives of two ranks or more of one domain"},
+     "captures of the same steps of two ranks or more of one domain (profiler level 1)",
+     "traces of the same steps of two ranks or more of a group"},
     {"communication.slow_link", check_slow_link,
      "communication.json (profiler level 1), and the chip's name or a second rank that moves the same, to "
      "know "
@@ -90,10 +92,14 @@ static const struct check CHECKS[] = {
      "environment variables of the job (profiler_metadata.json); counters of the switches",
      "NCCL environment variables; counters of the switches"},
     {"memory.allocation", check_allocation, "memory records (profile_memory=True)", NULL},
-    {"moe.imbalance", check_moe_imbalance, "tokens per expert, or shapes of the grouped matrix products",
-     NULL},
+    {"moe.imbalance", check_moe_imbalance,
+     "tokens per expert, or shapes of the grouped matrix products (profiler level 1)",
+     "tokens per expert, or shapes of the grouped matrix products (record_shapes=True)"},
     {"moe.all_to_all", check_moe_all_to_all, "communication.json of all ranks of the expert domain",
      "bytes and times of the all-to-all on all ranks of the expert domain"},
+    {"parallel.poor_overlap", check_poor_overlap,
+     "device activity with compute and communication told apart (ProfilerActivity.NPU)",
+     "device activity with compute and communication told apart (ProfilerActivity.CUDA)"},
     {"unexplained", check_unexplained, "device activity with compute and communication told apart", NULL},
 };
 #define CHECK_COUNT (sizeof(CHECKS) / sizeof(CHECKS[0]))
@@ -105,6 +111,13 @@ static const struct {
     {"io.reading", "lengths of the data, host and device queues: Nsight Systems records none"},
     {"io.processing", "lengths of the data, host and device queues: Nsight Systems records none"},
     {"io.loading", "calls of the runtime beside the device's work (nsys profile --trace=cuda,nvtx)"},
+    {"io.fetching", "a timeline with the copies of the device (nsys profile --trace=cuda)"},
+    {"cpu.dispatch", "kernels of the device, and the calls that launch them (nsys profile --trace=cuda)"},
+    {"cpu.host_bound", "device activity (nsys profile --trace=cuda)"},
+    {"parallel.poor_overlap",
+     "device activity with compute and communication told apart (nsys profile --trace=cuda)"},
+    {"moe.imbalance",
+     "shapes of the grouped matrix products, which PyTorch's profiler has (record_shapes=True)"},
     {"cpu.compilation", "calls of the runtime beside the device's work (nsys profile --trace=cuda,nvtx)"},
     {"cpu.synchronization", "calls of the runtime beside the device's work (nsys profile --trace=cuda,nvtx)"},
     {"cpu.garbage_collection", "collections of the Python process: an NVTX range around each (gc.callbacks)"},

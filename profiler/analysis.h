@@ -28,7 +28,7 @@ const struct threshold *threshold_get(const struct thresholds *t, const char *na
 /* Changes one value. SB_ENOENT for an unknown name. */
 int threshold_set(struct thresholds *t, const char *name, double value);
 
-#define EVIDENCE_MAX 8
+#define EVIDENCE_MAX 12
 struct evidence {
 	const char *metric; /* static text, snake case */
 	double value;
@@ -57,8 +57,12 @@ struct finding {
 	/* while the checks run: what the finding rests on */
 	size_t relief_first, relief_count; /* its stretch of the context's reliefs */
 	size_t steps;                      /* that were seen, >= 1 */
-	double agreement;                  /* share of them that say the same, NaN = not asked one by one */
-	int64_t total_ns;                  /* of all these steps */
+	size_t view;                       /* of the context's; SIZE_MAX = none of them */
+	int64_t kept_ns;      /* of what the reliefs take away, a step, this stays all the same */
+	int64_t gain_most_ns; /* a step cannot gain more; SB_NULL = no bound but its cost */
+	double stake;         /* share of the step that is at stake where that is not the gain; NaN = it is */
+	double agreement;     /* share of them that say the same, NaN = not asked one by one */
+	int64_t total_ns;     /* of all these steps */
 };
 
 struct not_evaluated {

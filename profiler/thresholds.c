@@ -14,6 +14,8 @@ const struct thresholds THRESHOLDS_DEFAULT = {{
     /* overlap: the paper's cases put the limit between 4.3 % and 8.8 % of the step */
     {"overlap_share", "share", 0.05, ORIGIN_PAPER},
     {"exposed_share", "share", 0.05, ORIGIN_DEFAULT},
+    /* nsys-ai calls communication poorly overlapped when less of it is hidden (overlap_breakdown) */
+    {"hidden_share", "share of communication", 0.30, ORIGIN_DEFAULT},
     /* below it there is nothing to recover: no finding of time that could be moved */
     {"recoverable_share", "share", 0.02, ORIGIN_DEFAULT},
     {"bubble_share", "share", 0.10, ORIGIN_DEFAULT},

@@ -15,6 +15,7 @@ double limit(const struct check_context *ctx, const char *name)
 struct finding *finding_new(struct check_context *ctx, const char *code, const struct rank_view *v,
                             bool portable)
 {
+	uintptr_t at = (uintptr_t)v, first = (uintptr_t)ctx->views;
 	struct finding *f;
 
 	if (sb_grow(&ctx->items, ctx->count, sizeof(*f)) != SB_OK) {
@@ -24,8 +25,13 @@ struct finding *finding_new(struct check_context *ctx, const char *code, const s
 	f = &ctx->items[ctx->count++];
 	*f = (struct finding){.code = code,
 	                      .severity = SEVERITY_INFO,
-	                      .confidence = CONFIDENCE_HIGH,
+	                      .confidence = v->contradicted ? CONFIDENCE_LOW : CONFIDENCE_HIGH,
 	                      .steps = v->steps,
+	                      .view = at >= first && at < first + ctx->view_count * sizeof(*v)
+	                                  ? (at - first) / sizeof(*v)
+	                                  : SIZE_MAX,
+	                      .gain_most_ns = SB_NULL,
+	                      .stake = NAN,
 	                      .agreement = NAN,
 	                      .total_ns = v->total_ns,
 	                      .rank = v->rank,

@@ -59,7 +59,7 @@ static int explained_find(const struct check_context *ctx, struct explained *out
 		    strcmp(f->code, "communication.retransmission") == 0)
 			out->all = true;
 		else if (strncmp(f->code, "communication.", 14) == 0 ||
-		         strncmp(f->code, "parallel.", 9) == 0 || strncmp(f->code, "moe.", 4) == 0)
+		         strcmp(f->code, "parallel.pipeline_bubble") == 0 || strncmp(f->code, "moe.", 4) == 0)
 			out->ranks[out->count++] = f->rank;
 		else if (strncmp(f->code, "cpu.", 4) == 0 || strncmp(f->code, "io.", 3) == 0)
 			note_late(out, f);
@@ -107,7 +107,7 @@ void check_unexplained(struct check_context *ctx, bool *out_judged)
 		*out_judged = true;
 		exposed_ns = v->exposed_ns - (late_ns < v->awaited_ns ? late_ns : v->awaited_ns);
 		share = (double)exposed_ns / (double)v->total_ns;
-		if (x.all || !(share > limit(ctx, "unexplained_share")) ||
+		if (x.all || v->overlap_answers || !(share > limit(ctx, "unexplained_share")) ||
 		    bsearch(&v->rank, x.ranks, x.count, sizeof(*x.ranks), by_value)) {
 			tell_queued(ctx, v);
 			continue;
@@ -117,5 +117,9 @@ void check_unexplained(struct check_context *ctx, bool *out_judged)
 		finding_at_most(f, CONFIDENCE_LOW);
 		finding_evidence(ctx, f, "exposed_share", share, "share", "unexplained_share");
 		finding_evidence(ctx, f, "exposed_us", (double)exposed_ns / 1000, "us", NULL);
+		/* where it is less than what is exposed, no better overlap helps */
+		if (v->compute_ns != SB_NULL && v->overlap_ns != SB_NULL)
+			finding_evidence(ctx, f, "compute_alone_us",
+			                 (double)(v->compute_ns - v->overlap_ns) / 1000, "us", NULL);
 	}
 }

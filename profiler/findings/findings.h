@@ -75,8 +75,11 @@ struct rank_view {
 	struct idle_sum idle;
 	struct receives receives;
 	struct contention contention;
-	int64_t dispatch_ns;          /* idle time that dispatch has claimed */
-	int64_t awaited_ns;           /* of the exposed time, at least so much waits for other ranks */
+	int64_t dispatch_ns;  /* idle time that dispatch has claimed */
+	int64_t awaited_ns;   /* of the exposed time, at least so much waits for other ranks */
+	int64_t explained_ns; /* … and so much findings of communication have a cause for */
+	bool contradicted;    /* two files tell of different steps: shares and gains are those of the table */
+	bool overlap_answers; /* better overlap is the answer to most of the exposed time */
 	const struct host_part *part; /* the host of the capture */
 	struct interval_set waited;   /* the idle time that waits for the device take; owned */
 };
@@ -125,6 +128,9 @@ void doubt_idle(const struct check_context *ctx, struct finding *f, const struct
 const struct rank_view *findings_member_view(const struct check_context *ctx,
                                              const struct collective_member *m);
 
+/* Waiting for the stage before: Ascend's tables have it, on GPUs it is what receives are exposed. */
+int64_t bubble_of(const struct rank_view *v);
+
 /* Value of a threshold that exists. */
 double limit(const struct check_context *ctx, const char *name);
 /* A new finding for a view; code is static text. Returns NULL when memory is out, which is kept in
@@ -159,8 +165,8 @@ void finding_agreement(struct finding *f, size_t agree, size_t asked);
 void finding_at_most(struct finding *f, enum confidence c);
 /* The severity of what costs this share of the step. */
 enum severity severity_of(const struct check_context *ctx, double share);
-/* The share of the step that is at stake: what would be won or, where that is not known, what the finding
- * costs. NaN = neither. */
+/* The share of the step that is at stake: what its check says; else what would be won or, where that is not
+ * known, what the finding costs. NaN = neither. */
 double finding_stake(const struct finding *f);
 
 /* Sums by a text id of one capture, for "which operators": the largest go into a finding. */
@@ -198,7 +204,6 @@ int findings_finish(struct check_context *ctx);
 int tree_build(const struct check_context *ctx, struct analysis *out);
 
 /* The checks. True in *out_judged when this profile holds what the check needs. Errors: ctx->failed. */
-void check_poor_overlap(struct check_context *ctx, bool *out_judged);
 void check_pipeline_bubble(struct check_context *ctx, bool *out_judged);
 void check_reading(struct check_context *ctx, bool *out_judged);
 void check_processing(struct check_context *ctx, bool *out_judged);
@@ -227,6 +232,8 @@ void check_configuration(struct check_context *ctx, bool *out_judged);
 void check_moe_imbalance(struct check_context *ctx, bool *out_judged);
 void check_moe_all_to_all(struct check_context *ctx, bool *out_judged);
 void check_allocation(struct check_context *ctx, bool *out_judged);
+/* After all others of communication: what they account for is not its matter. */
+void check_poor_overlap(struct check_context *ctx, bool *out_judged);
 /* Runs last: time that no other finding accounts for. */
 void check_unexplained(struct check_context *ctx, bool *out_judged);
 #endif

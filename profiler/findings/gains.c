@@ -8,6 +8,8 @@
 static const char *const REPLAYED = METHOD "all ranks without this cause";
 static const char *const REPLAYED_CAPPED =
     METHOD "all ranks without this cause; cut, because all findings together gain at most the step";
+static const char *const OVERLAPPED =
+    METHOD "no communication but the last of each step, or what compute alone could cover where that is less";
 static const char *const JOINED = METHOD "counted with the worst rank of this cause, which tells the gain of "
                                          "removing it on all ranks";
 static const char *const BOUND_CAPPED =
@@ -153,13 +155,24 @@ static int64_t own_part(const struct check_context *ctx, const struct finding *f
 	return left < gain_ns ? left : gain_ns;
 }
 
+/* More than what the step would be shorter by cannot be at stake. */
+static void lower_stakes(const struct check_context *ctx, const struct group *g, int64_t gain_ns)
+{
+	double most = (double)(gain_ns > 0 ? gain_ns : 0) / (double)step_of(&ctx->items[g->worst]);
+
+	for (size_t i = g->from; i < g->to; i++)
+		if (ctx->items[i].stake > most)
+			ctx->items[i].stake = most;
+}
+
 /* What the replay says of the group. What costs much and would gain little is no more than an info, on every
  * rank. */
 static void tell(const struct check_context *ctx, const struct group *g, const struct replay_result *r,
                  const struct relief *reliefs, size_t n)
 {
 	struct finding *worst = &ctx->items[g->worst];
-	int64_t gain = sb_sub_sat(r->measured_ns, r->replayed_ns) / (int64_t)worst->steps;
+	int64_t gain =
+	    sb_sub_sat(sb_sub_sat(r->measured_ns, r->replayed_ns) / (int64_t)worst->steps, worst->kept_ns);
 	enum severity most;
 
 	if (takes(RELIEF_HOST, reliefs, n))
@@ -167,7 +180,10 @@ static void tell(const struct check_context *ctx, const struct group *g, const s
 	/* a collective may take far longer than it transmits, and only that is the link's */
 	else if ((takes(RELIEF_LINK, reliefs, n) || is_of_links(worst)) && gain > cost_ns(worst))
 		gain = cost_ns(worst);
-	set_gain(worst, gain, REPLAYED);
+	lower_stakes(ctx, g, gain);
+	if (worst->gain_most_ns != SB_NULL && gain > worst->gain_most_ns)
+		gain = worst->gain_most_ns;
+	set_gain(worst, gain, worst->gain_most_ns == SB_NULL ? REPLAYED : OVERLAPPED);
 	most = severity_of(ctx, finding_stake(worst));
 	for (size_t i = g->from; i < g->to; i++) {
 		struct finding *f = &ctx->items[i];
@@ -253,6 +269,11 @@ static int64_t mean_step(const struct check_context *ctx)
 	return n > 0 ? ns_at_most(sum / (double)n, INT64_MAX) : 0;
 }
 
+static bool is_replayed(const struct finding *f)
+{
+	return f->gain_method && strncmp(f->gain_method, METHOD, sizeof(METHOD) - 1) == 0;
+}
+
 /* Two findings may name the same time: what all gain together is never more than the step. At most one
  * finding a code has a gain, so this is quick. */
 static int cap(struct check_context *ctx)
@@ -267,7 +288,7 @@ static int cap(struct check_context *ctx)
 
 		done[i] = true;
 		if (f->gain_ns > left)
-			set_gain(f, left, f->gain_method == REPLAYED ? REPLAYED_CAPPED : BOUND_CAPPED);
+			set_gain(f, left, is_replayed(f) ? REPLAYED_CAPPED : BOUND_CAPPED);
 		left -= f->gain_ns;
 	}
 	free(done);

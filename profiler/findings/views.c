@@ -52,6 +52,9 @@ static void fill(struct rank_view *v, const struct breakdown_row *rows, size_t n
 	v->total_ns = v->span_ns == SB_NULL ? 0 : v->span_ns;
 	if (v->bubble_ns != SB_NULL && v->span_ns != SB_NULL)
 		v->total_ns = sb_add_sat(v->total_ns, v->bubble_ns);
+	/* a table that says more than the step takes by another file is of another run */
+	v->contradicted = steps_known && ascend_source_of(v->c) == ASCEND_CSV &&
+	                  v->total_ns > sb_add_sat(step_ns, step_ns / 10);
 	/* work may run past the end of the host's step: the longer of the two is what a step costs */
 	if (steps_known && step_ns > v->total_ns)
 		v->total_ns = step_ns;

@@ -12,6 +12,8 @@ enum severity severity_of(const struct check_context *ctx, double share)
 
 double finding_stake(const struct finding *f)
 {
+	if (!isnan(f->stake))
+		return f->stake;
 	if (f->gain_ns == SB_NULL || f->total_ns <= 0)
 		return f->share_of_step;
 	return (double)f->gain_ns * (double)f->steps / (double)f->total_ns;

@@ -10,7 +10,6 @@ import { name, run } from "../truth/run.mjs";
 
 const GAPS = {
   "cpu.dispatch": "idle time behind the wait for the loss is counted as that wait's",
-  "parallel.poor_overlap": "the gain is an upper bound; exposed retransmissions are called poor overlap besides",
 };
 
 let results, rows;

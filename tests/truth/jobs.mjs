@@ -19,7 +19,7 @@ const DIALECTS = {
 // that nothing may be said above info; of several, a short run takes the first.
 const SIZES = {
   "parallel.poor_overlap": { large: 0.67 },
-  "parallel.pipeline_bubble": { large: 14, near: [1.2, 0.6, 0.1] },
+  "parallel.pipeline_bubble": { large: 14, near: [1, 0.6, 0.1] },
   "io.reading": { large: 60, near: 0.3 },
   "io.processing": { large: 60, near: 0.3 },
   "io.fetching": { large: 25, near: 0.3 },
@@ -70,11 +70,12 @@ const HEALTHY = [
   ["kineto", "--ranks", "1"], ["kineto", "--ranks", "8", "--noise", "3"], ["kineto", "--units", "1200", "--steps", "6"],
   ["kineto", "--skew", "40"], ["kineto", "--graphs"], ["kineto", "--shape", "experts"], ["kineto", "--shape", "pipeline"], ["kineto", "--shape", "pipeline", "--ranks", "8", "--noise", "3", "--skew", "40"], ["kineto", "--noise", "3", "--ranks", "2", "--skew", "40"],
   ["nsys"], ["nsys", "--noise", "3", "--skew", "40"], ["nsys", "--shape", "pipeline"], ["signalbox"], ["signalbox", "--shape", "experts", "--noise", "2"], ["signalbox", "--shape", "pipeline"],
+  ["nsys", "--shape", "experts", "--noise", "3"], ["signalbox", "--ranks", "8", "--noise", "3", "--skew", "40"],
   ["ascend", "--ranks", "8", "--noise", "3"], ["ascend", "--ranks", "1"], ["ascend", "--skew", "40"], ["ascend", "--level", "2", "--kernels", "320"],
-  ["ascend", "--level", "0"], ["ascend", "--shape", "pipeline"], ["ascend", "--shape", "experts"], ["ascend", "--shape", "experts", "--noise", "3", "--skew", "40"],
+  ["ascend", "--shape", "pipeline", "--ranks", "8", "--noise", "3", "--skew", "40"], ["ascend", "--level", "0"], ["ascend", "--shape", "pipeline"], ["ascend", "--shape", "experts"], ["ascend", "--shape", "experts", "--noise", "3", "--skew", "40"],
   ["ascend --db", "--noise", "2"], ["ascend --db", "--shape", "pipeline"], ["ascend --db", "--shape", "experts", "--layout", "new"],
-  ["ascend --db", "--skew", "40", "--ranks", "8"], ["mindspore"], ["mindspore", "--noise", "3", "--shape", "pipeline"],
-  ["msprof"], ["msprof", "--layout", "old"], ["cluster"], ["cluster", "--ranks", "8", "--shape", "pipeline"], ["mindinsight"],
+  ["ascend --db", "--skew", "40", "--ranks", "8"], ["mindspore"], ["mindspore", "--shape", "experts", "--ranks", "8"], ["mindspore", "--noise", "3", "--shape", "pipeline"],
+  ["msprof"], ["msprof", "--layout", "old"], ["cluster"], ["cluster", "--ranks", "8"], ["cluster", "--ranks", "8", "--shape", "pipeline"], ["mindinsight"],
 ];
 
 function table() {

@@ -72,12 +72,13 @@ static void overlap_at_the_limit_or_little_to_cover_is_fine(void **state)
 	JUDGED_AUTO little = {0};
 
 	(void)state;
-	/* overlap 50 = 5 % exactly; exposed 150 */
-	make_rank(&enough.p, 0, 3, 800, 750, 950);
+	/* overlap 50 = 5 % exactly; exposed 110: 31 % of communication is hidden, and the only collective of
+	 * a step can begin no earlier */
+	make_rank(&enough.p, 0, 3, 800, 750, 910);
 	judge(&enough);
-	/* told, but no bottleneck: 15 % exposed */
+	/* told, but no bottleneck: 11 % exposed */
 	assert_int_equal(found(&enough, "parallel.poor_overlap")->severity, SEVERITY_INFO);
-	is_near(found(&enough, "parallel.poor_overlap")->share_of_step, 0.15);
+	is_near(found(&enough, "parallel.poor_overlap")->share_of_step, 0.11);
 	assert_null(enough.a.component);
 	/* no overlap, but only 50 us = 5 % of communication */
 	make_rank(&little.p, 0, 3, 900, 900, 950);
@@ -108,6 +109,8 @@ static void what_a_threshold_says_can_be_changed(void **state)
 	assert_int_equal(threshold_set(&t, "no_such", 1), SB_ENOENT);
 	assert_null(threshold_get(&t, "no_such"));
 	assert_int_equal(threshold_set(&t, "overlap_share", 0.01), SB_OK);
+	/* 49 of 400 us are hidden: 12 % */
+	assert_int_equal(threshold_set(&t, "hidden_share", 0.12), SB_OK);
 	make_rank(&j.p, 0, 3, 600, 551, 951);
 	judge_with(&j, &t);
 	assert_int_equal(found(&j, "parallel.poor_overlap")->severity, SEVERITY_INFO);
@@ -346,11 +349,43 @@ static void what_is_needed_speaks_of_the_profiler_in_use(void **state)
 	assert_int_equal(seen, 2);
 }
 
+/* A trace of the host alone: what would show the device is named. */
+static void an_open_question_names_the_setting(void **state)
+{
+	static const char *const codes[] = {"parallel.poor_overlap", "io.fetching", "cpu.dispatch",
+	                                    "cpu.host_bound"};
+	static const struct {
+		enum capture_format format;
+		const char *setting;
+	} profilers[] = {{FORMAT_KINETO, "ProfilerActivity.CUDA"},
+	                 {FORMAT_ASCEND_TEXT, "ProfilerActivity.NPU"},
+	                 {FORMAT_NSYS, "nsys profile --trace=cuda"}};
+
+	(void)state;
+	for (size_t p = 0; p < 3; p++) {
+		JUDGED_AUTO j = {0};
+		struct capture *c = make_capture(&j.p, profilers[p].format, 0);
+		size_t seen = 0;
+
+		add_event(c, add_lane(c, "python", "1", -1), EVENT_HOST_OP, "aten::mm", 0, 50, -1);
+		judge(&j);
+		for (size_t i = 0; i < j.a.not_evaluated_count; i++)
+			for (size_t k = 0; k < 4; k++)
+				if (strcmp(j.a.not_evaluated[i].code, codes[k]) == 0) {
+					assert_non_null(
+					    strstr(j.a.not_evaluated[i].needs, profilers[p].setting));
+					seen++;
+				}
+		assert_int_equal(seen, 4);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_healthy_profile_is_told_so),
 	    cmocka_unit_test(poor_overlap_is_overlap_over_the_step),
+	    cmocka_unit_test(an_open_question_names_the_setting),
 	    cmocka_unit_test(confidence_needs_steps_and_a_margin),
 	    cmocka_unit_test(overlap_at_the_limit_or_little_to_cover_is_fine),
 	    cmocka_unit_test(one_step_is_weak_evidence),

@@ -126,6 +126,48 @@ static void stages_are_compared(void **state)
 			assert_true(k.a.findings[i].rank != 0);
 }
 
+/* A table of a pipeline's stage: 600 ms of it, 400 more of waiting; its step by another file. */
+static void make_table(struct profile *p, int64_t step_ms)
+{
+	struct capture *c = make_capture(p, FORMAT_MINDINSIGHT, 1);
+
+	add_step(c, 1, 0, step_ms * MS);
+	c->step_traces = grown(c->step_traces, c->step_trace_count, sizeof(*c->step_traces));
+	c->step_traces[c->step_trace_count++] = (struct step_trace){.step = 1,
+	                                                            .computing = SB_NULL,
+	                                                            .exposed = 500 * MS,
+	                                                            .overlapped = SB_NULL,
+	                                                            .communication = SB_NULL,
+	                                                            .free = SB_NULL,
+	                                                            .stage = 600 * MS,
+	                                                            .bubble = 400 * MS,
+	                                                            .preparing = SB_NULL};
+}
+
+static void two_files_that_contradict_make_no_sure_finding(void **state)
+{
+	JUDGED_AUTO j = {0};
+	JUDGED_AUTO other = {0};
+	const struct finding *f;
+
+	(void)state;
+	make_table(&j.p, 1000);
+	judge(&j);
+	f = found(&j, "parallel.pipeline_bubble");
+	is_near(f->share_of_step, 0.40);
+	is_near(evidence_of(f, "step_us"), 1e6);
+	/* one step */
+	assert_int_equal(f->confidence, CONFIDENCE_MEDIUM);
+	/* a step of 20 ms cannot wait for 400: the share is of what the table calls a step, and says so */
+	make_table(&other.p, 20);
+	judge(&other);
+	f = found(&other, "parallel.pipeline_bubble");
+	is_near(f->share_of_step, 0.40);
+	is_near(evidence_of(f, "step_us"), 1e6);
+	assert_int_equal(f->confidence, CONFIDENCE_LOW);
+	assert_int_equal(other.a.confidence, CONFIDENCE_LOW);
+}
+
 /* Three ranks compute `own` ms and then meet in a collective that transmits for 4 ms; 100 ms in all. */
 static void make_meeting(struct profile *p, const int64_t own[3])
 {
@@ -171,6 +213,7 @@ int main(void)
 	    cmocka_unit_test(what_may_be_an_exchange_of_all_is_no_bubble),
 	    cmocka_unit_test(stages_are_compared),
 	    cmocka_unit_test(waiting_for_a_late_rank_is_no_poor_overlap),
+	    cmocka_unit_test(two_files_that_contradict_make_no_sure_finding),
 	};
 
 	return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);

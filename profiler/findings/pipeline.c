@@ -3,87 +3,11 @@
 
 #include "profiler/findings/findings.h"
 
-/* Waiting for the stage before: Ascend's tables have it, on GPUs it is what receives are exposed. */
-static int64_t bubble_of(const struct rank_view *v)
+int64_t bubble_of(const struct rank_view *v)
 {
 	if (v->bubble_ns != SB_NULL)
 		return v->bubble_ns;
 	return v->receives.exposed_ns;
-}
-
-static int name_operators(struct check_context *ctx, const struct rank_view *v, struct finding *f)
-{
-	TALLY_AUTO tally = {0};
-
-	if (tally_init(&tally, v->c) != SB_OK)
-		return SB_ENOMEM;
-	for (size_t i = 0; i < v->c->communication_count; i++)
-		tally_add(&tally, v->c->communications[i].name, v->c->communications[i].elapse_us);
-	for (size_t i = 0; i < v->c->trace.count && v->c->communication_count == 0; i++)
-		if (v->c->trace.kind[i] == EVENT_COMMUNICATION)
-			tally_add(&tally, v->c->trace.name[i], (double)v->c->trace.dur_ns[i] / 1000);
-	tally_into(&tally, ctx, v->c, f);
-	return SB_OK;
-}
-
-/* Poor parallelism (Hermes 4.2.1): the share of the step in which compute and communication run together is
- * small. It means something only where there is communication left to cover. Exposed communication that this
- * does not make a bottleneck is told all the same: nobody else would. */
-static void judge(struct check_context *ctx, const struct rank_view *v)
-{
-	/* waiting for the stage before is the bubble's matter, as in the CSV's "Exclude Receive" column */
-	int64_t bubble = bubble_of(v), exposed_ns;
-	int64_t alone = v->compute_ns - v->overlap_ns;
-	double overlap = (double)v->overlap_ns / (double)v->total_ns, exposed;
-	struct finding *f;
-	bool poor;
-
-	/* nor can waiting for a rank that is late be covered */
-	exposed_ns = sb_sub_sat(v->exposed_ns, sb_add_sat(bubble, v->awaited_ns));
-	exposed_ns = exposed_ns > 0 ? exposed_ns : 0;
-	exposed = (double)exposed_ns / (double)v->total_ns;
-	poor = exposed > limit(ctx, "exposed_share") && overlap < limit(ctx, "overlap_share");
-	if (!poor && !(exposed >= limit(ctx, "recoverable_share")))
-		return;
-	f = finding_new(ctx, "parallel.poor_overlap", v, true);
-	finding_cost(ctx, f, v, exposed_ns);
-	if (f && !poor)
-		f->severity = SEVERITY_INFO;
-	/* all of it can move under compute that runs alone now; where that is too short, only another
-	 * strategy helps, and what that gains no profile tells */
-	if (exposed_ns <= alone)
-		finding_gain(f, v, exposed_ns);
-	if (f && f->gain_method)
-		f->gain_method = "exposed communication moved under compute that runs alone, no replay: an "
-		                 "upper bound";
-	if (poor)
-		finding_evidence(ctx, f, "overlap_share", overlap, "share", "overlap_share");
-	finding_evidence(ctx, f, "exposed_share", exposed, "share",
-	                 poor ? "exposed_share" : "recoverable_share");
-	if (!poor)
-		finding_evidence(ctx, f, "overlap_share", overlap, "share", NULL);
-	finding_evidence(ctx, f, "overlap_us", (double)v->overlap_ns / 1000, "us", NULL);
-	finding_evidence(ctx, f, "exposed_us", (double)exposed_ns / 1000, "us", NULL);
-	finding_evidence(ctx, f, "compute_alone_us", (double)alone / 1000, "us", NULL);
-	if (v->awaited_ns > 0)
-		finding_evidence(ctx, f, "waiting_for_other_ranks_us", (double)v->awaited_ns / 1000, "us",
-		                 NULL);
-	/* the denominator of the shares */
-	finding_evidence(ctx, f, "step_us", (double)v->total_ns / (double)v->steps / 1000, "us", NULL);
-	if (name_operators(ctx, v, f) != SB_OK)
-		ctx->failed = SB_ENOMEM;
-}
-
-void check_poor_overlap(struct check_context *ctx, bool *out_judged)
-{
-	for (size_t i = 0; i < ctx->view_count; i++) {
-		const struct rank_view *v = &ctx->views[i];
-
-		if (v->overlap_ns == SB_NULL || v->exposed_ns == SB_NULL || v->compute_ns == SB_NULL)
-			continue;
-		*out_judged = true;
-		judge(ctx, v);
-	}
 }
 
 /* The stages of a pipeline, as far as captures tell theirs. */
@@ -225,6 +149,9 @@ void check_pipeline_bubble(struct check_context *ctx, bool *out_judged)
 			    "spread evenly, no replay: an upper bound";
 		finding_evidence(ctx, f, "bubble_share", share, "share", "bubble_share");
 		finding_evidence(ctx, f, "bubble_us", (double)bubble / 1000, "us", NULL);
+		/* the denominator of the share */
+		finding_evidence(ctx, f, "step_us", (double)v->total_ns / (double)v->steps / 1000, "us",
+		                 NULL);
 		tell_pipeline(ctx, v, &stages, f);
 	}
 }
