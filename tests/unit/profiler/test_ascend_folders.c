@@ -158,8 +158,7 @@ static void matrices_of_all_versions_are_left_out(void **state)
 	    "{\"step\": {\"p2p\": {\"hcom_send__445_1_1\": {\"0-1\": {\"Transport Type\": \"RDMA\", "
 	    "\"Transit "
 	    "Size(MB)\": 1.5, \"Transit Time(ms)\": 0.5, \"Bandwidth(GB/s)\": 3}}}, \"collective\": {}}}",
-	    "{\"step\": {\"collective\": {\"hcom_broadcast__445_0\": {\"0-1\": {\"Transport Type\": "
-	    "\"SIO\"}}}}}"};
+	    "{\"step\": {\"collective\": {\"hcom_a__1_0\": {\"0-1\": {\"Transport Type\": \"SIO\"}}}}}"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(texts); i++) {
