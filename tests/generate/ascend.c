@@ -38,7 +38,7 @@ static void write_info(const struct ascend_options *o, const struct ascend_rank 
 	    "    }\n    },\n%s    \"rank_id\": %" PRId64 "\n}",
 	    o->steps, ASCEND_FIRST_STEP, o->level,
 	    o->level > 0 ? "ACL_AICORE_PIPE_UTILIZATION" : "ACL_AICORE_NONE", o->db ? "db" : "text",
-	    o->faults.given[FAULT_GARBAGE_COLLECTION] ? "1.0" : "null",
+	    o->faults.given[FAULT_GARBAGE_COLLECTION] && o->layout != ASCEND_MINDSPORE ? "1.0" : "null",
 	    o->layout == ASCEND_MINDSPORE ? "    \"profiler_parameters\": {\"data_process\": true},\n" : "",
 	    r->rank);
 	out_close(&out);

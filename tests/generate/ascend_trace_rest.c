@@ -2,13 +2,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* torch_npu alone records the collector. */
+static bool shows_garbage(const struct trace_writer *w)
+{
+	return !w->msprof && w->o->layout != ASCEND_MINDSPORE;
+}
+
 static void call_row(struct trace_writer *w, int64_t index)
 {
 	const struct ascend_call *c = &w->r->calls[index];
 	char name[80];
 
 	if (c->kind == CALL_GARBAGE) {
-		if (w->msprof)
+		if (!shows_garbage(w))
 			return;
 		trace_span(w, "GC", GARBAGE_PID, HOST_PID, c->start, c->dur);
 		out_text(w->out, ", \"cat\": \"GC\", \"args\": {}}");
@@ -132,7 +138,7 @@ void trace_names(struct trace_writer *w)
 		name_thread(w, CANN_PID, DEQUEUE_TID, "Thread 3100955");
 		name_thread(w, CANN_PID, HOST_PID, "Thread 3100412");
 	}
-	if (!w->msprof && w->o->faults.given[FAULT_GARBAGE_COLLECTION]) {
+	if (shows_garbage(w) && w->o->faults.given[FAULT_GARBAGE_COLLECTION]) {
 		name_process(w, GARBAGE_PID, "Python GC", "CPU", 2);
 		name_thread(w, GARBAGE_PID, HOST_PID, "Thread 3100412");
 	}

@@ -108,6 +108,9 @@ enum { KINETO_EARLY = 3, KINETO_EARLY_NS = 20000, KINETO_FIRST_STEP = 10 };
 extern const int64_t kineto_base_ns, kineto_start_ns;
 
 int64_t kineto_later(int64_t a, int64_t b);
+/* What only a fault brings draws elsewhere: the rest of the job goes on as if it were not there. The second
+ * call goes back. */
+void kineto_swap_draws(struct kineto_rank *r, enum fault fault);
 /* ns as drawn; whole microseconds in the old dialect. */
 int64_t kineto_draw(const struct kineto_options *o, struct kineto_rank *r, int64_t low, int64_t high);
 int64_t kineto_round(const struct kineto_options *o, int64_t ns);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { STAGE_BYTES = 10752000 };
+enum { STAGE_BYTES = 10752000, LATENCY_NS = 250000 };
 
 struct kineto_group kineto_group_of(const struct kineto_options *o, int64_t rank, enum unit_kind kind)
 {
@@ -62,13 +62,11 @@ static struct unit *link_unit(const struct kineto_options *o, struct kineto_rank
 }
 
 static void collective_of(const struct kineto_options *o, struct kineto_rank *ranks,
-                          const struct kineto_group *g, enum unit_kind kind, int64_t step, int64_t transit)
+                          const struct kineto_group *g, enum unit_kind kind, int64_t step, int64_t transit,
+                          int64_t bytes)
 {
-	int64_t barrier = 0, bytes, count = g->count < o->ranks ? g->count : o->ranks;
+	int64_t barrier = 0, count = g->count < o->ranks ? g->count : o->ranks;
 
-	if (kind == UNIT_ALL_TO_ALL)
-		transit = kineto_round(o, faults_longer(&o->faults, FAULT_ALL_TO_ALL, transit));
-	bytes = bytes_of(g, kind, transit);
 	/* a ring is as fast as its slowest link: all ranks see it */
 	transit = kineto_round(o, faults_longer(&o->faults, FAULT_SLOW_LINK, transit));
 	for (int64_t i = 0; i < count; i++) {
@@ -89,13 +87,38 @@ static void collective_of(const struct kineto_options *o, struct kineto_rank *ra
 	}
 }
 
+/* Gradients in parts of the size that the fault asks for, each of which costs the latency of the network. */
+static void in_parts(const struct kineto_options *o, struct kineto_rank *ranks, const struct kineto_group *g,
+                     int64_t step, int64_t transit, int64_t bytes)
+{
+	int64_t each = llround(o->faults.size[FAULT_SMALL_PACKETS]) / 2 * 2;
+
+	for (int64_t i = 0; i < o->ranks; i++)
+		kineto_swap_draws(&ranks[i], FAULT_SMALL_PACKETS);
+	for (int64_t left = bytes; left > 0;) {
+		int64_t part = each > 0 && each < left ? each : left;
+
+		collective_of(o, ranks, g, UNIT_COLLECTIVE, step,
+		              LATENCY_NS + llround((double)transit * (double)part / (double)bytes), part);
+		left -= part;
+	}
+	for (int64_t i = 0; i < o->ranks; i++)
+		kineto_swap_draws(&ranks[i], FAULT_SMALL_PACKETS);
+}
+
 void kineto_collective(const struct kineto_options *o, struct kineto_rank *ranks, enum unit_kind kind,
                        int64_t step, int64_t transit)
 {
+	if (kind == UNIT_ALL_TO_ALL)
+		transit = kineto_round(o, faults_longer(&o->faults, FAULT_ALL_TO_ALL, transit));
 	for (int64_t i = 0; i < o->ranks;) {
 		struct kineto_group g = kineto_group_of(o, i, kind);
+		int64_t bytes = bytes_of(&g, kind, transit);
 
-		collective_of(o, ranks, &g, kind, step, transit);
+		if (kind == UNIT_COLLECTIVE && o->faults.given[FAULT_SMALL_PACKETS])
+			in_parts(o, ranks, &g, step, transit, bytes);
+		else
+			collective_of(o, ranks, &g, kind, step, transit, bytes);
 		i += g.count;
 	}
 }

@@ -164,8 +164,7 @@ static void call(const struct kineto_options *o, struct kineto_rank *r, enum kin
 	r->host += kineto_round(o, ns);
 }
 
-/* What only a fault brings draws elsewhere: the rest of the job goes on as if it were not there. */
-static void swap_draws(struct kineto_rank *r, enum fault fault)
+void kineto_swap_draws(struct kineto_rank *r, enum fault fault)
 {
 	struct random random = r->random, shared = r->shared;
 
@@ -188,11 +187,11 @@ static void begin_step(const struct kineto_options *o, struct kineto_rank *r, in
 		call(o, r, CALL_GRAPH, 400000);
 	if (!f->given[FAULT_DISPATCH])
 		return;
-	swap_draws(r, FAULT_DISPATCH);
+	kineto_swap_draws(r, FAULT_DISPATCH);
 	for (int k = 0; k < FUSED; k++)
 		for (int n = 0; n <= (int)f->size[FAULT_DISPATCH]; n++)
 			compute(o, r, PHASE_SMALL, step, n);
-	swap_draws(r, FAULT_DISPATCH);
+	kineto_swap_draws(r, FAULT_DISPATCH);
 }
 
 /* As many units as leave about a seventh of the events for the rows that fill up. */
@@ -245,10 +244,10 @@ static void in_forward(const struct kineto_options *o, struct kineto_rank *r, in
 	compute(o, r, PHASE_FORWARD, step, k);
 	if (faults_due(o->faults.size[FAULT_SYNCHRONIZATION], k, n) == 0)
 		return;
-	swap_draws(r, FAULT_SYNCHRONIZATION);
+	kineto_swap_draws(r, FAULT_SYNCHRONIZATION);
 	copy(o, r, UNIT_COPY_OUT, step);
 	r->host += kineto_draw(o, r, 150000, 250000);
-	swap_draws(r, FAULT_SYNCHRONIZATION);
+	kineto_swap_draws(r, FAULT_SYNCHRONIZATION);
 }
 
 /* The product of the tokens that the router gave to a rank's experts, between two exchanges. */
@@ -288,7 +287,10 @@ static void play_step(const struct kineto_options *o, struct kineto_rank *ranks,
 	int64_t n_forward = units * 36 / 100, n_backward = units * 52 / 100;
 	int64_t buckets = kineto_later(units / 160, 2), every = kineto_later(n_backward / buckets, 1);
 	int64_t late = llround((double)buckets * o->faults.size[FAULT_POOR_OVERLAP]);
-	int64_t transit = every * 36000, first = ranks[0].count, turn;
+	/* where they could be small, gradients are few: then what each costs besides its bytes is what counts
+	 */
+	int64_t transit = every * (o->faults.given[FAULT_SMALL_PACKETS] ? 2000 : 36000);
+	int64_t first = ranks[0].count, turn;
 	/* The last bucket cannot hide under anything: as in real jobs it is kept small. */
 	int64_t last = transit / 16000 * 1000;
 
