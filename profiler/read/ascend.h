@@ -17,6 +17,7 @@ extern const struct format_reader ASCEND_API_STATISTIC_READER;   /* api_statisti
 extern const struct format_reader ASCEND_COMMUNICATION_READER;   /* communication.json */
 extern const struct format_reader ASCEND_MEMORY_READER;          /* memory_record.csv */
 extern const struct format_reader ASCEND_MODULE_MEMORY_READER;   /* npu_module_mem.csv */
+extern const struct format_reader ASCEND_MEMORY_USAGE_READER;    /* npu_mem.csv */
 extern const struct format_reader ASCEND_OPERATOR_MEMORY_READER; /* operator_memory.csv */
 extern const struct format_reader ASCEND_INFO_READER;            /* profiler_info_*.json */
 extern const struct format_reader ASCEND_METADATA_READER;        /* profiler_metadata.json */

@@ -4,14 +4,15 @@
 #include "profiler/read/ascend.h"
 #include "profiler/read/memory_rows.h"
 
-/* memory_record.csv, operator_memory.csv and npu_module_mem.csv (research page ascend-formats 1.6). Their MB
- * and KB are 2^20 and 2^10 bytes. */
+/* memory_record.csv, operator_memory.csv, npu_module_mem.csv (research page ascend-formats 1.6) and
+ * npu_mem.csv (https://www.hiascend.com/document, "npu_mem"). Their MB and KB are 2^20 and 2^10 bytes. */
 
 #define MB 1048576.0
 #define KB 1024.0
 
 static const char *const RECORD_MARKS[] = {"Component", "Timestamp(us)", "Total Allocated(MB)", NULL};
 static const char *const MODULE_MARKS[] = {"Component", "Timestamp(us)", NULL};
+static const char *const USAGE_MARKS[] = {"event", "memory(KB)", "timestamp(us)", NULL};
 static const char *const OPERATOR_MARKS[] = {"Name", "Size(KB)", "Allocation Time(us)", NULL};
 
 /* Bytes of a column; SB_NULL when it is empty, no number or below zero (only frees were seen). */
@@ -72,6 +73,23 @@ static int module_row(struct capture *cap, const struct csv *c, int64_t time)
 	if (rc == SB_OK)
 		rc = memory_series(cap, device_of(c, csv_column_any(c, devices)), id, &s);
 	return rc == SB_OK ? memory_add(s, time, SB_NULL, reserved) : rc;
+}
+
+/* What the driver counts: of the process (APP), and of the whole device, other processes included. On parts
+ * with one kind of memory the other is 0; `memory` is both. */
+static int usage_row(struct capture *cap, const struct csv *c, int64_t time)
+{
+	struct memory_series *s;
+	uint32_t id = 0;
+	char name[64];
+	size_t len;
+	const char *text = csv_trimmed(c, csv_column(c, "event"), &len);
+	int n = snprintf(name, sizeof(name), "driver %.*s", (int)(len < 40 ? len : 40), text);
+	int rc = sb_strings_add(cap->trace.strings, name, (size_t)n, &id);
+
+	if (rc == SB_OK)
+		rc = memory_series(cap, device_of(c, csv_column(c, "Device_id")), id, &s);
+	return rc == SB_OK ? memory_add(s, time, SB_NULL, bytes_of(c, "memory(KB)", KB)) : rc;
 }
 
 /* What was freed only had been allocated before the capture: it has no size or a negative one. */
@@ -157,6 +175,11 @@ static int sniff_modules(const struct sniff *s)
 	return sniff_marks(s, "npu_module_mem", sniff_columns(s, kilo) ? kilo : mega);
 }
 
+static int sniff_usage(const struct sniff *s)
+{
+	return sniff_marks(s, "npu_mem", USAGE_MARKS);
+}
+
 static int sniff_operators(const struct sniff *s)
 {
 	return sniff_marks(s, "operator_memory", OPERATOR_MARKS);
@@ -176,6 +199,13 @@ static int read_modules(struct read_context *ctx, struct stream *in, struct sb_e
 	return read_table(ctx, in, &t, err);
 }
 
+static int read_usage(struct read_context *ctx, struct stream *in, struct sb_error *err)
+{
+	static const struct memory_table t = {USAGE_MARKS, "timestamp(us)", false, NULL, usage_row};
+
+	return read_table(ctx, in, &t, err);
+}
+
 static int read_operators(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
 	static const struct memory_table t = {OPERATOR_MARKS, "Allocation Time(us)", true, "Release Time(us)",
@@ -188,6 +218,8 @@ const struct format_reader ASCEND_MEMORY_READER = {
     .name = "memory_record.csv", .format = FORMAT_ASCEND_TEXT, .sniff = sniff_records, .read = read_records};
 const struct format_reader ASCEND_MODULE_MEMORY_READER = {
     .name = "npu_module_mem.csv", .format = FORMAT_ASCEND_TEXT, .sniff = sniff_modules, .read = read_modules};
+const struct format_reader ASCEND_MEMORY_USAGE_READER = {
+    .name = "npu_mem.csv", .format = FORMAT_ASCEND_TEXT, .sniff = sniff_usage, .read = read_usage};
 const struct format_reader ASCEND_OPERATOR_MEMORY_READER = {.name = "operator_memory.csv",
                                                             .format = FORMAT_ASCEND_TEXT,
                                                             .sniff = sniff_operators,

@@ -29,7 +29,6 @@ static const struct {
     {"counters of links or memory: no check uses them yet", {"Mode", "Max", "Min"}},
     {"counters of the network (nic, roce): no check uses them yet", {"Rx Bandwidth efficiency(%)"}},
     {"memory over time (npu_mem): no check uses it yet", {"Event", "HBM(KB)"}},
-    {"memory over time (npu_mem): no check uses it yet", {"event", "hbm(KB)"}},
     {"use of the CPU: no check uses it yet", {"Cpu Type"}},
     {"use of the CPU: no check uses it yet", {"PID", "CPU(%)"}},
     {"use of the CPU: no check uses it yet", {"Total Cpu Numbers", "Occupied Cpu Numbers"}},

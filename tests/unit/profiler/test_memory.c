@@ -166,16 +166,21 @@ static void tables_of_ascend_are_records(void **state)
 	     "Component,Timestamp(us),Total Reserved(MB),Device\n"
 	     "HCCL,1000.000\t,4.0,NPU:3\nSLOG,1000.000\t,0.0,NPU:3\nHCCL,2000.000\t,-1,NPU:3\n",
 	     0},
+	    {IN("npu_mem_20250101120000.csv"),
+	     "Device_id,event,ddr(KB),hbm(KB),memory(KB),timestamp(us)\n"
+	     "3,Device,0,6,6,1000.000\t\n3,APP,0,5,5,1000.000\t\n3,Device,0,9,9,2000.000\t\n"
+	     "3,APP,0,N/A,N/A,2000.000\t\n3,APP,0,7,7,\n",
+	     0},
 	};
 	PROFILE_AUTO p = {0};
 	MEMORY_AUTO m = {0};
 	struct sb_error err;
 
 	(void)state;
-	assert_int_equal(read_texts(files, 3, &p, &err), SB_OK);
+	assert_int_equal(read_texts(files, 4, &p, &err), SB_OK);
 	assert_int_equal(p.left_out_count, 0);
 	assert_int_equal(memory_compute(&p, &m, NULL), SB_OK);
-	assert_int_equal(m.count, 3);
+	assert_int_equal(m.count, 5);
 	const struct memory_row *pta = row_of(&m, 3, "PTA");
 
 	assert_ptr_equal(pta, &m.rows[0]);
@@ -189,6 +194,10 @@ static void tables_of_ascend_are_records(void **state)
 	            row_of(&m, 3, "APP")->peak_bytes == SB_NULL);
 	assert_true(row_of(&m, 3, "module HCCL")->reserved_peak_bytes == 4194304);
 	assert_int_equal(row_of(&m, 3, "APP")->operator_count, 0);
+	/* kilobytes of 1024; a value that is none is not 0, and a row without a time is no record */
+	assert_true(row_of(&m, 3, "driver Device")->reserved_peak_bytes == 9 * 1024);
+	assert_true(row_of(&m, 3, "driver APP")->reserved_peak_bytes == 5 * 1024);
+	assert_int_equal(row_of(&m, 3, "driver APP")->series->count, 2);
 }
 
 static void series_are_bounded_and_in_order(void **state)

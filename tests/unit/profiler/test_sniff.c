@@ -102,6 +102,7 @@ static void known_files_find_their_reader(void **state)
 	    {"x", "{\"collective\": [[0, 1]], \"p2p\": []}", 0, "communication_group.json"},
 	    {"x", "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB)\n", 0, "memory_record.csv"},
 	    {"x", "Device_id,Component,Timestamp(us),Total Reserved(MB),Device\n", 0, "npu_module_mem.csv"},
+	    {"x", "Device_id,event,ddr(KB),hbm(KB),memory(KB),timestamp(us)\n", 0, "npu_mem.csv"},
 	    {"x", "Name,Size(KB),Allocation Time(us)\n", 0, "operator_memory.csv"},
 	    {"x", "Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n", 0, "op_summary"},
 	    {"x", "kernel_name,kernel_type,task_time(us),task_start(us)\n", 0, "task_time"},
@@ -153,7 +154,6 @@ static void known_files_that_are_not_used(void **state)
 	     "static operators"},
 	    /* msprof, with the device in front and, before, without it */
 	    {"x", "Device_id,Model Name,Model ID,Fusion Op,Original Ops,Memory Input(KB)\n", 0, "fusion_op"},
-	    {"x", "Device_id,event,ddr(KB),hbm(KB),memory(KB),timestamp(us)\n", 0, "npu_mem"},
 	    {"x", "Device_id,Event,DDR(KB),HBM(KB),Memory(KB),Timestamp(us)\n", 0, "npu_mem"},
 	    {"x", "Mode,Max,Min,Average\n", 0, "links or memory"},
 	    {"x", "Mode,Min,Max,Avg\n", 0, "links or memory"},
