@@ -209,9 +209,37 @@ static void a_loader_without_workers_is_the_bottleneck(void **state)
 	assert_true(!workers.a.component || strcmp(workers.a.component, "io") != 0);
 }
 
+/* Report nsys-ai#240: what all findings together would win is never more than the step. */
+static void gains_together_are_at_most_the_step(void **state)
+{
+	size_t several = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(WHOLE) / sizeof(WHOLE[0]); i++) {
+		ANSWER_AUTO x = {0};
+		int64_t sum = 0, step = 0;
+		size_t gains = 0;
+
+		answer_of("samples/kineto", WHOLE[i].sample, &x);
+		for (size_t k = 0; k < x.a.count; k++) {
+			const struct finding *f = &x.a.findings[k];
+			int64_t one = f->total_ns / (int64_t)(f->steps > 0 ? f->steps : 1);
+
+			step = one > step ? one : step;
+			sum += f->gain_ns == SB_NULL ? 0 : f->gain_ns;
+			gains += f->gain_ns != SB_NULL;
+		}
+		if (sum > step)
+			fail_msg("%s: %lld of %lld", WHOLE[i].sample, (long long)sum, (long long)step);
+		several += gains > 1;
+	}
+	assert_true(several > 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(gains_together_are_at_most_the_step),
 	    cmocka_unit_test(gpu_traces_equal_the_reference_to_the_nanosecond),
 	    cmocka_unit_test(traces_of_the_host_alone_have_null_device_quantities),
 	    cmocka_unit_test(broken_traces_give_their_truth),

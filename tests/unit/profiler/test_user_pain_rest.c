@@ -2,6 +2,8 @@
  * 5) that the other tests leave out, by their numbers. */
 #include "tests/unit/profiler/asked.h"
 
+#include "profiler/collectives.h"
+
 /* Report 8, where parts were joined with Ascend's dialect: what is whole is used, and the place is told. */
 static void a8_joined_lists_of_ascend(void **state)
 {
@@ -189,6 +191,24 @@ static void the_last_of_two_args_counts(void **state)
 	assert_int_equal(warning_of(&a.p, "duplicate_key")->count, 1);
 }
 
+/* 2.3: the list of a large group is cut with "...": how many ranks it has is then not known. */
+static void a_cut_list_of_ranks_counts_none(void **state)
+{
+#define GROUP(ts, name, ranks)                                                                               \
+	EVENT("kernel", "ncclA", "0", "7", ts, "1",                                                          \
+	      "\"device\":0,\"Collective name\":\"allreduce\",\"Process Group Name\":\"" name                \
+	      "\",\"Process Group Ranks\":\"" ranks "\"")
+	COLLECTIVES_AUTO m = {0};
+	ASKED_AUTO a = {0};
+
+	(void)state;
+	ask("a.json", TRACE(GROUP("1", "a", "[0, 1, 2]") "," GROUP("5", "b", "[0, 1, 2, ...]")), &a);
+	assert_int_equal(collectives_match(&a.p, &m), SB_OK);
+	assert_int_equal(m.domain_count, 2);
+	assert_int_equal(m.domains[0].listed, 3);
+	assert_true(m.domains[1].listed == SB_NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +219,7 @@ int main(void)
 	    cmocka_unit_test(collectives_of_the_host_are_no_device),
 	    cmocka_unit_test(a_clamped_time_is_left_out),
 	    cmocka_unit_test(the_last_of_two_args_counts),
+	    cmocka_unit_test(a_cut_list_of_ranks_counts_none),
 	    cmocka_unit_test(a_twin_stands_on_its_stream),
 	    cmocka_unit_test(a_process_in_the_name_is_no_rank),
 	    cmocka_unit_test(devices_of_one_process_have_rows_of_their_own),
