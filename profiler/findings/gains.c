@@ -274,8 +274,20 @@ static bool is_replayed(const struct finding *f)
 	return f->gain_method && strncmp(f->gain_method, METHOD, sizeof(METHOD) - 1) == 0;
 }
 
-/* Two findings may name the same time: what all gain together is never more than the step. At most one
- * finding a code has a gain, so this is quick. */
+/* What the findings of one rank that are marked gain together. */
+static int64_t granted(const struct check_context *ctx, const bool *done, int64_t rank)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < ctx->count; i++)
+		if (done[i] && ctx->items[i].rank == rank)
+			sum = sb_add_sat(sum, ctx->items[i].gain_ns);
+	return sum;
+}
+
+/* Two findings may name the same time: what all gain together is never more than the mean step of the job,
+ * and those of one rank never more than its own step. At most one finding a code has a gain, so this is
+ * quick. */
 static int cap(struct check_context *ctx)
 {
 	bool *done = calloc(ctx->count + 1, sizeof(*done));
@@ -285,10 +297,12 @@ static int cap(struct check_context *ctx)
 		return SB_ENOMEM;
 	for (size_t i = largest(ctx, done); i != SIZE_MAX; i = largest(ctx, done)) {
 		struct finding *f = &ctx->items[i];
+		int64_t own = sb_sub_sat(step_of(f), granted(ctx, done, f->rank));
+		int64_t most = own < left ? own : left;
 
 		done[i] = true;
-		if (f->gain_ns > left)
-			set_gain(f, left, is_replayed(f) ? REPLAYED_CAPPED : BOUND_CAPPED);
+		if (f->gain_ns > most)
+			set_gain(f, most, is_replayed(f) ? REPLAYED_CAPPED : BOUND_CAPPED);
 		left -= f->gain_ns;
 	}
 	free(done);

@@ -38,17 +38,17 @@ const SIZES = {
   "compute.aicpu": { large: 30, near: 0.4 },
   "compute.affinity": { large: 0.8, near: 0.02 },
   "compute.format_conversion": { large: 200, near: 5 },
-  "communication.slow_rank": { large: 6, near: 0.05 },
-  "communication.slow_link": { large: 3, near: 0.1 },
-  "communication.contention": { large: 3, near: 0.1 },
+  "communication.slow_rank": { large: 6, near: [0.12, 0.08, 0.05] },
+  "communication.slow_link": { large: 3, near: [0.2, 0.15, 0.1] },
+  "communication.contention": { large: 3, near: [0.24, 0.2, 0.1] },
   "communication.retransmission": { large: 9000 },
   // on GPUs they are found by what they cost: many that other work hides are none
   "communication.small_packets": { large: 4194304, near: [39000064, 37748736, 41943040], in: Object.fromEntries(["kineto", "signalbox"].map((dialect) => [dialect, { large: 524288, near: [16777216, 8388608, 33554432] }])) },
-  "communication.alignment": { large: 6, near: 0 },
+  "communication.alignment": { large: 6, near: [0.1, 0.05, 0] },
   "communication.configuration": { large: 2, near: 0 },
   "memory.allocation": { large: 14, near: 0.2 },
   "moe.imbalance": { large: 2.9, near: 0.03 },
-  "moe.all_to_all": { large: 14, near: 0.1 },
+  "moe.all_to_all": { large: 14, near: [0.15, 0.1, 0.05] },
 };
 
 // Two causes at once, which do not hide one another.

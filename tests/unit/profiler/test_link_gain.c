@@ -166,6 +166,35 @@ static void tables_tell_the_experts_exchange_by_the_use_of_its_group(void **stat
 	}
 }
 
+static void the_gains_of_a_rank_are_no_more_than_its_own_step(void **state)
+{
+	JUDGED_AUTO j = {0};
+	struct capture *c = make_rank(&j.p, 0, 1, 50, 50, 1000);
+	struct communication_op *op = add_communication(c, 1, "hcom_allReduce__1_0_1", "77", 900, 900, 0);
+	struct link *l = add_link(op, "HCCS", 409597300, 372736);
+	int64_t sum = 0;
+
+	(void)state;
+	/* one packet at 10 of 28 GB/s, nine misaligned ones at 1 */
+	name_chip(c, "Ascend910B");
+	add_packet(l, 40960000, 1, 4096);
+	add_packet(l, 40959700, 9, 368640);
+	/* the others' steps are ten times as long, so that their mean would not bind */
+	for (int64_t r = 1; r < 4; r++) {
+		c = make_capture(&j.p, FORMAT_ASCEND_TEXT, r);
+		add_step(c, 1, 0, 10000000);
+		add_event(c, add_lane(c, "Overlap Analysis", "", -1), EVENT_LANE_COMPUTE, "Computing", 0,
+		          10000000, -1);
+	}
+	judge(&j);
+	for (size_t i = 0; i < j.a.count; i++)
+		if (j.a.findings[i].rank == 0 && j.a.findings[i].gain_ns != SB_NULL)
+			sum += j.a.findings[i].gain_ns;
+	/* of 900 us the link's slowness costs 865, and that packets are misaligned 801 */
+	assert_true(found(&j, "communication.slow_link")->gain_ns > 860000);
+	assert_int_equal(sum, 1000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +202,7 @@ int main(void)
 	    cmocka_unit_test(misaligned_packets_of_a_hidden_collective_gain_nothing),
 	    cmocka_unit_test(contention_of_a_hidden_collective_gains_nothing),
 	    cmocka_unit_test(a_transfer_that_outlasts_the_product_has_lost_time_too),
+	    cmocka_unit_test(the_gains_of_a_rank_are_no_more_than_its_own_step),
 	    cmocka_unit_test(tables_tell_the_experts_exchange_by_the_use_of_its_group),
 	};
 
