@@ -221,9 +221,17 @@ static void keep_worst(const struct check_context *ctx, const struct group *g)
 
 	for (size_t i = g->from; i < g->to; i++)
 		best = ctx->items[i].gain_ns > ctx->items[best].gain_ns ? i : best;
-	for (size_t i = g->from; i < g->to; i++)
-		if (i != best && ctx->items[i].gain_ns != SB_NULL)
-			forget_gain(&ctx->items[i], BOUND_JOINED);
+	for (size_t i = g->from; i < g->to; i++) {
+		struct finding *f = &ctx->items[i];
+		enum severity most = severity_of(ctx, finding_stake(f));
+
+		if (i == best || f->gain_ns == SB_NULL)
+			continue;
+		/* what would have been won on it is what it weighs, also when that is told elsewhere */
+		if (f->severity > most)
+			f->severity = most;
+		forget_gain(f, BOUND_JOINED);
+	}
 }
 
 /* What a cause must be worth of a rank's lateness to be behind it. */

@@ -195,6 +195,31 @@ static void the_gains_of_a_rank_are_no_more_than_its_own_step(void **state)
 	assert_int_equal(sum, 1000000);
 }
 
+static void what_would_win_little_is_an_info_on_every_rank(void **state)
+{
+	JUDGED_AUTO j = {0};
+	size_t n = 0;
+
+	(void)state;
+	/* half of the packets are misaligned, and a twentieth slower: of 300 us 150 are theirs, and 7 lost */
+	for (int64_t r = 0; r < 3; r++) {
+		struct capture *c = make_rank(&j.p, r, 1, 600, 600, 1000);
+		struct link *l = add_link(add_communication(c, 1, "hcom_allReduce__1_0_1", "77", 400, 300, 0),
+		                          "HCCS", 160000000, 4100);
+
+		add_packet(l, 40000000, 2, 2000);
+		add_packet(l, 39999900, 2, 2100);
+	}
+	judge(&j);
+	for (size_t i = 0; i < j.a.count; i++) {
+		if (strcmp(j.a.findings[i].code, "communication.alignment") != 0)
+			continue;
+		n++;
+		assert_int_equal(j.a.findings[i].severity, SEVERITY_INFO);
+	}
+	assert_int_equal(n, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +228,7 @@ int main(void)
 	    cmocka_unit_test(contention_of_a_hidden_collective_gains_nothing),
 	    cmocka_unit_test(a_transfer_that_outlasts_the_product_has_lost_time_too),
 	    cmocka_unit_test(the_gains_of_a_rank_are_no_more_than_its_own_step),
+	    cmocka_unit_test(what_would_win_little_is_an_info_on_every_rank),
 	    cmocka_unit_test(tables_tell_the_experts_exchange_by_the_use_of_its_group),
 	};
 
