@@ -91,8 +91,7 @@ static void pack(const struct ascend_options *o, const struct ascend_rank *r, st
 	bool odd = f->size[FAULT_ALIGNMENT] > 0;
 
 	if (f->size[FAULT_SMALL_PACKETS] >= 1) {
-		/* buckets of gradients differ, and so do their packets */
-		bytes = (int64_t)f->size[FAULT_SMALL_PACKETS] / (1 + r->link_count % 2);
+		bytes = (int64_t)f->size[FAULT_SMALL_PACKETS];
 		each = ascend_later((each * FULL_BYTES + bytes / 2) / bytes, 1);
 	}
 	/* half of the packets are a sort of their own: misaligned, or later and so perhaps past the products

@@ -69,8 +69,7 @@ static const struct fault_kind {
                               "ms more for one all-reduce between nodes, in the second step",
                               FILES | IN_CLUSTER},
     [FAULT_SMALL_PACKETS] = {"communication.small_packets", 1048576, 1e9,
-                             "bytes of a packet of every other all-reduce, and half of that; on GPUs of a "
-                             "collective; large ones have 40 MiB and more",
+                             "bytes of a packet; on GPUs of a collective; large ones have 40 MiB and more",
                              IN_KINETO | IN_SIGNALBOX | FILES | IN_CLUSTER},
     [FAULT_ALIGNMENT] = {"communication.alignment", 3, 1e3,
                          "times longer for half of the packets, which lack 300 bytes to a multiple of 512",
