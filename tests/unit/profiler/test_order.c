@@ -182,6 +182,29 @@ static void the_inner_of_two_stacks_is_shown(void **state)
 	}
 }
 
+/* Of two that begin together the longer one holds the other, in any order; what ends inside a call holds it
+ * not (reports HTA#89, pytorch#174555). */
+static void callers_are_told_by_containment(void **state)
+{
+#define FRAME(line, ts, dur)                                                                                 \
+	EVENT("python_function", "main.py(" line "): f", "9", "9", ts, dur, "\"Python parent id\":null")
+	static const char *const ORDERS[] = {
+	    TRACE(FRAME("1", "1", "20") "," FRAME("2", "1", "10") "," FRAME("3", "3", "4") "," WAITING),
+	    TRACE(WAITING "," FRAME("3", "3", "4") "," FRAME("2", "1", "10") "," FRAME("1", "1", "20"))};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		ASKED_AUTO a = {0};
+		struct call_site site = {.event = i == 0 ? 3 : 0};
+		char out[CALL_SITE_TEXT_MAX];
+
+		ask("a.json", ORDERS[i], &a);
+		assert_int_equal(call_sites_find(&a.p.captures[0].trace, &site, 1), SB_OK);
+		call_site_text(&a.p.captures[0].trace, &site, out);
+		assert_string_equal(out, "cudaStreamSynchronize < main.py(2): f < main.py(1): f");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +213,7 @@ int main(void)
 	    cmocka_unit_test(rows_of_a_database_stand_by_start),
 	    cmocka_unit_test(a_finding_names_the_same_operators),
 	    cmocka_unit_test(the_inner_of_two_stacks_is_shown),
+	    cmocka_unit_test(callers_are_told_by_containment),
 	};
 
 	return cmocka_run_group_tests_name("order", tests, NULL, NULL);
