@@ -11,6 +11,7 @@ struct asked {
 	uint32_t lane;
 	int64_t start, end;
 	const char *what; /* static */
+	size_t outer;     /* place + 1 of the innermost that was open when it began; 0 = none */
 };
 
 struct asked_list {
@@ -53,8 +54,20 @@ static int by_place(const void *a, const void *b)
 {
 	const struct asked *x = a, *y = b;
 
-	return sb_compare((const int64_t[]){x->lane, x->start, -x->end},
-	                  (const int64_t[]){y->lane, y->start, -y->end}, 3);
+	return sb_compare((const int64_t[]){x->lane, x->start, y->end},
+	                  (const int64_t[]){y->lane, y->start, x->end}, 3);
+}
+
+static void find_outer(struct asked_list *l)
+{
+	for (size_t i = 1; i < l->count; i++) {
+		struct asked *a = &l->items[i];
+		size_t open = l->items[i - 1].lane == a->lane ? i : 0;
+
+		while (open > 0 && l->items[open - 1].end < a->start)
+			open = l->items[open - 1].outer;
+		a->outer = open;
+	}
 }
 
 /* Texts are few and ranges many: each is looked at once. */
@@ -75,17 +88,21 @@ static int list_asked(const struct trace *t, struct asked_list *out)
 		if (rc == SB_OK)
 			out->items[out->count++] =
 			    (struct asked){t->lane[i], t->start_ns[i],
-			                   sb_add_sat(t->start_ns[i], t->dur_ns[i]), what[t->name[i]]};
+			                   sb_add_sat(t->start_ns[i], t->dur_ns[i]), what[t->name[i]], 0};
 	}
 	free(what);
 	if (out->count > 0)
 		qsort(out->items, out->count, sizeof(*out->items), by_place);
+	find_outer(out);
 	return rc;
 }
 
+/* PyTorch's operator, its mark and NCCL's are three; no bound would be quadratic in a file of nothing but
+ * nested ranges. */
 #define NESTED_MAX 8
 
-/* The innermost range of a thread that holds the time. */
+/* The innermost range of a thread that holds the time: of the group of sends and receives that an exchange
+ * with all consists of, none does when the group is launched, and what lies around them does. */
 static const char *asked_at(const struct asked_list *l, uint32_t lane, int64_t time)
 {
 	size_t lo = 0, hi = l->count;
@@ -99,7 +116,9 @@ static const char *asked_at(const struct asked_list *l, uint32_t lane, int64_t t
 		else
 			hi = mid;
 	}
-	for (int depth = 0; lo > 0 && depth < NESTED_MAX && l->items[lo - 1].lane == lane; depth++, lo--)
+	if (lo > 0 && l->items[lo - 1].lane != lane)
+		return NULL;
+	for (int depth = 0; lo > 0 && depth < NESTED_MAX; depth++, lo = l->items[lo - 1].outer)
 		if (l->items[lo - 1].end >= time)
 			return l->items[lo - 1].what;
 	return NULL;

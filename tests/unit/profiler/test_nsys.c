@@ -245,6 +245,35 @@ static void sends_and_receives_are_told_by_ranges(void **state)
 	assert_int_equal(trace_detail(&c->trace, (uint32_t)event_of(c, "Memset (Device)"))->bytes, 64);
 }
 
+/* NCCL marks each send and receive of an exchange with all, and launches them as one when the group ends: the
+ * range around them tells what they are. What has ended before it, and what ends before the launch, does not.
+ */
+static void a_group_of_sends_is_an_exchange(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct sb_error err;
+
+	(void)state;
+	assert_int_equal(
+	    read_sql("r.sqlite",
+	             STRINGS "INSERT INTO StringIds VALUES (1, 'ncclDevKernel_SendRecv(x)'), "
+	                     "(2, 'cudaLaunchKernelExC');" KERNELS
+	                     "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 1010, 0, 1, 7, 11, " P7
+	                     ", 1, 1), (2000, 2010, 0, 1, 7, 12, " P7 ", 1, 1);" CALLS
+	                     "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (180, 181, " T70 ", 11, 2),"
+	                     "(195, 196, " T70 ", 12, 2);" RANGES
+	                     "INSERT INTO NVTX_EVENTS VALUES (50, 60, 59, 'nccl:recv 1<-0', " T70
+	                     ", NULL), (100, 190, 59, 'nccl:all_to_all', " T70 ", NULL);"
+	                     "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 15) "
+	                     "INSERT INTO NVTX_EVENTS SELECT 101 + 4 * i, 102 + 4 * i, 59, 'ncclSend', " T70
+	                     ", NULL FROM n UNION ALL "
+	                     "SELECT 103 + 4 * i, 104 + 4 * i, 59, 'ncclRecv', " T70 ", NULL FROM n;",
+	             &p, &err),
+	    SB_OK);
+	assert_string_equal(type_at(&p.captures[0], 1000), "all_to_all");
+	assert_string_equal(type_at(&p.captures[0], 2000), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +284,7 @@ int main(void)
 	    cmocka_unit_test(processes_are_matched_across_namespaces),
 	    cmocka_unit_test(columns_are_found_by_name),
 	    cmocka_unit_test(sends_and_receives_are_told_by_ranges),
+	    cmocka_unit_test(a_group_of_sends_is_an_exchange),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
