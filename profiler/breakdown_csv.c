@@ -49,12 +49,12 @@ static void fill(const struct step_trace *s, struct warnings *warnings, const ch
 		             "Stage and Bubble differ from the sum of the parts by %lld ns in "
 		             "step_trace_time.csv.",
 		             (long long)off);
+	row->busy_ns = minus(plus(row->span_ns, bubble), row->free_ns);
 	/* as for the timeline: receives that wait side by side leave nothing, and not less */
 	if (row->span_ns != SB_NULL && row->span_ns < 0) {
-		row->bubble_ns = bubble = plus(row->span_ns, bubble);
+		row->bubble_ns = plus(row->span_ns, bubble);
 		row->span_ns = 0;
 	}
-	row->busy_ns = minus(plus(row->span_ns, bubble), row->free_ns);
 }
 
 static void warn_rounded(const struct capture *c, struct warnings *warnings)

@@ -55,23 +55,29 @@ static int record_row(struct capture *cap, const struct csv *c, int64_t time)
 	                   : rc;
 }
 
-/* The modules of CANN have names like those of the allocators. */
-static int module_row(struct capture *cap, const struct csv *c, int64_t time)
+/* The series of "module HCCL" or "driver APP": what is counted has names like those of the allocators. */
+static int counted_series(struct capture *cap, const struct csv *c, const char *by, const char *column,
+                          struct memory_series **out)
 {
 	static const char *const devices[] = {"Device", "Device_id", NULL};
+	uint32_t id = 0;
+	char name[64];
+	size_t len;
+	const char *text = csv_trimmed(c, csv_column(c, column), &len);
+	int n = snprintf(name, sizeof(name), "%s %.*s", by, (int)(len < 40 ? len : 40), text);
+	int rc = sb_strings_add(cap->trace.strings, name, (size_t)n, &id);
+
+	return rc == SB_OK ? memory_series(cap, device_of(c, csv_column_any(c, devices)), id, out) : rc;
+}
+
+static int module_row(struct capture *cap, const struct csv *c, int64_t time)
+{
 	bool kilo = csv_column(c, "Total Reserved(KB)") >= 0;
 	int64_t reserved =
 	    kilo ? bytes_of(c, "Total Reserved(KB)", KB) : bytes_of(c, "Total Reserved(MB)", MB);
 	struct memory_series *s;
-	uint32_t id = 0;
-	char name[64];
-	size_t len;
-	const char *text = csv_trimmed(c, csv_column(c, "Component"), &len);
-	int n = snprintf(name, sizeof(name), "module %.*s", (int)(len < 40 ? len : 40), text);
-	int rc = sb_strings_add(cap->trace.strings, name, (size_t)n, &id);
+	int rc = counted_series(cap, c, "module", "Component", &s);
 
-	if (rc == SB_OK)
-		rc = memory_series(cap, device_of(c, csv_column_any(c, devices)), id, &s);
 	return rc == SB_OK ? memory_add(s, time, SB_NULL, reserved) : rc;
 }
 
@@ -80,15 +86,8 @@ static int module_row(struct capture *cap, const struct csv *c, int64_t time)
 static int usage_row(struct capture *cap, const struct csv *c, int64_t time)
 {
 	struct memory_series *s;
-	uint32_t id = 0;
-	char name[64];
-	size_t len;
-	const char *text = csv_trimmed(c, csv_column(c, "event"), &len);
-	int n = snprintf(name, sizeof(name), "driver %.*s", (int)(len < 40 ? len : 40), text);
-	int rc = sb_strings_add(cap->trace.strings, name, (size_t)n, &id);
+	int rc = counted_series(cap, c, "driver", "event", &s);
 
-	if (rc == SB_OK)
-		rc = memory_series(cap, device_of(c, csv_column(c, "Device_id")), id, &s);
 	return rc == SB_OK ? memory_add(s, time, SB_NULL, bytes_of(c, "memory(KB)", KB)) : rc;
 }
 

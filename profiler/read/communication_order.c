@@ -5,6 +5,14 @@
 #include "base/num.h"
 #include "profiler/read/ascend_links.h"
 
+/* NaN comes last. */
+static int compare_times(double x, double y)
+{
+	if (isnan(x) || isnan(y))
+		return isnan(x) - isnan(y);
+	return (x > y) - (x < y);
+}
+
 /* Large before small, as what they carry matters. */
 static int by_size(const void *a, const void *b)
 {
@@ -12,7 +20,7 @@ static int by_size(const void *a, const void *b)
 	const int64_t left[] = {y->bytes, y->count}, right[] = {x->bytes, x->count};
 	int order = sb_compare(left, right, 2);
 
-	return order ? order : (x->total_us < y->total_us) - (x->total_us > y->total_us);
+	return order ? order : compare_times(y->total_us, x->total_us);
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -21,14 +29,6 @@ static int by_bytes(const void *a, const void *b)
 	int order = sb_compare(&y->bytes, &x->bytes, 1);
 
 	return order ? order : strcmp(x->name, y->name);
-}
-
-/* NaN comes last. */
-static int compare_times(double x, double y)
-{
-	if (isnan(x) || isnan(y))
-		return isnan(x) - isnan(y);
-	return (x > y) - (x < y);
 }
 
 struct ordered {

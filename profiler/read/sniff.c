@@ -87,8 +87,7 @@ static const char *json_hint(const struct sniff *s)
 	if (sniff_has(s, "\"CudaEvent\"") || sniff_has(s, "\"NvtxEvent\"") ||
 	    sniff_has(s, "\"TraceProcessEvent\""))
 		return "This is an export of Nsight Systems in JSON, which is not read: send what nsys "
-		       "export -t "
-		       "sqlite writes.";
+		       "export -t sqlite writes.";
 	return "This is JSON, but no trace: neither a list of events nor an object with traceEvents.";
 }
 
