@@ -60,7 +60,7 @@ static inline size_t *order_of_events(const struct text *t, const struct places 
 
 /* The pieces of a text in an order, with `between` in front of all but the first. */
 static inline struct text in_order(const struct text *t, const struct places *p, const size_t *order,
-                                   const char *between)
+                                   char between)
 {
 	struct text out = {.data = malloc(t->len + 2 * p->count + 2)};
 	size_t tail = p->items[p->count - 1].to;
@@ -72,7 +72,7 @@ static inline struct text in_order(const struct text *t, const struct places *p,
 		const struct place *e = &p->items[order[i]];
 
 		if (i > 0)
-			out.data[out.len++] = *between;
+			out.data[out.len++] = between;
 		memcpy(out.data + out.len, t->data + e->from, e->to - e->from);
 		out.len += e->to - e->from;
 	}
@@ -198,7 +198,7 @@ static inline struct text reordered(const struct text *t, uint64_t *seed)
 		assert_non_null(order);
 		draw_order(order, p.count, seed);
 	}
-	out = in_order(t, &p, order, events ? "," : "\n");
+	out = in_order(t, &p, order, events ? ',' : '\n');
 	free(order);
 	free(p.items);
 	return out;

@@ -1,7 +1,7 @@
 #ifndef SB_TESTS_FIELD_SAME_H
 #define SB_TESTS_FIELD_SAME_H
 #include "tests/field/answer.h"
-#include "tests/field/kineto_events.h"
+#include "tests/field/reorder.h"
 
 /* What must not change the answers: order, name, compression. */
 
@@ -73,27 +73,20 @@ static inline void same_operators(const char *where, const struct operator_table
 	}
 }
 
-/* Rows come in the order of the file: each must be found somewhere. */
 static inline void same_communication(const char *where, const struct communication_report *a,
                                       const struct communication_report *b)
 {
 	same(where, "count of collectives", (int64_t)b->row_count, (int64_t)a->row_count);
 	for (size_t i = 0; i < a->row_count; i++) {
-		const struct communication_row *x = &a->rows[i];
-		bool found = false;
+		const struct communication_row *x = &a->rows[i], *y = &b->rows[i];
 
-		for (size_t k = 0; k < b->row_count && !found; k++) {
-			const struct communication_row *y = &b->rows[k];
-
-			found = x->step == y->step && x->count == y->count && x->bytes == y->bytes &&
-			        x->elapse_us == y->elapse_us &&
-			        strcmp(sb_strings_get(a->strings, x->name, NULL),
-			               sb_strings_get(b->strings, y->name, NULL)) == 0 &&
-			        strcmp(sb_strings_get(a->strings, x->group, NULL),
-			               sb_strings_get(b->strings, y->group, NULL)) == 0;
-		}
-		if (!found)
-			fail_msg("%s: a row of collectives differs", where);
+		if (x->step != y->step || x->count != y->count || x->bytes != y->bytes ||
+		    x->elapse_us != y->elapse_us ||
+		    strcmp(sb_strings_get(a->strings, x->name, NULL),
+		           sb_strings_get(b->strings, y->name, NULL)) != 0 ||
+		    strcmp(sb_strings_get(a->strings, x->group, NULL),
+		           sb_strings_get(b->strings, y->group, NULL)) != 0)
+			fail_msg("%s: row %zu of collectives differs", where, i);
 	}
 }
 
@@ -122,33 +115,12 @@ static inline void same_answers(const char *where, const struct answer *a, const
 
 static inline struct text shuffled(const struct text *t, const struct places *p, uint64_t *seed)
 {
-	struct text out = {.data = malloc(t->len + p->count + 1)};
-	size_t *order = malloc((p->count + 1) * sizeof(*order)), head;
+	size_t *order = calloc(p->count + 1, sizeof(*order));
+	struct text out;
 
-	if (!out.data || !order || !p->items)
-		abort();
-	head = p->items[0].from;
-	for (size_t i = 0; i < p->count; i++)
-		order[i] = i;
-	for (size_t i = p->count; i > 1; i--) {
-		size_t k = draw(seed, i), swap = order[i - 1];
-
-		order[i - 1] = order[k];
-		order[k] = swap;
-	}
-	memcpy(out.data, t->data, head);
-	out.len = head;
-	for (size_t i = 0; i < p->count; i++) {
-		const struct place *e = &p->items[order[i]];
-
-		if (i > 0)
-			out.data[out.len++] = ',';
-		memcpy(out.data + out.len, t->data + e->from, e->to - e->from);
-		out.len += e->to - e->from;
-	}
-	head = p->items[p->count - 1].to;
-	memcpy(out.data + out.len, t->data + head, t->len - head);
-	out.len += t->len - head;
+	assert_non_null(order);
+	draw_order(order, p->count, seed);
+	out = in_order(t, p, order, ',');
 	free(order);
 	return out;
 }

@@ -24,7 +24,7 @@ static char *report_of(const char *name, const struct text *t)
 	return text;
 }
 
-/* The report with a file's name in it left to the reader of the message. */
+/* Fails at the first byte in which the reports differ. */
 static void expect(const char *where, const char *want, const char *name, const struct text *t)
 {
 	char *got = report_of(name, t);
