@@ -59,21 +59,25 @@ int signalbox_memory_item(struct signalbox *s, int64_t offset, struct sb_error *
 /* A minute around the events: what lies outside has no time that can be right. */
 #define MARGIN_NS (INT64_C(60) * 1000000000)
 
-static void keep_between(struct memory_series *m, int64_t origin_ns, int64_t first, int64_t last)
+/* How many records were left out. */
+static size_t keep_between(struct memory_series *m, int64_t origin_ns, int64_t first, int64_t last)
 {
-	size_t kept = 0;
+	size_t kept = 0, count = m->count;
 
-	for (size_t i = 0; i < m->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		m->points[i].time_ns = sb_add_sat(m->points[i].time_ns, origin_ns);
 		if (m->points[i].time_ns >= first && m->points[i].time_ns <= last)
 			m->points[kept++] = m->points[i];
 	}
 	m->count = kept;
+	return count - kept;
 }
 
 void signalbox_take_memory(struct signalbox *s, struct capture *c)
 {
+	struct warnings *warnings = &s->ctx->profile->warnings;
 	int64_t first = INT64_MAX, last = -INT64_MAX;
+	size_t lost = 0;
 
 	for (size_t i = 0; i < c->trace.count; i++) {
 		int64_t end = sb_add_sat(c->trace.start_ns[i], c->trace.dur_ns[i]);
@@ -86,7 +90,13 @@ void signalbox_take_memory(struct signalbox *s, struct capture *c)
 	s->memory.memories = NULL;
 	s->memory.memory_count = 0;
 	for (size_t i = 0; i < c->memory_count; i++)
-		keep_between(&c->memories[i], s->origin_ns, sb_sub_sat(first, MARGIN_NS),
-		             sb_add_sat(last, MARGIN_NS));
+		lost += keep_between(&c->memories[i], s->origin_ns, sb_sub_sat(first, MARGIN_NS),
+		                     sb_add_sat(last, MARGIN_NS));
+	if (lost > 0) {
+		warnings_add(warnings, "bad_value", s->path, 0, -1,
+		             "A record of memory lies more than a minute outside of the events: it was left "
+		             "out.");
+		warnings_repeat(warnings, "bad_value", s->path, lost - 1);
+	}
 	memory_finish(c);
 }

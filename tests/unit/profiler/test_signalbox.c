@@ -368,7 +368,7 @@ static void test_memory(void **state)
 	assert_true(s->count == 1 && s->points[0].allocated == SB_NULL && s->points[0].reserved == 5);
 	assert_int_equal(s->capacity_bytes, SB_NULL);
 	assert_int_equal(c->memories[2].device, MEMORY_HOST);
-	assert_int_equal(warning_of(&p, "bad_value")->count, 2);
+	assert_int_equal(warning_of(&p, "bad_value")->count, 3);
 }
 
 int main(void)
