@@ -135,7 +135,7 @@ static const char *needs_of(const struct profile *p, enum platform platform, con
 	bool nsys = p->count > 0;
 
 	for (size_t i = 0; i < p->count; i++)
-		nsys = nsys && p->captures[i].format == FORMAT_NSYS;
+		nsys = nsys && capture_format_facts(p->captures[i].format)->nsys_options;
 	for (size_t i = 0; nsys && i < sizeof(NEEDS_NSYS) / sizeof(NEEDS_NSYS[0]); i++)
 		if (strcmp(NEEDS_NSYS[i].code, c->code) == 0)
 			return NEEDS_NSYS[i].needs;
@@ -219,15 +219,15 @@ static int run_checks(struct check_context *ctx, struct analysis *a)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < CHECK_COUNT && ctx->failed == SB_OK; i++) {
 		bool judged = false;
-		const char *needs = needs_of(ctx->p, a->platform, &CHECKS[i]);
 
 		ctx->needs = NULL;
 		if (CHECKS[i].run)
 			CHECKS[i].run(ctx, &judged);
 		/* "unexplained" is what is left over: nothing would evaluate it */
 		if (!judged && strcmp(CHECKS[i].code, "unexplained") != 0)
-			a->not_evaluated[a->not_evaluated_count++] =
-			    (struct not_evaluated){CHECKS[i].code, ctx->needs ? ctx->needs : needs};
+			a->not_evaluated[a->not_evaluated_count++] = (struct not_evaluated){
+			    CHECKS[i].code,
+			    ctx->needs ? ctx->needs : needs_of(ctx->p, a->platform, &CHECKS[i])};
 	}
 	return ctx->failed;
 }

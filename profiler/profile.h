@@ -315,7 +315,8 @@ struct format_facts {
 	const char *name;   /* public: "kineto", "ascend-pytorch-text", … */
 	const char *writer; /* in the words of its users: "PyTorch on Ascend", …; two formats may have one */
 	enum capture_rules rules;
-	bool in_parts; /* several files hold parts of one table or timeline: they are joined */
+	bool nsys_options; /* options of nsys say what is recorded, and PyTorch's do not */
+	bool in_parts;     /* several files hold parts of one table or timeline: they are joined */
 	/* The timeline shows but a part: no copies, and often only some operators. Step tables and sums know
 	 * the rest, and count although there are events. */
 	bool sparse_timeline;
