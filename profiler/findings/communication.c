@@ -120,6 +120,6 @@ void check_unexplained(struct check_context *ctx, bool *out_judged)
 		/* where it is less than what is exposed, no better overlap helps */
 		if (v->compute_ns != SB_NULL && v->overlap_ns != SB_NULL)
 			finding_evidence(ctx, f, "compute_alone_us",
-			                 (double)(v->compute_ns - v->overlap_ns) / 1000, "us", NULL);
+			                 (double)compute_alone_of(v) / 1000, "us", NULL);
 	}
 }

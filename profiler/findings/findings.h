@@ -130,6 +130,8 @@ const struct rank_view *findings_member_view(const struct check_context *ctx,
 
 /* Waiting for the stage before: Ascend's tables have it, on GPUs it is what receives are exposed. */
 int64_t bubble_of(const struct rank_view *v);
+/* Compute beside which nothing is transmitted; both times must be known. */
+int64_t compute_alone_of(const struct rank_view *v);
 
 /* Value of a threshold that exists. */
 double limit(const struct check_context *ctx, const char *name);

@@ -19,15 +19,21 @@ static int name_operators(struct check_context *ctx, const struct rank_view *v, 
 	return SB_OK;
 }
 
+int64_t compute_alone_of(const struct rank_view *v)
+{
+	/* the columns of a table need not fit one another */
+	return v->compute_ns > v->overlap_ns ? sb_sub_sat(v->compute_ns, v->overlap_ns) : 0;
+}
+
 /* Exposed communication of one device that no other finding accounts for, ns over all steps. */
 struct exposed {
 	int64_t ns;
-	int64_t
-	    exchange_ns; /* was taken off: experts wait for their tokens, which is another check's matter */
-	int64_t explained_ns; /* was taken off: other findings say why it is there */
-	int64_t kept_ns;      /* of the last collective of each step: stays exposed whatever is done */
-	int64_t alone_ns;     /* compute that runs alone now */
-	int64_t hideable_ns;  /* what can run under it */
+	/* taken off: experts wait for their tokens, which is another check's matter; other findings say why
+	 * it is there */
+	int64_t exchange_ns, explained_ns;
+	int64_t kept_ns;     /* of the last collective of each step: stays exposed whatever is done */
+	int64_t alone_ns;    /* compute that runs alone now */
+	int64_t hideable_ns; /* what can run under it */
 };
 
 /* Why communication takes that long, or why ranks come late to it: that part needs another remedy. What slows
@@ -64,7 +70,7 @@ static struct exposed exposed_of(const struct rank_view *v, const struct moe_vie
 {
 	int64_t exchange = moe_is_there(m) ? ns_at_most(m->exposed_ns, v->exposed_ns) : 0;
 	int64_t ns = sb_sub_sat(v->exposed_ns, sb_add_sat(bubble_of(v), v->awaited_ns));
-	struct exposed x = {.alone_ns = v->compute_ns - v->overlap_ns};
+	struct exposed x = {.alone_ns = compute_alone_of(v)};
 
 	ns = ns > 0 ? ns : 0;
 	x.exchange_ns = lesser(exchange, ns);
@@ -96,21 +102,18 @@ static int look_at_last(const struct check_context *ctx, const struct rank_view 
 	return SB_OK;
 }
 
-/* Compute could cover it, or there is too little compute for that. */
-enum verdict { FINE, POOR, HIDEABLE };
-
-static enum verdict verdict_of(const struct check_context *ctx, const struct rank_view *v,
-                               const struct exposed *x)
+/* Poor parallelism (Hermes 4.2.1): the share of the step in which compute and communication run together is
+ * small. It means something only where there is communication left to cover. */
+static bool is_poor(const struct check_context *ctx, const struct rank_view *v, const struct exposed *x)
 {
 	double total = (double)v->total_ns;
 
-	/* poor parallelism (Hermes 4.2.1): the share of the step in which compute and communication run
-	 * together is small. It means something only where there is communication left to cover. */
-	if ((double)x->ns / total > limit(ctx, "exposed_share") &&
-	    (double)v->overlap_ns / total < limit(ctx, "overlap_share"))
-		return POOR;
-	return (double)x->hideable_ns / total > limit(ctx, "exposed_share") ? HIDEABLE : FINE;
+	return (double)x->ns / total > limit(ctx, "exposed_share") &&
+	       (double)v->overlap_ns / total < limit(ctx, "overlap_share");
 }
+
+/* HIDEABLE: not poor by the paper's rule, and yet compute could cover much of it. */
+enum verdict { FINE, POOR, HIDEABLE };
 
 static void show(struct check_context *ctx, const struct rank_view *v, const struct exposed *x,
                  enum verdict verdict, struct finding *f)
@@ -169,18 +172,17 @@ static void judge(struct check_context *ctx, struct rank_view *v, const struct m
 {
 	struct exposed x = exposed_of(v, m);
 	double share = (double)x.ns / (double)v->total_ns;
-	enum verdict verdict;
+	enum verdict verdict = is_poor(ctx, v, &x) ? POOR : FINE;
 	struct finding *f;
 
 	if (!(share >= limit(ctx, "recoverable_share")))
 		return;
-	/* nothing is hideable yet: the paper's rule alone */
-	verdict = verdict_of(ctx, v, &x);
 	if (look_at_last(ctx, v, verdict == POOR, &x) != SB_OK) {
 		ctx->failed = SB_ENOMEM;
 		return;
 	}
-	verdict = verdict_of(ctx, v, &x);
+	if (verdict == FINE && (double)x.hideable_ns / (double)v->total_ns > limit(ctx, "exposed_share"))
+		verdict = HIDEABLE;
 	f = finding_new(ctx, "parallel.poor_overlap", v, true);
 	finding_cost(ctx, f, v, x.ns);
 	set_gain(ctx, v, &x, verdict, f);
@@ -188,8 +190,7 @@ static void judge(struct check_context *ctx, struct rank_view *v, const struct m
 	if (f && verdict == FINE)
 		f->severity = SEVERITY_INFO;
 	/* of one rank alone nobody knows how long it waited for the others; nor is it sure what little of it
-	 * can move
-	 */
+	 * can move */
 	if (verdict == HIDEABLE && (ctx->view_count < 2 || x.hideable_ns < x.ns / 2))
 		finding_at_most(f, CONFIDENCE_MEDIUM);
 	/* a device that idles longer may communicate whenever it likes: only a timeline tells whether that
