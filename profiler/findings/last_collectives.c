@@ -139,17 +139,21 @@ static void stretches_free(struct stretches *s)
 	intervals_free(&s->last);
 }
 
-/* The pieces are sorted by step and end. */
+/* The pieces are sorted by step and end; those of no step come first. */
 static int stretch(const struct pieces *p, struct stretches *out)
 {
+	bool steps = p->count > 0 && p->items[p->count - 1].step != SB_NULL;
 	int64_t first = INT64_MAX;
 	int rc = SB_OK;
 
 	for (size_t i = 0; i < p->count && rc == SB_OK; i++) {
 		const struct piece *x = &p->items[i];
 
-		first = x->start < first ? x->start : first;
 		rc = intervals_add(&out->all, x->start, x->end);
+		/* before, between or after the steps: together they are no step */
+		if (steps && x->step == SB_NULL)
+			continue;
+		first = x->start < first ? x->start : first;
 		if (i + 1 < p->count && p->items[i + 1].step == x->step)
 			continue;
 		out->untimed_ns = sb_add_sat(out->untimed_ns, x->end - x->start);

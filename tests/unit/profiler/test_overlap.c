@@ -117,6 +117,34 @@ static void more_than_compute_can_hide_gains_what_can_be_hidden(void **state)
 	            left_open(&bound, "communication.slow_link"));
 }
 
+/* One step from 1000 on, as make_bound(300, 100), and a broadcast before and after it. */
+static void collectives_outside_of_the_steps_are_no_step(void **state)
+{
+	static const int64_t spans[][2] = {
+	    {900, 910}, {1100, 1500}, {1500, 1900}, {1900, 2000}, {2010, 2020}};
+	JUDGED_AUTO j = {0};
+	struct made m = make_device(&j.p, 0);
+	uint32_t host = add_lane(m.c, "python", "1", -1);
+	const struct finding *f;
+
+	(void)state;
+	add_step(m.c, 1, 1000 * US, 1000 * US);
+	add_event(m.c, host, EVENT_HOST_RUNTIME, "cudaLaunchKernel", 1000 * US, US, 1);
+	add_event(m.c, m.gpu, EVENT_KERNEL, "gemm", 1000 * US, 300 * US, 1);
+	for (int64_t i = 0; i < 5; i++) {
+		add_event(m.c, host, EVENT_HOST_RUNTIME, "cudaLaunchKernel", (spans[i][0] - 5) * US, US,
+		          2 + i);
+		add_event(m.c, m.link, EVENT_COMMUNICATION, "ncclDevKernel_AllReduce", spans[i][0] * US,
+		          (spans[i][1] - spans[i][0]) * US, 2 + i);
+	}
+	judge(&j);
+	f = found(&j, "parallel.poor_overlap");
+	/* from the first of the step to its last the link never idles, whatever was before; 100 us are the
+	 * step's last */
+	assert_true(f->gain_ns == 0 && f->severity == SEVERITY_INFO);
+	is_near(evidence_of(f, "last_of_each_step_us"), 100);
+}
+
 /* Kernels of 20 us that the host launches every 100 us, and a reduction in each gap between them. */
 static void make_starved(struct profile *p)
 {
@@ -155,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_last_collective_stays_exposed),
 	    cmocka_unit_test(more_than_compute_can_hide_gains_what_can_be_hidden),
+	    cmocka_unit_test(collectives_outside_of_the_steps_are_no_step),
 	    cmocka_unit_test(communication_that_holds_nothing_up_is_no_bottleneck),
 	};
 
