@@ -80,7 +80,7 @@ static void operator_rows(struct ascend_db *db, sqlite3_stmt *times, sqlite3_stm
 	              millionths(l->dur), millionths(l->transit), millionths(l->wait), millionths(l->arrival),
 	              millionths(l->dur - l->transit - l->wait), step,
 	              l->kind[0] == 'r' ? "p2p" : "collective");
-	/* one row a size: of packets that only take longer than others there is none */
+	/* packets of one size share a row, however long each took */
 	for (int p = 0; p < l->packet_kinds; p++) {
 		struct ascend_packets sum = l->packets[p];
 

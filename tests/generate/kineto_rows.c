@@ -164,6 +164,12 @@ static void runtime_row(struct writer *w, const struct unit *u, const char *name
 	row_close(w);
 }
 
+void kineto_ranks(struct out *out, const struct kineto_group *g)
+{
+	for (int64_t i = 0; i < g->count; i++)
+		out_fmt(out, "%s%" PRId64, i ? ", " : "", g->first + i * g->stride);
+}
+
 static void kernel_args(struct writer *w, const struct unit *u, const struct work *k)
 {
 	struct kineto_group g = kineto_group_of(w->o, w->r->rank, (enum unit_kind)u->kind);
@@ -192,8 +198,7 @@ static void kernel_args(struct writer *w, const struct unit *u, const struct wor
 	        "Ranks\": "
 	        "\"[",
 	        kineto_collective_name(u), u->bytes / 2, u->bytes / 2, g.count, g.name, g.description);
-	for (int64_t i = 0; i < g.count; i++)
-		out_fmt(w->out, "%s%" PRId64, i ? ", " : "", g.first + i * g.stride);
+	kineto_ranks(w->out, &g);
 	out_text(w->out, "]\"");
 }
 

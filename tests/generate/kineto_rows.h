@@ -30,6 +30,8 @@ struct writer {
 /* The stream that a unit runs on. */
 int64_t kineto_stream(const struct unit *u);
 int64_t kineto_device(const struct kineto_rank *r);
+/* The ranks of a group, without the brackets. */
+void kineto_ranks(struct out *out, const struct kineto_group *g);
 /* Ranks of the job: a single rank is one of eight. */
 int64_t kineto_world(const struct kineto_options *o);
 /* Starts a row up to its name; cat may be "". */

@@ -126,8 +126,7 @@ static void group(struct writer *w, enum unit_kind kind)
 	        "{\"pg_name\": \"%s\", \"pg_desc\": \"%s\", \"backend_config\": \"cuda:nccl\", \"pg_size\": "
 	        "%" PRId64 ", \"ranks\": [",
 	        g.name, g.description, g.count);
-	for (int64_t i = 0; i < g.count; i++)
-		out_fmt(w->out, "%s%" PRId64, i ? ", " : "", g.first + i * g.stride);
+	kineto_ranks(w->out, &g);
 	out_text(w->out, "]}");
 }
 

@@ -37,8 +37,7 @@ static void group(struct writer *w, enum unit_kind kind)
 	struct kineto_group g = kineto_group_of(w->o, w->r->rank, kind);
 
 	out_fmt(w->out, "{\"name\":\"%s\",\"ranks\":[", g.name);
-	for (int64_t i = 0; i < g.count; i++)
-		out_fmt(w->out, "%s%" PRId64, i ? "," : "", g.first + i * g.stride);
+	kineto_ranks(w->out, &g);
 	out_text(w->out, "]}");
 }
 
