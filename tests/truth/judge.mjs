@@ -7,8 +7,7 @@ const NEAR = 0.02, CLEAR = 0.05;
 // Codes that tell of a setting, not of time: being named at all is being found.
 const SETTINGS = new Set(["cpu.environment", "communication.configuration"]);
 
-// Where the cause is not recorded and can only be guessed, the guess must not be called sure: being named above info is
-// being found.
+// Where the cause is not recorded and can only be guessed, the guess must not be called sure.
 const GUESSED = { "cpu.garbage_collection": ["mindspore", "msprof"] };
 
 // True consequences: what else is the case, not only what else could be said, once the cause is there.
@@ -16,8 +15,6 @@ const CONSEQUENCES = {
   // Whatever holds one rank up makes all others wait for it, and that it is late is how anyone would notice; whose link
   // is slow transmits longest, and by the paper's R_wait that is the slow device.
   "communication.slow_rank": ["cpu.contention", "cpu.garbage_collection", "compute.frequency", "moe.imbalance", "communication.slow_link", "communication.retransmission"],
-  // The exchange of tokens stands between two products that need it: when it is long, it is long beside no computing.
-  "parallel.poor_overlap": ["moe.all_to_all"],
   // Every job here waits once a step, for the loss that it prints. Where the host is slow, that wait takes away the lead
   // that would hide it: the device idles for both, and without either it would not.
   "cpu.synchronization": ["cpu.dispatch", "cpu.host_bound", "cpu.contention", "cpu.garbage_collection"],
@@ -40,12 +37,12 @@ export function judge(job, analysis) {
     // the job gains what its worst rank gains
     const gains = all.map((f) => f.estimated_gain?.step_us).filter((us) => us != null);
     const estimate = gains.length > 0 ? Math.max(...gains) : null;
-    const guessed = GUESSED[code]?.includes(job.dialect) && best?.confidence === "low";
+    const wanted = GUESSED[code]?.includes(job.dialect) ? "low" : "high";
     const counts = SETTINGS.has(code) ? job.kind !== "near" : share >= CLEAR;
     return {
       code, share, gain_us, estimate, counts,
       any: SETTINGS.has(code) ? all.length > 0 : Boolean(best),
-      high: SETTINGS.has(code) ? all.some((f) => f.confidence === "high") : guessed || serious.some((f) => f.code === code && f.confidence === "high"),
+      high: SETTINGS.has(code) ? all.some((f) => f.confidence === "high") : serious.some((f) => f.code === code && f.confidence === wanted),
       error: !SETTINGS.has(code) && counts && best ? (estimate === null ? Infinity : Math.abs(estimate - gain_us) / gain_us) : null,
     };
   });
