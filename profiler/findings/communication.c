@@ -119,7 +119,7 @@ void check_unexplained(struct check_context *ctx, bool *out_judged)
 		finding_evidence(ctx, f, "exposed_us", (double)exposed_ns / 1000, "us", NULL);
 		/* where it is less than what is exposed, no better overlap helps */
 		if (v->compute_ns != SB_NULL && v->overlap_ns != SB_NULL)
-			finding_evidence(ctx, f, "compute_alone_us",
-			                 (double)compute_alone_of(v) / 1000, "us", NULL);
+			finding_evidence(ctx, f, "compute_alone_us", (double)compute_alone_of(v) / 1000, "us",
+			                 NULL);
 	}
 }
