@@ -4,11 +4,13 @@
 
 #include "base/num.h"
 
+/* Of one link by start; of one start in the order of the file. */
 static int by_link(const void *a, const void *b)
 {
 	const struct launch *x = a, *y = b;
 
-	return sb_compare((const int64_t[]){x->link, x->start}, (const int64_t[]){y->link, y->start}, 2);
+	return sb_compare((const int64_t[]){x->link, x->start, x->event},
+	                  (const int64_t[]){y->link, y->start, y->event}, 3);
 }
 
 static bool is_launch(const struct trace *t, size_t i)
@@ -16,48 +18,21 @@ static bool is_launch(const struct trace *t, size_t i)
 	return t->kind[i] == EVENT_HOST_RUNTIME && t->link[i] >= 0;
 }
 
-/* Sorts by link. Launches are written in order of their correlation as a rule, so sorting is seldom needed;
- * where it is, equal links keep the order of the file by their place. */
-static int sort_launches(struct launches *l)
+/* Launches are written in order of their correlation as a rule: then there is nothing to sort. */
+static void sort_launches(struct launches *l)
 {
 	bool sorted = true;
 
 	for (size_t i = 1; i < l->count && sorted; i++)
 		sorted = by_link(&l->items[i - 1], &l->items[i]) <= 0;
-	/* glibc's qsort is a stable merge sort, but the standard does not say so: a stable bottom-up merge */
-	if (sorted)
-		return SB_OK;
-	struct launch *from = l->items, *to = calloc(l->count, sizeof(*to));
-
-	if (!to)
-		return SB_ENOMEM;
-	for (size_t width = 1; width < l->count; width *= 2) {
-		struct launch *swap = from;
-
-		for (size_t lo = 0; lo < l->count; lo += 2 * width) {
-			size_t mid = lo + width < l->count ? lo + width : l->count;
-			size_t hi = lo + 2 * width < l->count ? lo + 2 * width : l->count;
-			size_t a = lo, b = mid;
-
-			for (size_t k = lo; k < hi; k++) {
-				bool left = a < mid && (b == hi || by_link(&from[a], &from[b]) <= 0);
-
-				to[k] = left ? from[a++] : from[b++];
-			}
-		}
-		from = to;
-		to = swap;
-	}
-	l->items = from;
-	free(to);
-	return SB_OK;
+	if (!sorted)
+		qsort(l->items, l->count, sizeof(*l->items), by_link);
 }
 
 static int find_launches(const struct trace *t, struct launches *out)
 {
-	LAUNCHES_AUTO l = {0};
+	struct launches l = {0};
 	size_t n = 0;
-	int rc;
 
 	for (size_t i = 0; i < t->count; i++)
 		n += is_launch(t, i);
@@ -67,12 +42,8 @@ static int find_launches(const struct trace *t, struct launches *out)
 	for (size_t i = 0; i < t->count; i++)
 		if (is_launch(t, i))
 			l.items[l.count++] = (struct launch){t->link[i], t->start_ns[i], (uint32_t)i};
-	rc = sort_launches(&l);
-	if (rc != SB_OK)
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
-		return rc;
+	sort_launches(&l);
 	*out = l;
-	l = (struct launches){0};
 	return SB_OK;
 }
 
