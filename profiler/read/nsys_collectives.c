@@ -164,9 +164,10 @@ int nsys_name_collectives(struct trace *t)
 	size_t count = 0;
 	int rc = list_asked(t, &asked);
 
-	if (rc == SB_OK && asked.count > 0)
-		rc = launches_build(t, &launches);
-	for (size_t i = 0; i < t->count && rc == SB_OK && asked.count > 0; i++) {
+	if (rc != SB_OK || asked.count == 0)
+		return rc;
+	rc = launches_build(t, &launches);
+	for (size_t i = 0; i < t->count && rc == SB_OK; i++) {
 		struct event_detail d;
 
 		if (t->kind[i] != EVENT_COMMUNICATION || !has(trace_text(t, t->name[i], NULL), "SendRecv") ||

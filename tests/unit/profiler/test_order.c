@@ -34,7 +34,7 @@ static void collectives_of_a_timeline_stand_by_time(void **state)
 	}
 }
 
-/* Ten operators of one start are in order of their numbers; links and packets: the largest first. */
+/* Operators of one start are in order of the numbers in their names; links and packets: the largest first. */
 static void is_in_order(const struct capture *c)
 {
 	static const char *const EXPECTED[] = {"hcom_allGather__1_9_1", "hcom_allReduce__1_2_1",
