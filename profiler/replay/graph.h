@@ -61,6 +61,7 @@ struct replay_capture {
 	uint32_t first, end;  /* its nodes */
 	uint32_t *threads;    /* of each lane: its thread; UINT16_MAX is none. NULL without a timeline */
 	uint16_t main_thread; /* the one with most moments */
+	uint16_t task_thread; /* the one that runs what others hand over; the main thread without one */
 	int64_t host_shift;   /* what was taken off host times so that no launch follows its work */
 	int64_t last;         /* the measured end */
 	struct replay_lags lags;

@@ -39,6 +39,8 @@ static void count_turns(const struct replay_linking *l, struct turns *out)
 		out->hosts++;
 		out->changes += before != UINT32_MAX && before != thread;
 		out->tasks += n->wait[v] == ENTRY_TASK;
+		if (n->wait[v] == ENTRY_TASK)
+			l->c->task_thread = thread;
 		out->handed += n->wait[v] == ENTRY_HAND_OVER;
 		before = thread;
 	}
@@ -58,6 +60,8 @@ int replay_assign_threads(struct replay_linking *l)
 	for (size_t i = 1; i < l->thread_count; i++)
 		main = t.moments[i] > t.moments[main] ? i : main;
 	l->c->main_thread = (uint16_t)main;
+	if (t.tasks == 0)
+		l->c->task_thread = (uint16_t)main;
 	merge = t.tasks == 0 && t.changes * TURNS_SHARE <= t.hosts;
 	/* of a thread that does not act, nothing is known but that somebody may wait for it: that is taken to
 	 * be the main thread */
@@ -69,6 +73,18 @@ int replay_assign_threads(struct replay_linking *l)
 	l->first_task = t.tasks > t.handed ? t.tasks - t.handed : 0;
 	free(t.moments);
 	return SB_OK;
+}
+
+/* PyTorch for Ascend lets the tasks that were handed over run out before it calls what waits for the device:
+ * then the wait began with the last that the thread is known to have done. */
+static bool queue_ran_out(const struct replay_linking *l, uint32_t v, int64_t call)
+{
+	const struct replay_nodes *n = &l->g->nodes;
+	uint16_t tasks = l->c->task_thread;
+	int64_t done = l->threads[tasks].free;
+
+	return n->thread[v] != tasks && n->chain[v] != REPLAY_NONE && done > n->at[n->chain[v]] &&
+	       done <= call && call - done <= REPLAY_ALIGN_NS;
 }
 
 /* A call that waits for the device: until the work that ended last before it returned. */
@@ -83,7 +99,7 @@ static void link_blocked(struct replay_linking *l, uint32_t v)
 		return;
 	end = replay_end(n, u);
 	late = n->at[v] - end;
-	if (n->chain[v] != REPLAY_NONE && n->at[n->chain[v]] > begin)
+	if (n->chain[v] != REPLAY_NONE && (n->at[n->chain[v]] > begin || queue_ran_out(l, v, begin)))
 		begin = n->at[n->chain[v]];
 	if (end <= begin || (late > RETURN_NS && late > (n->at[v] - begin) / 2))
 		return;

@@ -145,7 +145,8 @@ static int64_t behind(const struct run *r, uint32_t v, uint32_t u, uint8_t by, i
 	return sb_add_sat(r->ends[u], lag);
 }
 
-/* The same for the one that held it up, when no launch is known: what the device idled is the host's. */
+/* The same for the one that held it up, when no launch is known: what the device idled is the host's, be it
+ * for the thread that issues the work or for the one that launches it. */
 static int64_t behind_host(const struct run *r, size_t capture, uint32_t v, uint32_t u)
 {
 	const struct replay_nodes *n = &r->g->nodes;
@@ -153,8 +154,29 @@ static int64_t behind_host(const struct run *r, size_t capture, uint32_t v, uint
 	int64_t lag = n->at[v] - replay_end(n, u), own = lesser(lag, c->lags.gap);
 
 	if (lag > own)
-		own += host_lag(r, capture, c->main_thread, n->at[v], lag - own);
+		own += lesser(host_lag(r, capture, c->main_thread, n->at[v], lag - own),
+		              host_lag(r, capture, c->task_thread, n->at[v], lag - own));
 	return sb_add_sat(r->ends[u], own);
+}
+
+/* The same for its launch. What the launching call does before that is host time, where it takes longer than
+ * a launch does: it may compile the operator first. */
+static int64_t behind_launch(const struct run *r, size_t capture, uint32_t v)
+{
+	const struct replay_nodes *n = &r->g->nodes;
+	const struct replay_capture *c = &r->g->captures[capture];
+	const struct trace *t = &r->g->profile->captures[capture].trace;
+	int64_t typical = c->lags.launch[replay_kind(n, v)], until, own;
+	uint32_t u = n->cause[v];
+
+	if (u == REPLAY_NONE || (n->flags[v] & NODE_BY_BITS) != NODE_BY_CAUSE)
+		return behind(r, v, u, NODE_BY_CAUSE, typical);
+	until = interval_end(t->start_ns[n->event[u]], t->dur_ns[n->event[u]]) - c->host_shift;
+	until = lesser(until, n->at[v] - typical);
+	if (until <= n->at[u])
+		return behind(r, v, u, NODE_BY_CAUSE, typical);
+	own = n->at[v] - until;
+	return sb_add_sat(r->ends[u], own + host_lag(r, capture, n->thread[u], until, until - n->at[u]));
 }
 
 static int64_t work_start(const struct run *r, size_t capture, uint32_t v)
@@ -173,7 +195,7 @@ static int64_t work_start(const struct run *r, size_t capture, uint32_t v)
 		at = larger(at, behind(r, v, n->chain[v], NODE_BY_CHAIN, lags->gap));
 	if (!(n->flags[v] & NODE_UNLAUNCHED) || by != NODE_BY_WAIT)
 		at = larger(at, behind(r, v, n->wait[v], NODE_BY_WAIT, lags->gap));
-	return larger(at, behind(r, v, n->cause[v], NODE_BY_CAUSE, lags->launch[replay_kind(n, v)]));
+	return larger(at, behind_launch(r, capture, v));
 }
 
 static float work_factor(struct run *r, size_t capture, uint32_t v)
