@@ -157,12 +157,10 @@ enum platform profile_platform(const struct profile *p)
 
 static void context_free(struct check_context *ctx)
 {
-	for (size_t i = 0; i < ctx->view_count; i++)
-		intervals_free(&ctx->views[i].waited);
+	views_free(ctx);
 	for (size_t i = 0; ctx->hosts && i < ctx->p->count; i++)
 		host_part_free(&ctx->hosts[i]);
 	free(ctx->hosts);
-	free(ctx->views);
 	free(ctx->items);
 	free(ctx->reliefs);
 	free(ctx->moe);

@@ -21,12 +21,18 @@ enum relief_kind {
 	RELIEF_KERNEL, /* one row of the kernel table */
 	RELIEF_HOST,   /* all host time of a capture: factor 0 = launches are free */
 	RELIEF_DEVICE, /* all compute kernels of a capture */
-	RELIEF_LINK    /* all transmission of a capture's collectives; waiting is not scaled */
+	RELIEF_LINK,   /* all transmission of a capture's collectives; waiting is not scaled */
+	/* The host's time for one operator, between the moment before its launch and the launch: of device
+	 * work on the timeline, or of a row of the kernel table. Where the operator was handed over by
+	 * another thread, that one's time for it too; where no launch is known, what the device idled before
+	 * it. */
+	RELIEF_EVENT_LAUNCH,
+	RELIEF_KERNEL_LAUNCH
 };
 struct relief {
 	enum relief_kind kind;
 	uint32_t capture; /* index into the profile's captures */
-	uint32_t index;   /* of the event or kernel row; else 0 */
+	uint32_t index;   /* of the event or kernel row; 0 where all is meant */
 	float factor;     /* new over old duration, >= 0; work with 0 is gone, with the gap before it */
 };
 

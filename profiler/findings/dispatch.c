@@ -2,134 +2,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "profiler/findings/device_ops.h"
 #include "profiler/findings/idle.h"
-#include "profiler/findings/sequences.h"
 #include "profiler/kernel_name.h"
 
 /* Operators that cost more to launch than to run (Hermes, Table 2, operator dispatch): device work too small
  * for any host to keep ahead of, and sequences of operators worth fusing. */
 
-struct ops {
-	const struct rank_view *v;
-	struct sequence_op *items;
-	size_t count;
-	uint32_t *stream; /* of each */
-	size_t stream_count;
-};
-
-static void ops_free(struct ops *o)
-{
-	free(o->items);
-	free(o->stream);
-}
-
-static int add(struct ops *o, const struct sequence_op *op, uint32_t stream)
-{
-	if (sb_grow(&o->items, o->count, sizeof(*o->items)) != SB_OK ||
-	    sb_grow(&o->stream, o->stream_count, sizeof(*o->stream)) != SB_OK)
-		return SB_ENOMEM;
-	o->stream[o->stream_count++] = stream;
-	/* sorted by it first, then put back where it belongs */
-	o->items[o->count++] = *op;
-	return SB_OK;
-}
-
-static int visit(void *self, size_t event)
-{
-	struct ops *o = self;
-	const struct trace *t = &o->v->c->trace;
-
-	if (t->kind[event] != EVENT_KERNEL)
-		return SB_OK;
-	return add(o,
-	           &(struct sequence_op){.name = t->name[event],
-	                                 .index = (uint32_t)event,
-	                                 .start_ns = interval_bound(t->start_ns[event]),
-	                                 .dur_ns = t->dur_ns[event]},
-	           t->lane[event]);
-}
-
-/* What a row spends on transfers of the vector core, as far as its largest pipe tells. */
-static int64_t memory_of(const struct capture *c, const struct kernel *k)
-{
-	const char *pipe = trace_text(&c->trace, k->pipe, NULL);
-
-	if (!(k->pipe_ratio > 0) || strncmp(pipe, "aiv_mte", 7) != 0)
-		return 0;
-	return ns_at_most((double)k->dur_ns * (double)k->pipe_ratio, k->dur_ns);
-}
-
-static int list_rows(struct ops *o)
-{
-	const struct capture *c = o->v->c;
-	int rc = SB_OK;
-
-	for (size_t i = 0; rc == SB_OK && i < c->kernel_count; i++) {
-		const struct kernel *k = &c->kernels[i];
-
-		if (k->communication || k->start_ns == SB_NULL || k->dur_ns < 0)
-			continue;
-		rc = add(o,
-		         &(struct sequence_op){.name = k->type ? k->type : k->name,
-		                               .index = (uint32_t)i,
-		                               .start_ns = interval_bound(k->start_ns),
-		                               .dur_ns = k->dur_ns,
-		                               .memory_ns = memory_of(c, k)},
-		         0);
-	}
-	return rc;
-}
-
-struct placed {
-	struct sequence_op op;
-	uint32_t stream;
-};
-
-static int by_stream_and_time(const void *a, const void *b)
-{
-	const struct placed *x = a, *y = b;
-
-	return sb_compare((const int64_t[]){x->stream, x->op.start_ns, x->op.index},
-	                  (const int64_t[]){y->stream, y->op.start_ns, y->op.index}, 3);
-}
-
-/* In order of their streams, broken where the device did something else for long. */
-static int order(struct ops *o, int64_t long_ns)
-{
-	struct placed *p = calloc(o->count + 1, sizeof(*p));
-
-	if (!p)
-		return SB_ENOMEM;
-	for (size_t i = 0; i < o->count; i++)
-		p[i] = (struct placed){o->items[i], o->stream[i]};
-	qsort(p, o->count, sizeof(*p), by_stream_and_time);
-	for (size_t i = 0; i < o->count; i++) {
-		o->items[i] = p[i].op;
-		o->items[i].breaks =
-		    i == 0 || p[i].stream != p[i - 1].stream ||
-		    p[i].op.start_ns - interval_end(p[i - 1].op.start_ns, p[i - 1].op.dur_ns) >= long_ns;
-	}
-	free(p);
-	return SB_OK;
-}
-
-static int list_ops(const struct check_context *ctx, struct ops *o)
-{
-	bool rows = o->v->c->kernel_count > 0;
-	int rc = rows ? list_rows(o) : device_work_each(o->v, visit, o);
-
-	return rc == SB_OK ? order(o, (int64_t)(limit(ctx, "dispatch_gap_us") * 1000)) : rc;
-}
-
 struct found {
-	struct ops ops;
+	struct device_ops ops;
+	uint8_t *marks; /* of each operator */
 	struct sequence sequences[SEQUENCES_MAX];
 	size_t count;
-	int64_t idle_ns, memory_ns; /* what fusing them would save: waits between operators, and transfers */
+	bool launch_bound;          /* small work in general waits for its launches */
+	struct interval_set idle;   /* what the device idles for all that */
+	int64_t idle_ns, memory_ns; /* what it costs: that idle time, and transfers that fusing would save */
 };
 
-static int find(const struct check_context *ctx, struct found *f)
+static void found_free(struct found *f)
+{
+	device_ops_free(&f->ops);
+	free(f->marks);
+	intervals_free(&f->idle);
+}
+
+static int find_sequences(const struct check_context *ctx, struct found *f)
 {
 	const struct rank_view *v = f->ops.v;
 	const struct sequence_rule rule = {.occurrences = (int64_t)limit(ctx, "fusible_occurrences"),
@@ -138,19 +35,124 @@ static int find(const struct check_context *ctx, struct found *f)
 	                                   .host_ratio = limit(ctx, "fusible_host_ratio"),
 	                                   .memory_ratio = limit(ctx, "fusible_memory_ratio"),
 	                                   .small_ns = (int64_t)(limit(ctx, "tiny_kernel_us") * 1000)};
-	int rc = list_ops(ctx, &f->ops);
+	int rc = device_ops_list(v, (int64_t)(limit(ctx, "dispatch_gap_us") * 1000), &f->ops);
 
 	if (rc == SB_OK)
-		rc = sequences_find(f->ops.items, f->ops.count, &rule, f->sequences, &f->count);
+		f->marks = malloc(f->ops.count + 1);
+	if (rc == SB_OK && !f->marks)
+		rc = SB_ENOMEM;
+	if (rc == SB_OK)
+		rc = sequences_find(f->ops.items, f->ops.count, &rule, f->sequences, &f->count, f->marks);
 	for (size_t i = 0; rc == SB_OK && i < f->count; i++) {
 		const struct sequence *s = &f->sequences[i];
 
-		if (s->host)
-			f->idle_ns = sb_add_sat(f->idle_ns, s->wall_ns - s->work_ns);
-		else
+		if (!s->host)
 			/* one of n operators has to read and write (capabilities, 8.3) */
-			f->memory_ns = sb_add_sat(f->memory_ns, s->work_ns - s->work_ns / (int64_t)s->length);
+			f->memory_ns =
+			    sb_add_sat(f->memory_ns, s->memory_ns - s->memory_ns / (int64_t)s->length);
 	}
+	return rc;
+}
+
+/* The times of the occurrences in which the device waits for the host. */
+static int spans_of(const struct found *f, struct interval_set *out)
+{
+	int rc = SB_OK;
+
+	for (size_t i = 0; rc == SB_OK && i < f->ops.count; i++) {
+		const struct sequence *s;
+		const struct sequence_op *last;
+
+		if (f->marks[i] == SEQUENCE_NONE || !(f->marks[i] & SEQUENCE_FIRST))
+			continue;
+		s = &f->sequences[f->marks[i] & ~SEQUENCE_FIRST];
+		last = &f->ops.items[i + s->length - 1];
+		if (s->host)
+			rc = intervals_add(out, f->ops.items[i].start_ns,
+			                   interval_end(last->start_ns, last->dur_ns));
+	}
+	intervals_normalise(out);
+	return rc;
+}
+
+static int add_common(const struct interval_set *a, const struct interval_set *b, struct interval_set *to)
+{
+	INTERVALS_AUTO both = {0};
+	INTERVALS_AUTO sum = {0};
+	int rc = intervals_intersection(a, b, &both);
+
+	if (rc == SB_OK)
+		rc = intervals_union(to, &both, &sum);
+	if (rc == SB_OK) {
+		struct interval_set old = *to;
+
+		*to = sum;
+		sum = old;
+	}
+	return rc;
+}
+
+/* Of idle time that is counted as a wait's, what lies between `spans`. The end of a wait is what the device
+ * idled for there; but in a wait that goes on, somebody else launches, and in its wake the lead is missed
+ * that the host would have lost over operators so small as well. */
+static int take_from_waits(const struct rank_view *v, const struct interval_set *spans,
+                           struct interval_set *to)
+{
+	const struct interval_set *waits = &v->part->of[HOST_SYNCHRONIZATION];
+	INTERVALS_AUTO wake = {0};
+	INTERVALS_AUTO inside = {0};
+	size_t kept = 0, at = 0;
+	int rc = intervals_difference(&v->waited, waits, &wake);
+
+	if (rc == SB_OK)
+		rc = intervals_intersection(&v->waited, waits, &inside);
+	for (size_t i = 0; rc == SB_OK && i < inside.count; i++) {
+		while (waits->items[at].end < inside.items[i].end)
+			at++;
+		if (waits->items[at].end > inside.items[i].end)
+			inside.items[kept++] = inside.items[i];
+	}
+	inside.count = kept;
+	if (rc == SB_OK)
+		rc = add_common(spans, &wake, to);
+	return rc == SB_OK ? add_common(spans, &inside, to) : rc;
+}
+
+/* The idle time between the operators of a sequence, and before small work that comes too late. */
+static int find_idle(struct found *f)
+{
+	const struct rank_view *v = f->ops.v;
+	INTERVALS_AUTO spans = {0};
+	INTERVALS_AUTO starved = {0};
+	int rc = spans_of(f, &spans);
+
+	if (rc == SB_OK)
+		rc = add_common(&spans, &v->left, &f->idle);
+	if (rc == SB_OK)
+		rc = take_from_waits(v, &spans, &f->idle);
+	for (int64_t i = 0; rc == SB_OK && f->launch_bound && i < v->idle.starved; i++)
+		rc = intervals_add(&starved, v->idle.starved_gaps[i].start, v->idle.starved_gaps[i].end);
+	return rc == SB_OK ? add_common(&starved, &v->left, &f->idle) : rc;
+}
+
+/* Takes it from the waits, and from what is left for the host in general. */
+static int claim(struct found *f, struct rank_view *v)
+{
+	INTERVALS_AUTO waited = {0};
+	int64_t behind_waits = intervals_common(&f->idle, &v->waited), most = host_rest(v);
+	int rc = intervals_difference(&v->waited, &f->idle, &waited);
+
+	if (rc == SB_OK) {
+		struct interval_set old = v->waited;
+
+		v->waited = waited;
+		waited = old;
+		v->host.synchronization_ns -= behind_waits;
+	}
+	v->dispatch_ns = intervals_common(&f->idle, &v->left);
+	if (v->dispatch_ns > most)
+		v->dispatch_ns = most;
+	f->idle_ns = sb_add_sat(v->dispatch_ns, behind_waits);
 	return rc;
 }
 
@@ -191,37 +193,43 @@ static void show(struct check_context *ctx, struct finding *f, const struct foun
 	}
 }
 
-struct relief_target {
-	struct check_context *ctx;
-	struct finding *f;
-	const struct rank_view *v;
-	double factor;
-};
-
-static void relieve_row(void *self, const struct sequence_op *op)
+/* Of a sequence that is fused the first operator stays. Of one that is bound by memory a part of each does.
+ */
+static void relieve_sequences(struct check_context *ctx, struct finding *f, const struct found *x)
 {
-	const struct relief_target *r = self;
+	enum relief_kind work = x->ops.rows ? RELIEF_KERNEL : RELIEF_EVENT;
+	enum relief_kind launch = x->ops.rows ? RELIEF_KERNEL_LAUNCH : RELIEF_EVENT_LAUNCH;
 
-	finding_relief(r->ctx, r->f, r->v, RELIEF_KERNEL, op->index, r->factor);
-}
+	for (size_t i = 0; i < x->ops.count; i++) {
+		const struct sequence *s;
 
-static void relieve(struct check_context *ctx, struct finding *f, const struct found *x, bool launch_bound)
-{
-	if (launch_bound || x->idle_ns > 0)
-		finding_relief(ctx, f, x->ops.v, RELIEF_HOST, 0, 0);
-	for (size_t i = 0; i < x->count && x->ops.v->c->kernel_count > 0; i++) {
-		struct relief_target r = {ctx, f, x->ops.v, 1.0 / (double)x->sequences[i].length};
-
-		if (!x->sequences[i].host)
-			sequence_each(x->ops.items, x->ops.count, &x->sequences[i], relieve_row, &r);
+		if (x->marks[i] == SEQUENCE_NONE)
+			continue;
+		s = &x->sequences[x->marks[i] & ~SEQUENCE_FIRST];
+		if (!s->host)
+			finding_relief(ctx, f, x->ops.v, work, x->ops.items[i].index,
+			               1.0 / (double)s->length);
+		if (!s->host || x->marks[i] & SEQUENCE_FIRST)
+			continue;
+		finding_relief(ctx, f, x->ops.v, work, x->ops.items[i].index, 0);
+		finding_relief(ctx, f, x->ops.v, launch, x->ops.items[i].index, 0);
 	}
 }
 
-static void report(struct check_context *ctx, const struct found *x, bool launch_bound, int64_t idle_ns)
+static void relieve(struct check_context *ctx, struct finding *f, const struct found *x)
+{
+	const struct idle_sum *s = &x->ops.v->idle;
+
+	relieve_sequences(ctx, f, x);
+	for (int64_t i = 0; x->launch_bound && i < s->starved; i++)
+		finding_relief(ctx, f, x->ops.v, RELIEF_EVENT_LAUNCH, s->starved_gaps[i].next, 0);
+}
+
+static void report(struct check_context *ctx, const struct found *x)
 {
 	const struct rank_view *v = x->ops.v;
 	const struct idle_sum *s = &v->idle;
-	int64_t cost = sb_add_sat(idle_ns, x->memory_ns), occurrences = 0, wall = 0;
+	int64_t cost = sb_add_sat(x->idle_ns, x->memory_ns), occurrences = 0, wall = 0;
 	struct finding *f = finding_new(ctx, "cpu.dispatch", v, true);
 
 	for (size_t i = 0; i < x->count; i++) {
@@ -232,12 +240,12 @@ static void report(struct check_context *ctx, const struct found *x, bool launch
 	finding_gain(f, v, cost);
 	if (v->part->graphs.unreliable)
 		doubt_idle(ctx, f, v);
-	if (launch_bound)
-		finding_evidence(ctx, f, "starved_share", (double)s->starved_ns / (double)v->total_ns,
-		                 "share", "dispatch_share");
 	if (x->count > 0)
 		finding_evidence(ctx, f, "fusible_share", (double)wall / (double)v->total_ns, "share",
 		                 "fusible_share");
+	if (x->launch_bound)
+		finding_evidence(ctx, f, "starved_share", (double)s->starved_ns / (double)v->total_ns,
+		                 "share", "dispatch_share");
 	if (s->starved > 0) {
 		finding_evidence(ctx, f, "gaps_that_wait_for_a_launch", (double)s->starved, "events", NULL);
 		finding_evidence(ctx, f, "mean_gap_us", (double)s->starved_ns / (double)s->starved / 1000,
@@ -249,7 +257,7 @@ static void report(struct check_context *ctx, const struct found *x, bool launch
 	if (x->count > 0)
 		finding_evidence(ctx, f, "sequences_repeated", (double)occurrences, "events", NULL);
 	show(ctx, f, x);
-	relieve(ctx, f, x, launch_bound);
+	relieve(ctx, f, x);
 }
 
 static bool is_launch_bound(const struct check_context *ctx, const struct rank_view *v)
@@ -260,26 +268,19 @@ static bool is_launch_bound(const struct check_context *ctx, const struct rank_v
 	       (double)s->starved_work_ns <= limit(ctx, "tiny_kernel_us") * 1000 * (double)s->starved;
 }
 
-static void found_free(struct found *f)
-{
-	ops_free(&f->ops);
-}
-
 static void judge(struct check_context *ctx, struct rank_view *v)
 {
-	__attribute__((cleanup(found_free))) struct found x = {.ops.v = v};
-	bool launch_bound = is_launch_bound(ctx, v);
-	int64_t most = host_rest(v);
+	__attribute__((cleanup(found_free))) struct found x = {.ops.v = v,
+	                                                       .launch_bound = is_launch_bound(ctx, v)};
+	int rc = find_sequences(ctx, &x);
 
-	ctx->failed = find(ctx, &x);
-	if (ctx->failed != SB_OK)
-		return;
-	/* what sequences wait is a part of what short gaps hold, where launches tell which are the host's */
-	v->dispatch_ns = launch_bound && v->idle.starved_ns > x.idle_ns ? v->idle.starved_ns : x.idle_ns;
-	if (v->dispatch_ns > most)
-		v->dispatch_ns = most;
-	if ((launch_bound || x.count > 0) && v->dispatch_ns + x.memory_ns > 0)
-		report(ctx, &x, launch_bound, v->dispatch_ns);
+	if (rc == SB_OK)
+		rc = find_idle(&x);
+	if (rc == SB_OK)
+		rc = claim(&x, v);
+	ctx->failed = rc;
+	if (rc == SB_OK && x.idle_ns + x.memory_ns > 0)
+		report(ctx, &x);
 }
 
 void check_dispatch(struct check_context *ctx, bool *out_judged)

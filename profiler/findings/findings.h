@@ -6,6 +6,7 @@
 #include "profiler/replay.h"
 
 struct host_part;
+struct gap;
 
 /* What the checks share. A check is one function and one row of the table in analysis.c. */
 
@@ -42,6 +43,7 @@ struct idle_sum {
 	/* short gaps of the host that no cause takes: what is left of them, how many, and how long the work
 	 * was that ended them */
 	int64_t starved_ns, starved, starved_work_ns;
+	struct gap *starved_gaps; /* these gaps, in order of time; owned */
 };
 
 /* The host against the same host at other times, or against those of the other ranks. */
@@ -82,6 +84,7 @@ struct rank_view {
 	bool overlap_answers; /* better overlap is the answer to most of the exposed time */
 	const struct host_part *part; /* the host of the capture */
 	struct interval_set waited;   /* the idle time that waits for the device take; owned */
+	struct interval_set left;     /* free time that no known cause takes, nor the queue; owned */
 };
 
 struct check_context {
@@ -112,6 +115,7 @@ struct check_context {
 #define VIEW_LOOKS_MAX ((size_t)1 << 26)
 /* Fills views: one a device with known time. SB_ENOMEM. */
 int views_build(struct check_context *ctx);
+void views_free(struct check_context *ctx);
 /* Splits the idle time of one view by what the host of its capture did. SB_ENOMEM. */
 int host_time_fill(const struct thresholds *t, const struct host_part *host, struct rank_view *v);
 

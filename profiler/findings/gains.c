@@ -128,29 +128,22 @@ static int64_t cost_ns(const struct finding *f)
 }
 
 /* All of the host's time has many causes. Of what a replay without it gains, those that name their own calls
- * have theirs, and what is left is shared by the others' costs. */
+ * have theirs. */
 static int64_t own_part(const struct check_context *ctx, const struct finding *f, int64_t gain_ns)
 {
 	int64_t cost = cost_ns(f), named = 0, left;
-	double costs = 0;
 
 	for (size_t from = 0; from < ctx->count;) {
 		struct group g = group_at(ctx, from);
 		const struct finding *worst = &ctx->items[g.worst];
 
 		from = g.to;
-		if (!is_of_host(worst))
-			continue;
-		if (group_takes_host(ctx, &g))
-			costs += cost_of(worst) > 0 ? cost_of(worst) : 0;
-		else if (worst->gain_ns != SB_NULL)
+		if (is_of_host(worst) && worst->gain_ns != SB_NULL && !group_takes_host(ctx, &g))
 			/* what it costs is its own even where a replay without it alone gains less */
 			named = sb_add_sat(named,
 			                   worst->gain_ns > cost_ns(worst) ? worst->gain_ns : cost_ns(worst));
 	}
 	left = sb_sub_sat(gain_ns, named);
-	if (is_of_host(f) && costs > 0)
-		left = ns_at_most((double)left * (cost_of(f) / costs), gain_ns);
 	left = left > cost ? left : cost;
 	return left < gain_ns ? left : gain_ns;
 }

@@ -386,6 +386,7 @@ int host_time_fill(const struct thresholds *t, const struct host_part *host, str
 	if (rc == SB_OK)
 		rc = silence_find(t, host, v, &w.free);
 	if (rc == SB_OK)
-		gaps_sum(&w.gaps, &w.free, short_ns, &v->c->trace, &v->idle);
+		rc = gaps_sum(&w.gaps, &w.free, short_ns, &v->c->trace, &v->idle);
+	exchange(&v->left, &w.free);
 	return rc;
 }

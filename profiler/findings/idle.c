@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 /* Ascend's lane of gaps and its rows of kernels differ by some ns. */
 #define TOLERANCE_NS 100
 
@@ -101,8 +103,19 @@ static int64_t common(const struct interval_set *set, size_t *at, const struct g
 	return sum;
 }
 
-void gaps_sum(const struct gaps *g, const struct interval_set *left, int64_t short_ns, const struct trace *t,
-              struct idle_sum *out)
+/* A short gap of the host, of which `rest` has no other cause. */
+static int starve(struct idle_sum *s, const struct gap *g, int64_t rest, int64_t work_ns)
+{
+	if (sb_grow(&s->starved_gaps, (size_t)s->starved, sizeof(*s->starved_gaps)) != SB_OK)
+		return SB_ENOMEM;
+	s->starved_gaps[s->starved++] = *g;
+	s->starved_ns = sb_add_sat(s->starved_ns, rest);
+	s->starved_work_ns = sb_add_sat(s->starved_work_ns, work_ns);
+	return SB_OK;
+}
+
+int gaps_sum(const struct gaps *g, const struct interval_set *left, int64_t short_ns, const struct trace *t,
+             struct idle_sum *out)
 {
 	size_t at = 0;
 
@@ -119,12 +132,12 @@ void gaps_sum(const struct gaps *g, const struct interval_set *left, int64_t sho
 			out->queued_ns = sb_add_sat(out->queued_ns, length);
 		if (x->cause != GAP_HOST || length >= short_ns || rest == 0)
 			continue;
-		out->starved_ns = sb_add_sat(out->starved_ns, rest);
-		out->starved++;
-		out->starved_work_ns = sb_add_sat(out->starved_work_ns, t->dur_ns[x->next]);
+		if (starve(out, x, rest, t->dur_ns[x->next]) != SB_OK)
+			return SB_ENOMEM;
 	}
 	for (size_t i = 0; i < out->longest_count; i++)
 		out->listed_ns = sb_add_sat(out->listed_ns, out->longest[i].end - out->longest[i].start);
+	return SB_OK;
 }
 
 void gaps_free(struct gaps *g)

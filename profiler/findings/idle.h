@@ -27,9 +27,10 @@ void gaps_meet(struct gaps *g, const struct trace *t, const struct launches *l, 
 /* The gaps of one cause as a set, freed by intervals_free(). SB_ENOMEM. */
 int gaps_of_cause(const struct gaps *g, enum gap_cause cause, struct interval_set *out);
 /* Sums up: how many and how long, the longest of them and the rest, and by whose doing. `left` is what no
- * known cause takes; gaps of the host shorter than short_ns count as starved by what is left of them. */
-void gaps_sum(const struct gaps *g, const struct interval_set *left, int64_t short_ns, const struct trace *t,
-              struct idle_sum *out);
+ * known cause takes; gaps of the host shorter than short_ns count as starved by what is left of them.
+ * out->starved_gaps is to be freed also after a failure. SB_ENOMEM. */
+int gaps_sum(const struct gaps *g, const struct interval_set *left, int64_t short_ns, const struct trace *t,
+             struct idle_sum *out);
 void gaps_free(struct gaps *g);
 /* Adds up the long idle times of `left` in which the host hardly makes a call, where the capture has no lane
  * of the garbage collector. SB_ENOMEM. */

@@ -129,13 +129,23 @@ static void add_occurrence(struct sequence *q, const struct sequence_op *ops, si
 {
 	const struct sequence_op *first = &ops[at], *last = &ops[at + q->length - 1];
 	int64_t end = interval_end(last->start_ns, last->dur_ns);
+	bool memory = true;
 
 	q->occurrences++;
 	q->wall_ns = sb_add_sat(q->wall_ns, sb_sub_sat(end, first->start_ns));
 	for (size_t k = 0; k < q->length; k++) {
 		q->work_ns = sb_add_sat(q->work_ns, first[k].dur_ns);
 		q->memory_ns = sb_add_sat(q->memory_ns, first[k].memory_ns);
+		memory = memory && first[k].memory_ns > 0;
 	}
+	q->memory_bound += memory;
+}
+
+/* Fusing saves what the operators hand to one another through memory: none of them may be at work else. */
+static bool is_memory_bound(const struct sequence *q, const struct sequence_rule *rule)
+{
+	return (double)q->memory_ns > rule->memory_ratio * (double)q->work_ns &&
+	       2 * q->memory_bound > q->occurrences;
 }
 
 /* Is it worth fusing, and why? */
@@ -146,7 +156,22 @@ static bool is_worth(struct sequence *q, const struct sequence_rule *rule)
 	q->host = (double)q->work_ns < rule->host_ratio * (double)q->wall_ns &&
 	          (double)q->work_ns <= ops * (double)rule->small_ns;
 	return q->occurrences > rule->occurrences && q->wall_ns > rule->wall_ns &&
-	       (q->host || (double)q->memory_ns > rule->memory_ratio * (double)q->work_ns);
+	       (q->host || is_memory_bound(q, rule));
+}
+
+/* One that holds a shorter one twice in a row, and goes on with it, is cut out of repetitions of that one. Of
+ * one operator again and again there is no shorter one: that is work for a call with many tensors. */
+static bool repeats_itself(const struct sequence_op *ops, const struct sequence *q)
+{
+	for (size_t period = 1; period <= q->length / 2; period++) {
+		size_t k = period;
+
+		while (k < q->length && ops[q->first + k].name == ops[q->first + k - period].name)
+			k++;
+		if (k == q->length)
+			return period > 1;
+	}
+	return false;
 }
 
 static int collect(struct search *s, size_t length, uint32_t different)
@@ -173,7 +198,7 @@ static int collect(struct search *s, size_t length, uint32_t different)
 		x->end = (uint32_t)(i + length);
 	}
 	for (size_t i = 0; i < frequent; i++) {
-		if (!is_worth(&s->sums[i], s->rule))
+		if (!is_worth(&s->sums[i], s->rule) || repeats_itself(s->ops, &s->sums[i]))
 			continue;
 		if (sb_grow(&s->candidates, s->candidate_count, sizeof(*s->candidates)) != SB_OK)
 			return SB_ENOMEM;
@@ -200,19 +225,22 @@ static bool stands_at(const struct sequence_op *ops, size_t n, const struct sequ
 	return true;
 }
 
-static bool is_free(const uint8_t *used, size_t at, size_t length)
+static bool is_free(const uint8_t *marks, size_t at, size_t length)
 {
-	return memchr(used + at, 1, length) == NULL;
+	for (size_t k = 0; k < length; k++)
+		if (marks[at + k] != SEQUENCE_NONE)
+			return false;
+	return true;
 }
 
 /* Counts a candidate again on what those before it have left; takes it when it is still worth it. */
-static bool take(const struct search *s, const struct sequence *candidate, uint8_t *used,
+static bool take(const struct search *s, const struct sequence *candidate, uint8_t place, uint8_t *marks,
                  struct sequence *out)
 {
 	struct sequence q = {.first = candidate->first, .length = candidate->length};
 
 	for (size_t i = 0; i < s->n; i++) {
-		if (!stands_at(s->ops, s->n, &q, i) || !is_free(used, i, q.length))
+		if (!stands_at(s->ops, s->n, &q, i) || !is_free(marks, i, q.length))
 			continue;
 		add_occurrence(&q, s->ops, i);
 		i += q.length - 1;
@@ -220,37 +248,32 @@ static bool take(const struct search *s, const struct sequence *candidate, uint8
 	if (!is_worth(&q, s->rule))
 		return false;
 	for (size_t i = 0; i < s->n; i++) {
-		if (!stands_at(s->ops, s->n, &q, i) || !is_free(used, i, q.length))
+		if (!stands_at(s->ops, s->n, &q, i) || !is_free(marks, i, q.length))
 			continue;
-		memset(used + i, 1, q.length);
+		memset(marks + i, place, q.length);
+		marks[i] |= SEQUENCE_FIRST;
 		i += q.length - 1;
 	}
 	*out = q;
 	return true;
 }
 
-static int choose(struct search *s, struct sequence out[SEQUENCES_MAX], size_t *out_count)
+static void choose(struct search *s, struct sequence out[SEQUENCES_MAX], size_t *out_count, uint8_t *marks)
 {
-	uint8_t *used = calloc(s->n + SEQUENCE_LENGTH_MAX, 1);
-
-	*out_count = 0;
-	if (!used)
-		return SB_ENOMEM;
 	if (s->candidate_count > 0)
 		qsort(s->candidates, s->candidate_count, sizeof(*s->candidates), by_wall);
 	for (size_t i = 0; i < s->candidate_count && i < TRIED_MAX && *out_count < SEQUENCES_MAX; i++)
-		*out_count += take(s, &s->candidates[i], used, &out[*out_count]);
-	free(used);
-	return SB_OK;
+		*out_count += take(s, &s->candidates[i], (uint8_t)*out_count, marks, &out[*out_count]);
 }
 
 int sequences_find(const struct sequence_op *ops, size_t n, const struct sequence_rule *rule,
-                   struct sequence out[SEQUENCES_MAX], size_t *out_count)
+                   struct sequence out[SEQUENCES_MAX], size_t *out_count, uint8_t *marks)
 {
 	__attribute__((cleanup(search_free))) struct search s = {.ops = ops, .n = n, .rule = rule};
 	int rc;
 
 	*out_count = 0;
+	memset(marks, SEQUENCE_NONE, n);
 	if (n < SEQUENCE_LENGTH_MIN || n > UINT32_MAX / 2)
 		return SB_OK;
 	rc = search_init(&s);
@@ -264,18 +287,7 @@ int sequences_find(const struct sequence_op *ops, size_t n, const struct sequenc
 		count(&s, length, different);
 		rc = collect(&s, length, different);
 	}
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees it */
-	return rc == SB_OK ? choose(&s, out, out_count) : rc;
-}
-
-void sequence_each(const struct sequence_op *ops, size_t n, const struct sequence *s,
-                   void (*visit)(void *self, const struct sequence_op *op), void *self)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (!stands_at(ops, n, s, i))
-			continue;
-		for (size_t k = 0; k < s->length; k++)
-			visit(self, &ops[i + k]);
-		i += s->length - 1;
-	}
+	if (rc == SB_OK)
+		choose(&s, out, out_count, marks);
+	return rc;
 }

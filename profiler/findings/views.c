@@ -94,6 +94,18 @@ static int build_capture(struct check_context *ctx, const struct host_part *host
 	return SB_OK;
 }
 
+void views_free(struct check_context *ctx)
+{
+	for (size_t i = 0; i < ctx->view_count; i++) {
+		intervals_free(&ctx->views[i].waited);
+		intervals_free(&ctx->views[i].left);
+		free(ctx->views[i].idle.starved_gaps);
+	}
+	free(ctx->views);
+	ctx->views = NULL;
+	ctx->view_count = 0;
+}
+
 int views_build(struct check_context *ctx)
 {
 	const struct breakdown *b = ctx->b;

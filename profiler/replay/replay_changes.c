@@ -83,12 +83,24 @@ static int scale_node(struct collecting *c, uint32_t node, float factor)
 	return SB_OK;
 }
 
+static int scale_time(struct collecting *c, const struct relief *r, uint16_t thread, int64_t start,
+                      int64_t end)
+{
+	struct replay_changes *out = c->out;
+
+	if (start >= end)
+		return SB_OK;
+	if (sb_grow(&out->pieces, out->piece_count, sizeof(*out->pieces)) != SB_OK)
+		return SB_ENOMEM;
+	out->pieces[out->piece_count++] = (struct replay_piece){
+	    .capture = r->capture, .thread = thread, .start = start, .end = end, .factor = r->factor};
+	return SB_OK;
+}
+
 static int scale_event(struct collecting *c, const struct relief *r)
 {
 	const struct replay_capture *capture = &c->g->captures[r->capture];
 	const struct trace *t = &c->g->profile->captures[r->capture].trace;
-	struct replay_changes *out = c->out;
-	struct replay_piece piece = {.capture = r->capture, .factor = r->factor};
 
 	if (capture->rows || r->index >= t->count)
 		return SB_OK;
@@ -96,28 +108,67 @@ static int scale_event(struct collecting *c, const struct relief *r)
 		return scale_node(c, replay_node_of(c->g, r->capture, r->index), r->factor);
 	if (t->kind[r->index] < EVENT_HOST_OP || t->lane[r->index] >= t->lane_count)
 		return SB_OK;
-	piece.thread = (uint16_t)capture->threads[t->lane[r->index]];
-	piece.start = interval_bound(t->start_ns[r->index]) - capture->host_shift;
-	piece.end = interval_end(t->start_ns[r->index], t->dur_ns[r->index]) - capture->host_shift;
-	if (piece.start >= piece.end)
-		return SB_OK;
-	if (sb_grow(&out->pieces, out->piece_count, sizeof(piece)) != SB_OK)
-		return SB_ENOMEM;
-	out->pieces[out->piece_count++] = piece;
-	return SB_OK;
+	return scale_time(c, r, (uint16_t)capture->threads[t->lane[r->index]],
+	                  interval_bound(t->start_ns[r->index]) - capture->host_shift,
+	                  interval_end(t->start_ns[r->index], t->dur_ns[r->index]) - capture->host_shift);
 }
 
-static int scale_row(struct collecting *c, const struct relief *r)
+/* What a thread did between the moment before this one and the moment, but for the waiting. */
+static int scale_moment(struct collecting *c, const struct relief *r, uint32_t moment)
 {
-	const struct capture *from = &c->g->profile->captures[r->capture];
+	const struct replay_nodes *n = &c->g->nodes;
+	uint32_t before = n->chain[moment];
+
+	if (before == REPLAY_NONE)
+		return SB_OK;
+	return scale_time(c, r, n->thread[moment], n->at[before], n->at[moment] - n->dur[moment]);
+}
+
+/* The host's time for the launch of the work `node`. */
+static int scale_launch(struct collecting *c, const struct relief *r, uint32_t node)
+{
+	const struct replay_nodes *n = &c->g->nodes;
+	uint32_t launch = node == REPLAY_NONE ? REPLAY_NONE : n->cause[node], task, before;
+	int rc;
+
+	if (node == REPLAY_NONE)
+		return SB_OK;
+	if (launch == REPLAY_NONE) {
+		bool by_wait = (n->flags[node] & NODE_BY_BITS) == NODE_BY_WAIT;
+
+		before = by_wait ? n->wait[node] : n->chain[node];
+		if (before == REPLAY_NONE)
+			return SB_OK;
+		return scale_time(c, r, c->g->captures[r->capture].main_thread, replay_end(n, before),
+		                  n->at[node]);
+	}
+	rc = scale_moment(c, r, launch);
+	task = n->chain[launch];
+	if (rc != SB_OK || task == REPLAY_NONE || !(n->flags[task] & NODE_TASK))
+		return rc;
+	rc = scale_moment(c, r, task);
+	return rc == SB_OK && n->cause[task] != REPLAY_NONE ? scale_moment(c, r, n->cause[task]) : rc;
+}
+
+/* The node of a row of the kernel table, REPLAY_NONE without one. */
+static uint32_t row_node(const struct replay_graph *g, const struct relief *r)
+{
+	const struct capture *from = &g->profile->captures[r->capture];
 
 	if (r->index >= from->kernel_count || from->kernels[r->index].start_ns == SB_NULL)
-		return SB_OK;
-	return scale_node(c,
-	                  c->g->captures[r->capture].rows
-	                      ? replay_node_of(c->g, r->capture, r->index)
-	                      : node_of_row(c->g, r->capture, &from->kernels[r->index]),
-	                  r->factor);
+		return REPLAY_NONE;
+	return g->captures[r->capture].rows ? replay_node_of(g, r->capture, r->index)
+	                                    : node_of_row(g, r->capture, &from->kernels[r->index]);
+}
+
+/* The node of device work on the timeline, REPLAY_NONE for anything else. */
+static uint32_t work_node(const struct replay_graph *g, const struct relief *r)
+{
+	const struct trace *t = &g->profile->captures[r->capture].trace;
+
+	if (g->captures[r->capture].rows || r->index >= t->count || !event_is_device_work(t->kind[r->index]))
+		return REPLAY_NONE;
+	return replay_node_of(g, r->capture, r->index);
 }
 
 static int add(struct collecting *c, const struct relief *relief)
@@ -130,7 +181,9 @@ static int add(struct collecting *c, const struct relief *relief)
 		r.factor = (float)FACTOR_MAX;
 	switch (r.kind) {
 	case RELIEF_EVENT: return scale_event(c, &r);
-	case RELIEF_KERNEL: return scale_row(c, &r);
+	case RELIEF_KERNEL: return scale_node(c, row_node(c->g, &r), r.factor);
+	case RELIEF_EVENT_LAUNCH: return scale_launch(c, &r, work_node(c->g, &r));
+	case RELIEF_KERNEL_LAUNCH: return scale_launch(c, &r, row_node(c->g, &r));
 	/* of several that mean the same the most is done once */
 	case RELIEF_HOST: c->out->host[r.capture] = fminf(c->out->host[r.capture], r.factor); break;
 	case RELIEF_DEVICE: c->out->device[r.capture] = fminf(c->out->device[r.capture], r.factor); break;

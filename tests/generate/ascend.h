@@ -125,7 +125,7 @@ const char *ascend_link_group(const struct ascend_options *o, const struct ascen
                               const struct ascend_link *l);
 extern const struct ascend_work ascend_works[];
 extern const int ascend_plain_works, ascend_trans_work, ascend_aicpu_work, ascend_work_count;
-extern const int ascend_grouped_work, ascend_small_work, ascend_small_works;
+extern const int ascend_grouped_work, ascend_small_work;
 /* The input shapes of a kernel as the tables have them, without the quotes. */
 void ascend_shapes(const struct ascend_options *o, const struct ascend_kernel *k, char *text, int64_t size);
 /* The same as the framework writes them: `end` stands behind each semicolon. */

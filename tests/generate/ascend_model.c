@@ -184,9 +184,9 @@ static void begin_step(const struct ascend_options *o, struct ascend_rank *ranks
 	fetch(o, r);
 	if (o->shape == ASCEND_PIPELINE && i >= o->ranks / 2)
 		ascend_receive(o, r, step, o->ranks > 1 ? &ranks[i - o->ranks / 2] : NULL);
-	for (int k = 0; f->given[FAULT_DISPATCH] && k < FUSED; k++)
-		for (int n = 0; n <= (int)f->size[FAULT_DISPATCH]; n++)
-			extra_kernel(o, r, step, ascend_small_work + n % ascend_small_works, FAULT_DISPATCH);
+	for (int64_t k = 0; f->given[FAULT_DISPATCH] && k < FUSED; k++)
+		for (int n = 0; n <= faults_due(f->size[FAULT_DISPATCH] * FUSED, k, FUSED); n++)
+			extra_kernel(o, r, step, ascend_small_work + faults_small(n), FAULT_DISPATCH);
 }
 
 /* A printed loss makes the host wait for the device. */

@@ -42,7 +42,6 @@ const int ascend_trans_work = 8;
 const int ascend_aicpu_work = 9;
 const int ascend_grouped_work = 10;
 const int ascend_small_work = 11;
-const int ascend_small_works = 6;
 
 int64_t ascend_culprit(const struct ascend_options *o)
 {

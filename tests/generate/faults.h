@@ -65,6 +65,9 @@ void faults_usage(void);
 void faults_list(void);
 /* A JSON array of the faults that were asked for. */
 void faults_write(struct out *out, const struct faults *f);
+/* Which of six small operators is the nth of those that one was split into: no part of a chain is the part
+ * before it again, as in what is split in real jobs (the update of an optimizer, a loss, a position code). */
+int faults_small(int n);
 /* A size in ms as whole ns. */
 int64_t faults_ms(const struct faults *f, enum fault which);
 /* A length that is 1 + size times as long. */

@@ -188,9 +188,9 @@ static void begin_step(const struct kineto_options *o, struct kineto_rank *r, in
 	if (!f->given[FAULT_DISPATCH])
 		return;
 	kineto_swap_draws(r, FAULT_DISPATCH);
-	for (int k = 0; k < FUSED; k++)
-		for (int n = 0; n <= (int)f->size[FAULT_DISPATCH]; n++)
-			compute(o, r, PHASE_SMALL, step, n);
+	for (int64_t k = 0; k < FUSED; k++)
+		for (int n = 0; n <= faults_due(f->size[FAULT_DISPATCH] * FUSED, k, FUSED); n++)
+			compute(o, r, PHASE_SMALL, step, faults_small(n));
 	kineto_swap_draws(r, FAULT_DISPATCH);
 }
 

@@ -15,6 +15,7 @@ static void a_sequence_is_found_once_and_not_its_turns(void **state)
 	const struct sequence_rule rule = {
 	    .occurrences = 5, .wall_ns = 1, .host_ratio = 0.4, .memory_ratio = 0.8, .small_ns = 10 * US};
 	struct sequence out[SEQUENCES_MAX];
+	uint8_t marks[34];
 	size_t count = 0;
 
 	(void)state;
@@ -24,15 +25,17 @@ static void a_sequence_is_found_once_and_not_its_turns(void **state)
 		                              .start_ns = (int64_t)i * 10 * US,
 		                              .dur_ns = 2 * US,
 		                              .breaks = i == 0 || i == 24};
-	assert_int_equal(sequences_find(ops, 34, &rule, out, &count), SB_OK);
+	assert_int_equal(sequences_find(ops, 34, &rule, out, &count, marks), SB_OK);
 	/* the runs of three have most time: 8 times 22 us, of which 6 are work */
 	assert_int_equal(count, 1);
 	assert_true(out[0].length == 3 && out[0].occurrences == 8 && out[0].first == 0 && out[0].host);
 	assert_true(out[0].wall_ns == 8 * 22 * US && out[0].work_ns == 8 * 6 * US);
+	for (size_t i = 0; i < 34; i++)
+		assert_int_equal(marks[i], i >= 24 ? SEQUENCE_NONE : i % 3 == 0 ? SEQUENCE_FIRST : 0);
 	/* large operators are not what dispatch is slow with */
 	for (size_t i = 0; i < 34; i++)
 		ops[i].start_ns *= 100, ops[i].dur_ns *= 100;
-	assert_int_equal(sequences_find(ops, 34, &rule, out, &count), SB_OK);
+	assert_int_equal(sequences_find(ops, 34, &rule, out, &count, marks), SB_OK);
 	assert_int_equal(count, 0);
 }
 
@@ -61,6 +64,64 @@ static void small_kernels_launched_too_late_are_dispatch(void **state)
 	is_near(evidence_of(f, "mean_kernel_us"), 4);
 	assert_null(found(&j, "cpu.host_bound"));
 	assert_string_equal(j.a.cause, "dispatch");
+}
+
+/* A kernel of 2 ms that the host waits for, then 30 times a, b, c of 2 us, launched each 20 us. */
+static void sequences_have_what_is_idle_between_their_operators(void **state)
+{
+	static const char *const names[] = {"a", "b", "c"};
+	JUDGED_AUTO j = {0};
+	struct capture *c = make_capture(&j.p, FORMAT_KINETO, 0);
+	uint32_t gpu = add_lane(c, "GPU 0", "7", 0), host = add_lane(c, "python", "1", -1);
+
+	(void)state;
+	add_event(c, host, EVENT_HOST_RUNTIME, "cudaLaunchKernel", -5 * US, 3 * US, 1000);
+	add_event(c, gpu, EVENT_KERNEL, "gemm", 0, 2000 * US, 1000);
+	add_event(c, host, EVENT_HOST_RUNTIME, "cudaDeviceSynchronize", 10 * US, 1990 * US, -1);
+	for (int64_t i = 0; i < 90; i++) {
+		add_event(c, host, EVENT_HOST_RUNTIME, "cudaLaunchKernel", (2010 + 20 * i) * US, 3 * US,
+		          i + 1);
+		add_event(c, gpu, EVENT_KERNEL, names[i % 3], (2015 + 20 * i) * US, 2 * US, i + 1);
+	}
+	judge(&j);
+	/* 30 times two gaps of 18 us; the wait has the 29 between them, and the first, of 15 us; the whole
+	 * ends with the last kernel, at 2015 + 89 * 20 + 2 */
+	is_near(found(&j, "cpu.dispatch")->share_of_step, 1080.0 / 3797);
+	is_near(found(&j, "cpu.synchronization")->share_of_step, (29 * 18 + 15) / 3797.0);
+	/* b and c gone with 20 us each, only the 30 of a stay, in 2015 + 29 * 20 + 2; the host's last moment
+	 * is the launch of the last a */
+	assert_in_range(found(&j, "cpu.dispatch")->gain_ns, 1199 * US, 1201 * US);
+}
+
+/* Two operators bound by transfers, eight times; beside them a product that is not. */
+static void only_what_is_bound_by_memory_is_fused_for_it(void **state)
+{
+	(void)state;
+	for (int product = 0; product < 2; product++) {
+		struct sequence_op ops[16] = {0};
+		const struct sequence_rule rule = {.occurrences = 5,
+		                                   .wall_ns = 1,
+		                                   .host_ratio = 0.4,
+		                                   .memory_ratio = 0.8,
+		                                   .small_ns = 10 * US};
+		struct sequence out[SEQUENCES_MAX];
+		uint8_t marks[16];
+		size_t count = 0;
+
+		for (size_t i = 0; i < 16; i++) {
+			bool other = product && i % 2 == 0;
+
+			/* the product takes 5 us of 50, so the sum alone would pass */
+			ops[i] = (struct sequence_op){.name = 1 + i % 2,
+			                              .index = (uint32_t)i,
+			                              .start_ns = (int64_t)i * 50 * US,
+			                              .dur_ns = (other ? 5 : 45) * US,
+			                              .memory_ns = other ? 0 : 43 * US,
+			                              .breaks = i == 0};
+		}
+		assert_int_equal(sequences_find(ops, 16, &rule, out, &count, marks), SB_OK);
+		assert_int_equal(count, product ? 0 : 1);
+	}
 }
 
 /* Two idle times of 300 ms; in the second the host makes calls. */
@@ -202,6 +263,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_sequence_is_found_once_and_not_its_turns),
 	    cmocka_unit_test(small_kernels_launched_too_late_are_dispatch),
+	    cmocka_unit_test(sequences_have_what_is_idle_between_their_operators),
+	    cmocka_unit_test(only_what_is_bound_by_memory_is_fused_for_it),
 	    cmocka_unit_test(silence_is_a_collection_maybe),
 	    cmocka_unit_test(one_slow_host_of_four_is_contention),
 	    cmocka_unit_test(variables_are_told_without_a_cost),

@@ -200,15 +200,12 @@ static void a_capture_of_very_many_devices_is_judged_in_part(void **state)
 		/* 2^26 / (2^20 + 1) is 63: the least counts */
 		assert_int_equal(ctx.view_count, events == EVENTS ? VIEWS_LEAST : DEVICES);
 		assert_int_equal(ctx.views_left_out, events == EVENTS);
-		for (size_t i = 0; i < ctx.view_count; i++) {
+		for (size_t i = 0; i < ctx.view_count; i++)
 			assert_int_equal(ctx.views[i].device, i);
-			intervals_free(&ctx.views[i].waited);
-		}
 		for (size_t i = 0; i < j.p.count; i++)
 			host_part_free(&ctx.hosts[i]);
-		free(ctx.views);
 		free(ctx.hosts);
-		ctx.view_count = 0;
+		views_free(&ctx);
 		ctx.views_left_out = false;
 		breakdown_free(&j.b);
 	}

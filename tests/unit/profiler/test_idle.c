@@ -35,13 +35,15 @@ static void gaps_add_up_to_the_idle_time_and_have_a_cause(void **state)
 	for (size_t i = 0; i < c->trace.count; i++)
 		if (c->trace.kind[i] == EVENT_KERNEL)
 			gaps_meet(&gaps, &c->trace, &launches, i);
-	gaps_sum(&gaps, &idle, 4500, &c->trace, &sum);
+	assert_int_equal(gaps_sum(&gaps, &idle, 4500, &c->trace, &sum), SB_OK);
 	assert_true(sum.total_ns == 14000 && sum.gaps == 3);
 	assert_true(sum.host_ns == 4000 && sum.queued_ns == 10000);
 	assert_true(sum.longest_count == 3 && sum.listed_ns == 14000);
 	assert_true(sum.longest[0].start == 20000 && sum.longest[2].start == 5000);
 	/* the host's gap of 4 us is short, and a kernel of 6 us ended it */
 	assert_true(sum.starved_ns == 4000 && sum.starved == 1 && sum.starved_work_ns == 6000);
+	assert_int_equal(sum.starved_gaps[0].start, 10000);
+	free(sum.starved_gaps);
 	profile_free(&p);
 }
 
@@ -57,7 +59,7 @@ static void listed_gaps_and_smaller_ones_are_the_idle_time(void **state)
 	for (int64_t i = 0; i < 100; i++)
 		assert_int_equal(intervals_add(&idle, i * 1000, i * 1000 + 1 + i), SB_OK);
 	assert_int_equal(gaps_from(&idle, &gaps), SB_OK);
-	gaps_sum(&gaps, &idle, 0, &t, &sum);
+	assert_int_equal(gaps_sum(&gaps, &idle, 0, &t, &sum), SB_OK);
 	/* 1 + … + 100, and 91 + … + 100 */
 	assert_true(sum.total_ns == 5050 && sum.listed_ns == 955 && sum.longest_count == GAPS_LISTED);
 	assert_true(sum.longest[0].end - sum.longest[0].start == 100);

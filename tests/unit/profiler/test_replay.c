@@ -173,7 +173,7 @@ static void a_task_follows_its_hand_over(void **state)
 	uint32_t main = add_lane(c, "Python", "Thread 1", -1), queue = add_lane(c, "Python", "Thread 2", -1);
 	uint32_t driver = add_lane(c, "CANN", "Thread 2", -1),
 	         stream = add_lane(c, "Ascend Hardware", "2", 0);
-	uint32_t op;
+	uint32_t op, third;
 
 	(void)state;
 	for (int64_t i = 0; i < 3; i++) {
@@ -182,11 +182,80 @@ static void a_task_follows_its_hand_over(void **state)
 		add_event(c, driver, EVENT_HOST_RUNTIME, "Node@launch", (100 * i + 15) * US, 5 * US, i + 1);
 		add_event(c, stream, EVENT_KERNEL, "Add", (100 * i + 25) * US, 10 * US, i + 1);
 	}
+	third = (uint32_t)(c->trace.count - 1);
 	add_event(c, main, EVENT_HOST_OP, "aten::slow", 110 * US, 80 * US, -1);
 	op = (uint32_t)(c->trace.count - 1);
 	assert_int_equal(changed(&p, RELIEF_EVENT, 0, op, 1), 235 * US);
 	/* the third hand-over comes at 120: its thread is free again at 130, when the task before is done */
 	assert_int_equal(changed(&p, RELIEF_EVENT, 0, op, 0), (120 + 10 + 5 + 10 + 10) * US);
+	/* without the third operator's time on either thread it is launched at 115 as well, with the second:
+	 * its kernel runs 1 us behind that one's, which ends at 135 */
+	is_about(changed(&p, RELIEF_EVENT_LAUNCH, 0, third, 0), 136 + 10);
+}
+
+/* The second call compiles from 20 to 809 before it launches; its kernel starts in it, at 815. */
+static void a_launch_that_compiles_is_host_time(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = gpu_rank(&p, 0);
+	uint32_t call;
+
+	(void)state;
+	launched(c, 0, COMPUTE, 6, 10);
+	add_event(c, MAIN, EVENT_HOST_RUNTIME, "compile", 20 * US, 800 * US, 99);
+	call = (uint32_t)(c->trace.count - 1);
+	add_event(c, COMPUTE, EVENT_KERNEL, "gemm", 815 * US, 10 * US, 99);
+	launched(c, 830, COMPUTE, 836, 10);
+	/* 20 + 6 + 10, a gap of 1, and the last kernel, whose launch comes at 30 */
+	is_about(changed(&p, RELIEF_EVENT, 0, call, 0), 36 + 1 + 10);
+}
+
+/* What a thread waits for that calls for the device: first for the tasks, the second of which compiles for
+ * 500 us, until 545, then for the device. 45 us later it goes on. */
+static void a_call_that_waits_lets_the_tasks_run_out(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = make_capture(&p, FORMAT_ASCEND_TEXT, 0);
+	uint32_t main = add_lane(c, "Python", "Thread 1", -1), queue = add_lane(c, "Python", "Thread 2", -1);
+	uint32_t driver = add_lane(c, "CANN", "Thread 2", -1),
+	         stream = add_lane(c, "Ascend Hardware", "2", 0), compilation;
+	const int64_t tasks[3][4] = {{0, 5, 10, 20}, {10, 25, 530, 540}, {600, 605, 610, 620}};
+
+	(void)state;
+	for (int64_t i = 0; i < 3; i++) {
+		add_event(c, main, EVENT_HOST_QUEUE, "Enqueue", tasks[i][0] * US, US, -1);
+		add_event(c, queue, EVENT_HOST_QUEUE, "Dequeue@aclnnAdd", tasks[i][1] * US,
+		          (tasks[i][2] + 15 - tasks[i][1]) * US, -1);
+		add_event(c, driver, EVENT_HOST_RUNTIME, "Node@launch", tasks[i][2] * US, 5 * US, i + 1);
+		add_event(c, stream, EVENT_KERNEL, "Add", tasks[i][3] * US, 10 * US, i + 1);
+	}
+	add_event(c, driver, EVENT_HOST_RUNTIME, "aclopCompileAndExecute", 28 * US, 500 * US, -1);
+	compilation = (uint32_t)(c->trace.count - 1);
+	add_event(c, main, EVENT_HOST_RUNTIME, "AscendCL@aclrtSynchronizeDevice", 550 * US, 5 * US, -1);
+	assert_int_equal(changed(&p, RELIEF_EVENT, 0, compilation, 0), (630 - 500) * US);
+}
+
+/* Ten kernels of 10 us, launched each 100 us. */
+static void a_launch_goes_with_the_time_before_it(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = gpu_rank(&p, 0);
+	uint32_t last = 0;
+
+	(void)state;
+	host(c, MAIN, "aten::mm", 0, 1);
+	for (int64_t i = 0; i < 10; i++)
+		last = launched(c, 100 * i, COMPUTE, 100 * i + 6, 10);
+	const struct relief both[] = {{RELIEF_EVENT_LAUNCH, 0, last, 0}, {RELIEF_EVENT, 0, last, 0}};
+
+	/* the last is launched at 800 too, and runs 1 us behind the one before it */
+	is_about(replayed(&p, both, 1, NULL), 816 + 1 + 10);
+	assert_int_equal(replayed(&p, both, 2, NULL), 816 * US);
+	/* half of it: launched at 850 */
+	assert_int_equal(changed(&p, RELIEF_EVENT_LAUNCH, 0, last, 0.5), (850 + 6 + 10) * US);
+	/* what is no work has no launch */
+	assert_int_equal(changed(&p, RELIEF_EVENT_LAUNCH, 0, 0, 0), 916 * US);
+	assert_int_equal(changed(&p, RELIEF_KERNEL_LAUNCH, 0, 0, 0), 916 * US);
 }
 
 static void a_kernel_table_is_a_graph_too(void **state)
@@ -204,6 +273,9 @@ static void a_kernel_table_is_a_graph_too(void **state)
 	assert_int_equal(changed(&p, RELIEF_LINK, 0, 0, 0.5), 271 * US);
 	/* what the device idled, 50 us, is the host's but for the gap */
 	is_about(changed(&p, RELIEF_HOST, 0, 0, 0), 291 - 49);
+	/* and so is what it idled before the second row alone */
+	is_about(changed(&p, RELIEF_KERNEL_LAUNCH, 0, 1, 0), 291 - 49);
+	assert_int_equal(changed(&p, RELIEF_KERNEL_LAUNCH, 0, 0, 0), 291 * US);
 }
 
 /* A row of the table is the event that starts with it. */
@@ -250,6 +322,9 @@ int main(void)
 	    cmocka_unit_test(a_collective_ends_when_the_last_rank_has_come),
 	    cmocka_unit_test(threads_that_take_turns_wait_for_one_another),
 	    cmocka_unit_test(a_task_follows_its_hand_over),
+	    cmocka_unit_test(a_launch_that_compiles_is_host_time),
+	    cmocka_unit_test(a_call_that_waits_lets_the_tasks_run_out),
+	    cmocka_unit_test(a_launch_goes_with_the_time_before_it),
 	    cmocka_unit_test(a_kernel_table_is_a_graph_too),
 	    cmocka_unit_test(a_kernel_row_finds_its_event),
 	    cmocka_unit_test(what_has_no_device_work_is_in_no_graph),
