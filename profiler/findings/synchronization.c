@@ -156,29 +156,46 @@ static int name_sites(struct check_context *ctx, struct finding *f, const struct
 	return rc;
 }
 
-/* Without the waits that cost something the host would not stop; what they hold goes with them. */
-static void relieve(struct check_context *ctx, struct finding *f, const struct rank_view *v,
-                    const struct waits *w)
+/* The last wait that has begun by a time, NULL before the first. */
+static const struct wait *wait_at(const struct waits *w, int64_t time)
+{
+	size_t lo = 0, hi = w->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->items[mid].start <= time)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo > 0 ? &w->items[lo - 1] : NULL;
+}
+
+/* Without the calls that cost something somewhere the host would not stop; what they hold goes with them. All
+ * calls of their names go: where the device is at work on a transfer it does not idle, and yet its products
+ * may wait for the host. */
+static int relieve(struct check_context *ctx, struct finding *f, const struct rank_view *v,
+                   const struct waits *w)
 {
 	const struct event_list *list = &v->part->events_of[HOST_SYNCHRONIZATION];
 	const struct trace *t = &v->c->trace;
+	uint8_t *costly = calloc(sb_strings_count(t->strings) + 1, 1);
 
+	if (!costly)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < w->count; i++)
+		costly[t->name[w->items[i].event]] |= w->items[i].cost_ns > 0;
 	for (size_t i = 0; i < list->count; i++) {
 		uint32_t e = list->items[i];
 		int64_t start = interval_bound(t->start_ns[e]);
-		size_t lo = 0, hi = w->count;
+		const struct wait *outer = wait_at(w, start);
 
-		while (lo < hi) {
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (w->items[mid].start <= start)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
-		if (lo > 0 && w->items[lo - 1].cost_ns > 0 && start < w->items[lo - 1].end)
+		if (outer && costly[t->name[outer->event]] && start < outer->end)
 			finding_relief(ctx, f, v, RELIEF_EVENT, e, 0);
 	}
+	free(costly);
+	return SB_OK;
 }
 
 static void show_calls(struct check_context *ctx, struct finding *f, const struct rank_view *v)
@@ -192,7 +209,7 @@ static void show_calls(struct check_context *ctx, struct finding *f, const struc
 	if (ctx->failed != SB_OK)
 		return;
 	share_out(&w, &v->waited);
-	relieve(ctx, f, v, &w);
+	ctx->failed = relieve(ctx, f, v, &w);
 	qsort(w.items, w.count, sizeof(*w.items), by_cost);
 	while (costly < w.count && costly < SITES_MAX && w.items[costly].cost_ns > 0)
 		costly++;

@@ -31,7 +31,8 @@ enum {
 	NODE_UNLAUNCHED = 16, /* no launch is known: what the device idled before it is the host's time */
 	NODE_TASK = 32,       /* host: a task taken from another thread's queue */
 	NODE_ORDERED = 32,    /* device: the order of the calls says that it waits for `wait` */
-	NODE_AFTER_WAIT = 64, /* host: a launch right behind a call that makes a stream wait for an event */
+	NODE_AFTER_WAIT = 64, /* host: a launch right behind a call that makes a stream wait for an event, or
+	                         the host for a collective */
 	NODE_MEMBER = 128     /* one of a collective that other ranks take part in */
 };
 
@@ -184,6 +185,7 @@ struct replay_linking {
 		uint32_t last; /* node + 1 */
 		int64_t free;  /* when the last task of the thread was done */
 		size_t waits;  /* of streams, up to the last launch */
+		size_t link_waits;
 	} * threads;
 	size_t thread_count;
 	uint32_t *handed; /* hand-overs that no task took yet, from `taken` on */
@@ -192,6 +194,7 @@ struct replay_linking {
 	uint32_t moment;   /* the last of any thread */
 	size_t first_task; /* tasks before this one were handed over before the capture began */
 	size_t tasks, waits;
+	size_t link_waits; /* of the host, for collectives */
 };
 /* Fills the predecessors of the nodes of a capture; frees the entries meanwhile. SB_ENOMEM. */
 int replay_edges(struct replay_graph *g, size_t capture, struct replay_entries *e, const struct launches *l);

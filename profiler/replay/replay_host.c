@@ -106,6 +106,7 @@ static void link_blocked(struct replay_linking *l, uint32_t v)
 	n->cause[v] = u;
 	n->dur[v] = end - begin;
 	n->flags[v] |= NODE_BY_CAUSE;
+	l->link_waits += replay_kind(n, u) == NODE_COMMUNICATION;
 }
 
 static void link_task(struct replay_linking *l, uint32_t v, struct replay_thread *thread)
@@ -136,9 +137,12 @@ static void link_launch(struct replay_linking *l, uint32_t v, struct replay_thre
 
 	while (l->waits < l->stream_wait_count && l->stream_waits[l->waits] <= n->at[v])
 		l->waits++;
-	if (l->waits > thread->waits)
+	/* a host that waited for a collective issues work that may need it, as a stream does that is told to
+	 */
+	if (l->waits > thread->waits || l->link_waits > thread->link_waits)
 		n->flags[v] |= NODE_AFTER_WAIT;
 	thread->waits = l->waits;
+	thread->link_waits = l->link_waits;
 }
 
 int replay_link_host(struct replay_linking *l, uint32_t v)
