@@ -5,8 +5,10 @@
 #include "profiler/replay/graph.h"
 
 /* Two threads that act in turns are one: while one acts the other waits for it (the thread of the backward
- * pass). Two that act at the same time change far more often. */
+ * pass). Two that act at the same time change far more often, and one goes on while the other waits for the
+ * device. */
 #define TURNS_SHARE 5
+#define WAITS_LEAST 4
 /* A call that returns this long behind the work that ended last did not wait for that work. */
 #define RETURN_NS 500000
 
@@ -46,6 +48,35 @@ static void count_turns(const struct replay_linking *l, struct turns *out)
 	}
 }
 
+/* Do all threads stop while one of them waits for the device? Asked of waits so long that others who went on
+ * would have acted twice. */
+static bool stop_together(const struct replay_linking *l, size_t hosts)
+{
+	const struct replay_nodes *n = &l->g->nodes;
+	const struct trace *t = &l->from->trace;
+	int64_t spacing, last_at = INT64_MIN, other_at = INT64_MIN;
+	uint32_t last = UINT32_MAX;
+	size_t waits = 0, broken = 0;
+
+	if (hosts == 0)
+		return false;
+	spacing = (n->at[l->c->end - 1] - n->at[l->c->first]) / (int64_t)hosts;
+	for (uint32_t v = l->c->first; v < l->c->end; v++) {
+		if (replay_kind(n, v) != NODE_HOST)
+			continue;
+		if (n->wait[v] == ENTRY_BLOCKED && t->dur_ns[n->event[v]] >= 2 * spacing) {
+			waits++;
+			broken +=
+			    (n->thread[v] == last ? other_at : last_at) > n->at[v] - t->dur_ns[n->event[v]];
+		}
+		if (n->thread[v] != last)
+			other_at = last_at;
+		last = n->thread[v];
+		last_at = n->at[v];
+	}
+	return waits >= WAITS_LEAST && broken * TURNS_SHARE <= waits;
+}
+
 int replay_assign_threads(struct replay_linking *l)
 {
 	const struct replay_nodes *n = &l->g->nodes;
@@ -62,7 +93,7 @@ int replay_assign_threads(struct replay_linking *l)
 	l->c->main_thread = (uint16_t)main;
 	if (t.tasks == 0)
 		l->c->task_thread = (uint16_t)main;
-	merge = t.tasks == 0 && t.changes * TURNS_SHARE <= t.hosts;
+	merge = t.tasks == 0 && (t.changes * TURNS_SHARE <= t.hosts || stop_together(l, t.hosts));
 	/* of a thread that does not act, nothing is known but that somebody may wait for it: that is taken to
 	 * be the main thread */
 	for (size_t i = 0; l->c->threads && i < l->from->trace.lane_count; i++)
