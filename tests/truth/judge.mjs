@@ -16,11 +16,18 @@ const CONSEQUENCES = {
   // is slow transmits longest, and by the paper's R_wait that is the slow device.
   "communication.slow_rank": ["cpu.contention", "cpu.garbage_collection", "compute.frequency", "moe.imbalance", "communication.slow_link", "communication.retransmission"],
   // Every job here waits once a step, for the loss that it prints. Where the host is slow, that wait takes away the lead
-  // that would hide it: the device idles for both, and without either it would not.
-  "cpu.synchronization": ["cpu.dispatch", "cpu.host_bound", "cpu.contention", "cpu.garbage_collection"],
+  // that would hide it: the device idles for both, and without either it would not. A log costs the host at every call.
+  "cpu.synchronization": ["cpu.dispatch", "cpu.host_bound", "cpu.contention", "cpu.garbage_collection", "cpu.environment"],
+  // The cost of a log is in no event of its own: what can be seen is that all calls take long, and that the device waits
+  // for them.
+  "cpu.host_bound": ["cpu.environment"],
   // A product of a bad shape is a product that leaves the cube idle: the one is why the other is so.
   "compute.underutilized": ["compute.affinity"],
 };
+
+// Where a dialect shows the time and not whose it is, high confidence would be a lie, and the gain is a bound: what is
+// said at all is counted there. The tables of a cluster sum up the idle time of a step, whoever is behind it.
+const UNTOLD = { "cpu.host_bound": ["cluster"] };
 
 export function is_allowed(code, causes) {
   return causes.includes(code) || causes.some((cause) => CONSEQUENCES[code]?.includes(cause));
@@ -39,11 +46,12 @@ export function judge(job, analysis) {
     const estimate = gains.length > 0 ? Math.max(...gains) : null;
     const wanted = GUESSED[code]?.includes(job.dialect) ? "low" : "high";
     const counts = SETTINGS.has(code) ? job.kind !== "near" : share >= CLEAR;
+    const told = !UNTOLD[code]?.includes(job.dialect);
     return {
       code, share, gain_us, estimate, counts,
       any: SETTINGS.has(code) ? all.length > 0 : Boolean(best),
-      high: SETTINGS.has(code) ? all.some((f) => f.confidence === "high") : serious.some((f) => f.code === code && f.confidence === wanted),
-      error: !SETTINGS.has(code) && counts && best ? (estimate === null ? Infinity : Math.abs(estimate - gain_us) / gain_us) : null,
+      high: SETTINGS.has(code) ? all.some((f) => f.confidence === "high") : serious.some((f) => f.code === code && (f.confidence === wanted || !told)),
+      error: !SETTINGS.has(code) && counts && told && best ? (estimate === null ? Infinity : Math.abs(estimate - gain_us) / gain_us) : null,
     };
   });
   // in a job that only nearly ails, and in a healthy one, nothing may be said
