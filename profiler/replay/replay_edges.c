@@ -187,18 +187,18 @@ static int link_work(struct replay_linking *l, uint32_t v)
 	const struct replay_nodes *n = &l->g->nodes;
 	uint32_t lane = lane_of(l, n->event[v]);
 	struct replay_latest *latest = &l->latest[l->device_of_lane[lane]];
-	uint32_t near;
+	uint32_t near, ordered;
 
 	l->lanes[v - l->c->first] = lane;
 	n->chain[v] = l->lane_last[lane] ? l->lane_last[lane] - 1 : REPLAY_NONE;
 	n->cause[v] = launch_of(l, v);
 	if (n->cause[v] == REPLAY_NONE)
 		n->flags[v] |= NODE_UNLAUNCHED;
-	n->wait[v] = ordered_behind(l, v, latest);
+	n->wait[v] = ordered = ordered_behind(l, v, latest);
 	near = replay_running_other(&l->running, lane);
 	if (near != REPLAY_NONE && is_near(l, v, near))
 		n->wait[v] = near;
-	else if (n->wait[v] != REPLAY_NONE)
+	if (ordered != REPLAY_NONE && n->wait[v] == ordered)
 		n->flags[v] |= NODE_ORDERED;
 	/* the first work of all, where nobody says what launched it */
 	if (n->chain[v] == REPLAY_NONE && n->cause[v] == REPLAY_NONE && n->wait[v] == REPLAY_NONE)

@@ -74,6 +74,51 @@ static void a_synchronising_call_ends_with_its_work(void **state)
 	is_about(changed(&p, RELIEF_HOST, 0, 0, 0), 6 + 100 + 4 + 6 + 10);
 }
 
+/* The host waits for a collective until 162, then launches what may need it. */
+static void what_follows_a_wait_for_a_collective_needs_it(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = gpu_rank(&p, 0);
+	uint32_t call;
+
+	(void)state;
+	launched(c, 0, COMPUTE, 6, 100);
+	launched(c, 5, LINK, 112, 50);
+	call = host(c, MAIN, "cudaDeviceSynchronize", 10, 157);
+	launched(c, 170, COMPUTE, 176, 10);
+	/* without the call it is launched at 13, and yet runs 1 us behind the collective */
+	is_about(changed(&p, RELIEF_EVENT, 0, call, 0), 163 + 10);
+}
+
+/* Twenty times in 200 us: a thread launches three kernels of 40 us, `apart` us from one another, and the main
+ * thread waits for the device, from 30 on. Returns what all takes without the waits. */
+static int64_t without_waits(int64_t apart, int64_t until)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = gpu_rank(&p, 0);
+	struct relief waits[20];
+
+	for (int64_t i = 0; i < 20; i++) {
+		int64_t at = 200 * i, step = apart > 40 ? apart : 40;
+
+		for (int64_t k = 0; k < 3; k++)
+			launched_from(c, AUTOGRAD, at + apart * k, COMPUTE, EVENT_KERNEL, "k",
+			              at + 6 + step * k, 40);
+		waits[i] = (struct relief){RELIEF_EVENT, 0,
+		                           host(c, MAIN, "cudaDeviceSynchronize", at + 30, until - 30), 0};
+	}
+	return replayed(&p, waits, 20, NULL);
+}
+
+static void threads_that_stop_together_are_one(void **state)
+{
+	(void)state;
+	/* all launches come before the wait: of 200 us the host needs 30 and 70, the device 120 */
+	is_about(without_waits(10, 130), 6 + 20 * 120);
+	/* launched at 0, 50 and 100: nobody waits with the main thread */
+	assert_int_equal(without_waits(50, 150), (19 * 200 + 106 + 40) * US);
+}
+
 static void host_time_that_is_gone_moves_all_that_follows(void **state)
 {
 	PROFILE_AUTO p = {0};
@@ -317,6 +362,8 @@ int main(void)
 	    cmocka_unit_test(a_queue_hides_the_launches),
 	    cmocka_unit_test(work_that_starts_as_other_work_ends_waits_for_it),
 	    cmocka_unit_test(a_synchronising_call_ends_with_its_work),
+	    cmocka_unit_test(what_follows_a_wait_for_a_collective_needs_it),
+	    cmocka_unit_test(threads_that_stop_together_are_one),
 	    cmocka_unit_test(host_time_that_is_gone_moves_all_that_follows),
 	    cmocka_unit_test(a_long_gap_of_unknown_cause_stays),
 	    cmocka_unit_test(a_collective_ends_when_the_last_rank_has_come),
