@@ -164,10 +164,13 @@ static void tell(const struct check_context *ctx, const struct group *g, const s
                  const struct relief *reliefs, size_t n)
 {
 	struct finding *worst = &ctx->items[g->worst];
-	int64_t gain =
-	    sb_sub_sat(sb_sub_sat(r->measured_ns, r->replayed_ns) / (int64_t)worst->steps, worst->kept_ns);
+	int64_t steps = (int64_t)worst->steps, rest = sb_sub_sat(step_of(worst), r->replayed_ns / steps);
+	int64_t gain = sb_sub_sat(sb_sub_sat(r->measured_ns, r->replayed_ns) / steps, worst->kept_ns);
 	enum severity most;
 
+	/* the graph begins with the first call, which may be long before the step: what was won there is none
+	 * of it, and what the replay still takes stays */
+	gain = gain < rest ? gain : rest;
 	if (takes(RELIEF_HOST, reliefs, n))
 		gain = own_part(ctx, worst, gain);
 	/* a collective may take far longer than it transmits, and only that is the link's */

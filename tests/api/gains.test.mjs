@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { GENERATE, PROGRAM } from "../support/service.mjs";
+import { mean_step } from "../truth/step.mjs";
 
 const call = promisify(execFile);
 const place = mkdtempSync(join(tmpdir(), "signalbox-gains-"));
@@ -23,15 +24,6 @@ const SMALL = {
 function pairs(codes) {
   const half = Math.ceil(codes.length / 2);
   return codes.flatMap((code, i) => [...(i % 2 === 0 && i + 1 < codes.length ? [[code, codes[i + 1]]] : []), ...(i + half < codes.length ? [[code, codes[i + half]]] : [])]);
-}
-
-// The mean step of a device by its rows: the host's step or the span with its bubble, whichever is longer; of a GPU
-// the whole capture counts, too.
-function mean_step(rows) {
-  const steps = rows.filter((r) => r.step !== null), whole = rows.find((r) => r.step === null);
-  const sum = (take) => steps.reduce((total, r) => total + (take(r) ?? 0), 0);
-  const spans = sum((r) => r.span_us + (r.bubble_us ?? 0));
-  return Math.max(spans, sum((r) => r.step_us), steps.length > 0 && whole?.bubble_us === null ? whole.span_us : 0, steps.length === 0 ? whole.span_us : 0) / Math.max(steps.length, 1);
 }
 
 const dialects = {};

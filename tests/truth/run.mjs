@@ -25,8 +25,8 @@ async function one(job) {
       without.push(await make(place, job, job.faults.map(([code, size], k) => [code, k === i ? 0 : size])));
     const truth = { with: await make(place, job, job.faults, join(place, "job")), without };
     const { stdout } = await call(PROGRAM, ["analyze", "--json", join(place, "job")], { maxBuffer: 1 << 28 });
-    const { analysis } = JSON.parse(stdout);
-    return { job: { ...job, truth }, analysis, verdict: judge({ ...job, truth }, analysis) };
+    const { analysis, breakdown } = JSON.parse(stdout);
+    return { job: { ...job, truth }, analysis, breakdown, verdict: judge({ ...job, truth }, analysis) };
   } finally {
     rmSync(place, { recursive: true, force: true });
   }
