@@ -168,11 +168,10 @@ static void tell(const struct check_context *ctx, const struct group *g, const s
 	int64_t gain = sb_sub_sat(sb_sub_sat(r->measured_ns, r->replayed_ns) / steps, worst->kept_ns);
 	enum severity most;
 
-	/* the graph begins with the first call, which may be long before the step: what was won there is none
-	 * of it, and what the replay still takes stays */
-	gain = gain < rest ? gain : rest;
+	/* the graph begins with the host's first call, which may be long before the step: what is won there
+	 * is none of the step's, and what the replay still takes stays */
 	if (takes(RELIEF_HOST, reliefs, n))
-		gain = own_part(ctx, worst, gain);
+		gain = own_part(ctx, worst, gain < rest ? gain : rest);
 	/* a collective may take far longer than it transmits, and only that is the link's */
 	else if ((takes(RELIEF_LINK, reliefs, n) || is_of_links(worst)) && gain > cost_ns(worst))
 		gain = cost_ns(worst);
