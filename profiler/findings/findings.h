@@ -200,9 +200,10 @@ void findings_weigh(struct check_context *ctx);
  * worth most of it? The same time is then behind both, and the cause is to be named. */
 bool finding_follows(const struct finding *f, const struct finding *cause);
 /* The gains, once all checks have run and the findings are in order of codes: of a code whose findings have
- * reliefs, all of them are replayed together, and the worst finding tells the gain; the others tell none. All
- * gains together are at most the mean step. Where no graph holds the captures, finding_gain() stays. The
- * severity falls with what is at stake. SB_ENOMEM. */
+ * reliefs, all of them are replayed together, and the worst finding tells the gain; the others tell none. A
+ * late rank gains what is left when the cause it is late for is gone. All gains together are at most the mean
+ * step. Where no graph holds the captures, finding_gain() stays. The severity falls with what is at stake.
+ * SB_ENOMEM. */
 int findings_gain(struct check_context *ctx);
 /* Keeps one finding a code and rank, the worst ranks of a code, and sorts by gain. */
 int findings_finish(struct check_context *ctx);

@@ -8,6 +8,8 @@
 static const char *const REPLAYED = METHOD "all ranks without this cause";
 static const char *const REPLAYED_CAPPED =
     METHOD "all ranks without this cause; cut, because all findings together gain at most the step";
+static const char *const REPLAYED_BESIDE =
+    METHOD "all ranks without this cause; less what the cause behind it gains, which is counted there";
 static const char *const OVERLAPPED =
     METHOD "no communication but the last of each step, or what compute alone could cover where that is less";
 static const char *const JOINED = METHOD "counted with the worst rank of this cause, which tells the gain of "
@@ -15,6 +17,9 @@ static const char *const JOINED = METHOD "counted with the worst rank of this ca
 static const char *const BOUND_CAPPED =
     "cost removed from the step, no replay: an upper bound; cut, because all findings together gain at most "
     "the step";
+static const char *const BOUND_BESIDE =
+    "cost removed from the step, no replay: an upper bound; less what the cause "
+    "behind it gains, which is counted there";
 static const char *const BOUND_JOINED = "counted with the worst rank of this cause";
 
 /* The findings of one code: the items are in order of codes. */
@@ -288,6 +293,36 @@ static int64_t granted(const struct check_context *ctx, const bool *done, int64_
 	return sum;
 }
 
+/* The largest gain of the causes that a late rank is late for: in what it would gain that is counted already.
+ */
+static int64_t gain_of_causes(const struct check_context *ctx, const struct finding *f)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < ctx->count; i++) {
+		const struct finding *cause = &ctx->items[i];
+
+		if (cause->gain_ns > most && finding_follows(f, cause))
+			most = cause->gain_ns;
+	}
+	return most;
+}
+
+/* A rank that is late for a cause with a finding of its own gains what is left of its lateness without that.
+ * What is at stake stays. */
+static void count_causes_once(struct check_context *ctx)
+{
+	for (size_t i = 0; i < ctx->count; i++) {
+		struct finding *f = &ctx->items[i];
+		int64_t counted = f->gain_ns == SB_NULL ? 0 : gain_of_causes(ctx, f);
+
+		if (counted == 0)
+			continue;
+		f->stake = finding_stake(f);
+		set_gain(f, f->gain_ns - counted, is_replayed(f) ? REPLAYED_BESIDE : BOUND_BESIDE);
+	}
+}
+
 /* Two findings may name the same time: what all gain together is never more than the mean step of the job,
  * and those of one rank never more than its own step. At most one finding a code has a gain, so this is
  * quick. */
@@ -330,5 +365,8 @@ int findings_gain(struct check_context *ctx)
 			keep_worst(ctx, &g);
 			rc = replay_group(ctx, &g, graph);
 		}
-	return rc == SB_OK ? cap(ctx) : rc;
+	if (rc != SB_OK)
+		return rc;
+	count_causes_once(ctx);
+	return cap(ctx);
 }
