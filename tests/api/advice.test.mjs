@@ -14,12 +14,16 @@ let s;
 before(async () => { s = await Service.start(); });
 after(() => { s.stop(); rmSync(place, { recursive: true, force: true }); });
 
-async function advised(dialect, ...options) {
+async function uploaded(dialect, ...options) {
   const path = join(place, `${dialect}${options.join("")}`);
   execFileSync(GENERATE, [dialect, ...options, path]);
   const files = readdirSync(path, { recursive: true, withFileTypes: true }).filter((f) => f.isFile()).map((f) => join(f.parentPath ?? f.path, f.name));
   const { id } = (await s.upload(dialect, tar(files.map((f) => [f.slice(path.length + 1), readFileSync(f)])))).json;
-  return (await s.get(`/v1/profiles/${id}/advice`)).json.items;
+  return `/v1/profiles/${id}`;
+}
+
+async function advised(...options) {
+  return (await s.get(`${await uploaded(...options)}/advice`)).json.items;
 }
 
 for (const [dialect, ...options] of [["kineto", "--events", "20000", "--ranks", "2", "--fault", "parallel.poor_overlap"],
@@ -44,4 +48,16 @@ test("each action names its software, and only what runs on the hardware", async
   }
   assert.ok(item.actions.some((a) => a.settings.some((x) => x.software === "torch_npu")));
   assert.ok(!JSON.stringify(items).includes("torch.cuda"));
+});
+
+test("two causes on a rank that is faster than the mean gain no more than its own step", async () => {
+  const profile = await uploaded("ascend", "--ranks", "4", "--kernels", "60", "--fault", "communication.small_packets,communication.slow_link");
+  const { rows } = (await s.get(`${profile}/breakdown?rank=1`)).json;
+  const steps = rows.filter((r) => r.step !== null);
+  const step = steps.reduce((sum, r) => sum + r.step_us, 0) / steps.length;
+  const { findings } = (await s.get(`${profile}/analysis`)).json;
+  const gains = findings.filter((f) => f.rank === 1 && f.estimated_gain.step_us > 0).map((f) => f.estimated_gain.step_us);
+  assert.equal(gains.length, 2);
+  const ns = (us) => Math.round(us * 1000);
+  assert.ok(ns(gains[0]) + ns(gains[1]) <= ns(step), `${gains} of ${step}`);
 });
