@@ -1,11 +1,16 @@
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "api/json.h"
 #include "server/commands.h"
 
-/* A text that came from a file or a service must not steer the terminal. */
-static void put(const char *text)
+/* A text that came from a file or a service must not steer the terminal, and is shown as UTF-8. */
+static void put(const char *from)
 {
+	JSON_AUTO valid = json_text(from, strlen(from));
+	const char *text = valid ? json_string_value(valid) : "";
+
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
 		bool c1 = c == 0xC2 && next >= 0x80 && next < 0xA0;

@@ -99,7 +99,7 @@ static int check_sizes(const struct schedule_shape *s, struct sb_error *err)
 	if (s->slices < 1 || s->slices > UINT16_MAX)
 		return out_of_range(err, "slices", "must lie between 1 and 65535");
 	if (schedule_operations(s) > SCHEDULE_OPERATIONS_MAX)
-		return out_of_range(err, "micro_batches", "the schedule has more than 2^24 operations");
+		return out_of_range(err, "micro_batches", "the schedule has more than 2^22 operations");
 	return SB_OK;
 }
 

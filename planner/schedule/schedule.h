@@ -60,7 +60,7 @@ int64_t schedule_stage(const struct schedule_shape *s, int64_t device, int64_t c
  * directions, more than SCHEDULE_OPERATIONS_MAX operations. */
 int schedule_check(const struct schedule_shape *s, struct sb_error *err);
 
-#define SCHEDULE_OPERATIONS_MAX (1 << 24)
+#define SCHEDULE_OPERATIONS_MAX (1 << 22)
 /* Operations of all devices, a pair counted once a half. */
 double schedule_operations(const struct schedule_shape *s);
 

@@ -1,5 +1,5 @@
 /* The files of Ascend captures, cut at 100 random offsets each, plain and compressed: nothing crashes, and
- * what the rest of the capture supports does not change (issue "every input"; Ascend/pytorch#27). Where the
+ * what the rest of the capture supports does not change (Ascend/pytorch#27). Where the
  * timeline is cut the table of kernels still knows all, and the other way round. Seeds are fixed. */
 #include "tests/field/set.h"
 

@@ -1,5 +1,5 @@
 /* Databases, MindInsight's files, cluster analyses and our own format, cut at 100 random offsets each, plain
- * and compressed (issue "every input"). Seeds are fixed. */
+ * and compressed. Seeds are fixed. */
 #include "tests/field/set.h"
 
 #include "base/buf.h"

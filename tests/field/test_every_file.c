@@ -1,5 +1,5 @@
 /* Every file of $SIGNALBOX_SHARED/samples, handed in alone: what is a profile is read, what is none is
- * refused with a sentence that helps and the name of the file (issue "every input"; report HTA#233). */
+ * refused with a sentence that helps and the name of the file (report HTA#233). */
 #include "tests/shared.h"
 
 #include <fcntl.h>

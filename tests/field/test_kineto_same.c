@@ -1,7 +1,5 @@
 /* What must not change the answers of a Kineto sample of $SIGNALBOX_SHARED: the order of its events, its
- * name, compression in one member or two, the unit of display (report HTA#89, #92, #113 and the issue "every
- * input").
- */
+ * name, compression in one member or two, the unit of display (report HTA#89, #92, #113). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Real captures of $SIGNALBOX_SHARED: a replay without changes gives the measured times, on each rank. The
- * issue allows 2 %; the graph keeps every delay, so that there is nothing to allow. */
+ * goal is 2 %; the graph keeps every delay, so that there is nothing to allow. */
 #include "tests/field/answer.h"
 
 #include "profiler/replay.h"

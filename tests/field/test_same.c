@@ -1,5 +1,5 @@
 /* What must not change the answers of Ascend's, Nsight Systems' and our own files: the order of rows and
- * events, the name, compression (issue "every input"). Seeds are fixed. */
+ * events, the name, compression. Seeds are fixed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Shuffling the events, rows or members of a sample of $SIGNALBOX_SHARED, renaming it or packing it gives the
- * same bytes of result, in every dialect (issue "every input"). Events of equal start and length keep their
+ * same bytes of result, in every dialect. Events of equal start and length keep their
  * order among each other: it alone says which holds which (report HTA#89). */
 #include "tests/shared.h"
 
