@@ -63,7 +63,8 @@ test("a finding without a cause", async () => {
   const events = Array.from({ length: 20 }, (_, i) => [device(i, "gemm", 0, 20, 7), device(i, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 10, 80, 8)]).flat();
   const { id } = (await s.upload("unexplained", Buffer.from(JSON.stringify({ schemaVersion: 1, traceEvents: events })))).json;
   const { findings } = (await s.get(`/v1/profiles/${id}/analysis`)).json;
-  assert.deepEqual(findings.filter((f) => f.severity === "critical").map((f) => [f.code, f.cause]), [["unexplained", null]]);
+  assert.deepEqual(findings.filter((f) => f.severity !== "info").map((f) => [f.code, f.cause, f.severity]),
+    [["parallel.poor_overlap", "poor_overlap", "warning"], ["unexplained", null, "critical"]]);
 });
 
 test("a profile and its results", async () => {
