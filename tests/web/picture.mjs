@@ -24,7 +24,7 @@ try {
   await page.locator('#breakdown .bar').first().waitFor();
   await page.locator('#operators tbody tr').first().waitFor();
   await page.evaluate(() => document.fonts.ready);
-  await page.setViewportSize({ width: 1100, height: 1326 }); // down to the end of the breakdown
+  await page.setViewportSize({ width: 1240, height: 1640 }); // down to the end of the breakdown
   await page.screenshot({ path: out });
   await close();
 } finally {
