@@ -7,20 +7,21 @@
 #include "api/profiles/json_build.h"
 #include "base/num.h"
 
-/* The critical paths need nothing of the other analyses, nor they of it. */
-struct path_search {
-	const struct profile *p;
+/* The critical paths and the operators need nothing of the other analyses, nor they of them. */
+struct apart {
+	struct profile_results *r;
 	const struct collectives *collectives;
-	struct critical_paths *out;
 	int rc;
 	struct sb_error err;
 };
 
-static void find_paths(void *arg)
+static void find_apart(void *arg)
 {
-	struct path_search *s = arg;
+	struct apart *a = arg;
 
-	s->rc = critical_paths_find(s->p, s->collectives, s->out, &s->err);
+	a->rc = critical_paths_find(&a->r->profile, a->collectives, &a->r->paths, &a->err);
+	if (a->rc == SB_OK)
+		a->rc = operators_collect(&a->r->profile, &a->r->operators, &a->err);
 }
 
 static int find_the_rest(struct profile_results *r, const struct collectives *matched, struct sb_error *err)
@@ -28,8 +29,6 @@ static int find_the_rest(struct profile_results *r, const struct collectives *ma
 	const struct thresholds *t = &THRESHOLDS_DEFAULT;
 	int rc = breakdown_compute(&r->profile, &r->profile.warnings, &r->breakdown, err);
 
-	if (rc == SB_OK)
-		rc = operators_collect(&r->profile, &r->operators, err);
 	if (rc == SB_OK)
 		rc = communication_compute(&r->profile, threshold_get(t, "r_wait")->value, &r->communication,
 		                           err);
@@ -41,20 +40,20 @@ static int find_the_rest(struct profile_results *r, const struct collectives *ma
 int results_analyse(struct profile_results *r, const struct sb_executor *executor, struct sb_error *err)
 {
 	COLLECTIVES_AUTO c = {0};
-	struct path_search paths = {.p = &r->profile, .collectives = &c, .out = &r->paths};
+	struct apart apart = {.r = r, .collectives = &c};
 	int rc = collectives_match(&r->profile, &c);
 
 	if (rc != SB_OK)
 		return sb_fail(err, rc, "collectives", "The collectives cannot be matched: %s.",
 		               sb_strerror(rc));
-	if (!executor || !executor->submit(executor->self, find_paths, &paths))
-		find_paths(&paths);
+	if (!executor || !executor->submit(executor->self, find_apart, &apart))
+		find_apart(&apart);
 	rc = find_the_rest(r, &c, err);
 	if (executor)
 		executor->wait(executor->self);
-	if (rc == SB_OK && paths.rc != SB_OK && err)
-		*err = paths.err;
-	return rc == SB_OK ? paths.rc : rc;
+	if (rc == SB_OK && apart.rc != SB_OK && err)
+		*err = apart.err;
+	return rc == SB_OK ? apart.rc : rc;
 }
 
 int results_compute(const struct read_input *inputs, size_t count, const struct read_limits *limits,

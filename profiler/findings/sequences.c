@@ -40,6 +40,10 @@ struct search {
 	struct sequence *candidates;
 	size_t candidate_count;
 	struct table table;
+	/* n + 1: of the operators before each one. What lies between two is their difference, also where the
+	 * sums themselves have passed 2^64. */
+	uint64_t *work;
+	bool memory; /* some operator has a part of memory */
 };
 
 static void search_free(struct search *s)
@@ -50,6 +54,21 @@ static void search_free(struct search *s)
 	free(s->frequent);
 	free(s->candidates);
 	free(s->table.slots);
+	free(s->work);
+}
+
+/* No operator is longer in a sum: those of SEQUENCE_LENGTH_MAX fit in 63 bits then. */
+#define LONGEST ((int64_t)1 << 58)
+
+static void sum_up(struct search *s)
+{
+	s->work[0] = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		int64_t ns = s->ops[i].dur_ns;
+
+		s->work[i + 1] = s->work[i] + (uint64_t)(ns < LONGEST ? ns : LONGEST);
+		s->memory = s->memory || s->ops[i].memory_ns > 0;
+	}
 }
 
 static int search_init(struct search *s)
@@ -63,7 +82,11 @@ static int search_init(struct search *s)
 	s->sums = calloc(s->n + 1, sizeof(*s->sums));
 	s->frequent = calloc(s->n + 1, sizeof(*s->frequent));
 	s->table = (struct table){calloc(size, sizeof(struct slot)), size - 1};
-	return s->ids && s->seen && s->sums && s->frequent && s->table.slots ? SB_OK : SB_ENOMEM;
+	s->work = malloc((s->n + 1) * sizeof(*s->work));
+	if (!s->ids || !s->seen || !s->sums || !s->frequent || !s->table.slots || !s->work)
+		return SB_ENOMEM;
+	sum_up(s);
+	return SB_OK;
 }
 
 static uint32_t number(struct table *t, uint32_t prefix, uint32_t last, uint32_t *next)
@@ -125,20 +148,20 @@ static void count(struct search *s, size_t length, uint32_t different)
 			s->ids[i] = NO_ID;
 }
 
-static void add_occurrence(struct sequence *q, const struct sequence_op *ops, size_t at)
+static void add_occurrence(const struct search *s, struct sequence *q, size_t at)
 {
-	const struct sequence_op *first = &ops[at], *last = &ops[at + q->length - 1];
+	const struct sequence_op *first = &s->ops[at], *last = &s->ops[at + q->length - 1];
 	int64_t end = interval_end(last->start_ns, last->dur_ns);
 	bool memory = true;
 
 	q->occurrences++;
 	q->wall_ns = sb_add_sat(q->wall_ns, sb_sub_sat(end, first->start_ns));
-	for (size_t k = 0; k < q->length; k++) {
-		q->work_ns = sb_add_sat(q->work_ns, first[k].dur_ns);
+	q->work_ns = sb_add_sat(q->work_ns, (int64_t)(s->work[at + q->length] - s->work[at]));
+	for (size_t k = 0; s->memory && k < q->length; k++) {
 		q->memory_ns = sb_add_sat(q->memory_ns, first[k].memory_ns);
 		memory = memory && first[k].memory_ns > 0;
 	}
-	q->memory_bound += memory;
+	q->memory_bound += s->memory && memory;
 }
 
 /* Fusing saves what the operators hand to one another through memory: none of them may be at work else. */
@@ -194,7 +217,7 @@ static int collect(struct search *s, size_t length, uint32_t different)
 			continue;
 		if (q->occurrences == 0)
 			q->first = i;
-		add_occurrence(q, s->ops, i);
+		add_occurrence(s, q, i);
 		x->end = (uint32_t)(i + length);
 	}
 	for (size_t i = 0; i < frequent; i++) {
@@ -242,7 +265,7 @@ static bool take(const struct search *s, const struct sequence *candidate, uint8
 	for (size_t i = 0; i < s->n; i++) {
 		if (!stands_at(s->ops, s->n, &q, i) || !is_free(marks, i, q.length))
 			continue;
-		add_occurrence(&q, s->ops, i);
+		add_occurrence(s, &q, i);
 		i += q.length - 1;
 	}
 	if (!is_worth(&q, s->rule))
