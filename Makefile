@@ -85,7 +85,8 @@ check: deps
 	@tests/run --build $(BUILD) all
 
 # starts the service, shows it a made-up job, and leaves it running
-demo: deps-build
+demo:
+	@$(PACKAGES) build demo
 	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD) all generate
 	@BUILD=$(BUILD) node tests/demo.mjs
 
