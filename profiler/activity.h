@@ -28,6 +28,11 @@ uint32_t step_windows_at(const struct step_windows *w, int64_t time);
 void step_windows_free(struct step_windows *w);
 #define STEP_WINDOWS_AUTO __attribute__((cleanup(step_windows_free))) struct step_windows
 
+/* The number of the step that a collective's event belongs to, SB_NULL = none: an Ascend operator stands in
+ * the step it starts in, a GPU kernel in the one that launched it. */
+int64_t collective_step(const struct capture *c, const struct launches *l, const struct step_windows *w,
+                        size_t event);
+
 /* Work on a device: kernels, collectives, copies and fills. */
 bool event_is_device_work(uint8_t kind);
 

@@ -55,7 +55,6 @@ static int source_open(struct source *s, bool events)
 		s->operations[s->operation_count++] =
 		    (struct named){c->communications[i].name, (uint32_t)i, c->communications[i].step};
 	qsort(s->operations, s->operation_count, sizeof(*s->operations), by_name_and_step);
-	/* an Ascend operator stands in the step it starts in, a GPU kernel in the one that launched it */
 	if (events && !capture_is_ascend(c))
 		rc = launches_build(&c->trace, &s->launches);
 	if (events && rc == SB_OK)
@@ -88,16 +87,6 @@ static uint32_t find_operation(const struct source *s, uint32_t name, int64_t st
 		}
 	}
 	return here == 1 || (here == 0 && all == 1) ? found : COLLECTIVE_NONE;
-}
-
-static int64_t step_of(const struct source *s, size_t event)
-{
-	const struct trace *t = &s->c->trace;
-	int64_t start =
-	    capture_is_ascend(s->c) ? t->start_ns[event] : launches_start(&s->launches, t->link[event]);
-	uint32_t step = start == SB_NULL ? NO_STEP : step_windows_at(&s->windows, start);
-
-	return step == NO_STEP ? SB_NULL : s->c->steps[step].number;
 }
 
 static int member_of(struct drafts *d, const struct source *s, int32_t device, uint32_t *out)
@@ -288,7 +277,7 @@ static int add_events(struct drafts *d, const struct source *s)
 		if (t->kind[i] != EVENT_COMMUNICATION)
 			continue;
 		detail = trace_detail(t, (uint32_t)i);
-		x.item.step = step_of(s, i);
+		x.item.step = collective_step(s->c, &s->launches, &s->windows, i);
 		x.item.start_ns = t->start_ns[i];
 		x.item.dur_ns = t->dur_ns[i];
 		x.item.bytes = detail && detail->bytes >= 0 ? detail->bytes : SB_NULL;

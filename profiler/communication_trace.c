@@ -45,21 +45,11 @@ static int name_of(struct communication_parts *parts, const struct capture *c, s
 	return sb_strings_add(parts->report.strings, type, len, out);
 }
 
-static int64_t step_of(const struct capture *c, const struct launches *launches,
-                       const struct step_windows *windows, size_t event)
-{
-	/* an Ascend operator stands in the step it starts in, a GPU kernel in the one that launched it */
-	int64_t start =
-	    capture_is_ascend(c) ? c->trace.start_ns[event] : launches_start(launches, c->trace.link[event]);
-	uint32_t step = start == SB_NULL ? NO_STEP : step_windows_at(windows, start);
-
-	return step == NO_STEP ? SB_NULL : c->steps[step].number;
-}
-
 /* An event of the timeline, on its way to its place among the others. */
 struct appearance {
 	int64_t start, dur;
 	const char *name, *type, *group;
+	const struct event_detail *detail; /* may be NULL */
 	size_t event;
 };
 
@@ -92,6 +82,7 @@ static void find(const struct trace *t, struct appearance *out)
 		                               .name = trace_text(t, t->name[i], NULL),
 		                               .type = trace_text(t, d ? d->type : 0, NULL),
 		                               .group = trace_text(t, d ? d->group : 0, NULL),
+		                               .detail = d,
 		                               .event = i};
 	}
 	qsort(out, n, sizeof(*out), by_start);
@@ -108,9 +99,9 @@ static int collect(struct communication_parts *parts, const struct capture *c, c
 		rc = step_windows_build(c, &windows);
 	for (size_t i = 0; i < n && rc == SB_OK; i++) {
 		size_t event = found[i].event;
-		const struct event_detail *d = trace_detail(&c->trace, (uint32_t)event);
+		const struct event_detail *d = found[i].detail;
 
-		items[i] = (struct collective){.step = step_of(c, &launches, &windows, event),
+		items[i] = (struct collective){.step = collective_step(c, &launches, &windows, event),
 		                               .dur = c->trace.dur_ns[event],
 		                               .count = 1,
 		                               .bytes = d && d->bytes >= 0 ? d->bytes : SB_NULL,

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "profiler/activity.h"
-#include "profiler/findings/host_part.h"
 #include "profiler/intervals.h"
+#include "profiler/kernel_name.h"
 
 static bool is_host(uint8_t kind)
 {
@@ -21,7 +21,7 @@ static bool is_loader(const struct trace *t, uint8_t *known, size_t texts, size_
 	if (name >= texts)
 		return false;
 	if (!known[name])
-		known[name] = host_text_has(trace_text(t, name, NULL), "dataloader") ? 2 : 1;
+		known[name] = name_has(trace_text(t, name, NULL), "dataloader") ? 2 : 1;
 	return known[name] == 2;
 }
 

@@ -97,6 +97,16 @@ uint32_t step_windows_at(const struct step_windows *w, int64_t time)
 	return lo > 0 && time < w->items[lo - 1].end ? w->items[lo - 1].step : NO_STEP;
 }
 
+int64_t collective_step(const struct capture *c, const struct launches *l, const struct step_windows *w,
+                        size_t event)
+{
+	const struct trace *t = &c->trace;
+	int64_t start = capture_is_ascend(c) ? t->start_ns[event] : launches_start(l, t->link[event]);
+	uint32_t step = start == SB_NULL ? NO_STEP : step_windows_at(w, start);
+
+	return step == NO_STEP ? SB_NULL : c->steps[step].number;
+}
+
 void step_windows_free(struct step_windows *w)
 {
 	free(w->items);

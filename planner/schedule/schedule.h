@@ -99,7 +99,7 @@ struct schedule_times {
 	 * is its input's part alone and weight the other one; else weight may be NULL, and counts as part of
 	 * the backward where it is given. */
 	const double *forward, *backward, *weight;
-	/* Of one pair, [device * 2 + chunk of the forward]; NULL = the sum of its parts. */
+	/* Of one pair, [stage of its forward]; NULL = the sum of its parts. */
 	const double *overlapped;
 	/* From the device of a stage to that of the next and back, [stage]; none between two chunks of one
 	 * device. NULL = send_seconds everywhere. */
@@ -137,8 +137,8 @@ struct in_flight {
 };
 /* The moments that can be a device's peak, whatever a unit of each chunk weighs: the vectors of units in
  * flight that no other one reaches in every chunk. So the peak is the largest of their products with the
- * chunks' activations. For less than SCHEDULE_CHUNKS_MAX chunks; *out is the caller's to free(). SB_ELIMIT
- * with more chunks; SB_ENOMEM. */
+ * chunks' activations. *out was grown by sb_grow(), and is the caller's to free(). SB_ELIMIT with more than
+ * SCHEDULE_CHUNKS_MAX chunks; SB_ENOMEM. */
 int schedule_in_flight(const struct schedule_program *p, int64_t device, struct in_flight **out,
                        size_t *out_count);
 #endif

@@ -1,19 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "profiler/findings/host_part.h"
-
-/* Substring without regard to case: strcasestr is no standard function. */
-bool host_text_has(const char *text, const char *part)
-{
-	size_t n = strlen(part);
-
-	for (; *text; text++)
-		if (strncasecmp(text, part, n) == 0)
-			return true;
-	return false;
-}
+#include "profiler/kernel_name.h"
 
 /* A call that allocates memory of the device or gives it back: the driver works, and a release waits for the
  * device. Allocations from a stream's pool do neither. */
@@ -105,7 +94,7 @@ enum host_class host_class_of(const char *name)
 	static const char *const collections[] = {"Python GC", "<built-in function collect>",
 	                                          "<built-in method collect of module object>"};
 
-	if (host_text_has(name, "dataloader"))
+	if (name_has(name, "dataloader"))
 		return HOST_LOADING;
 	if (is_compilation(name))
 		return HOST_COMPILATION;
@@ -113,7 +102,7 @@ enum host_class host_class_of(const char *name)
 		return HOST_ALLOCATION;
 	if (is_wait(name))
 		return HOST_SYNCHRONIZATION;
-	if (host_text_has(name, "syncbatchnorm"))
+	if (name_has(name, "syncbatchnorm"))
 		return HOST_BATCH_NORM;
 	return is_one_of(name, collections, COUNT(collections)) ? HOST_GARBAGE : HOST_NONE;
 }

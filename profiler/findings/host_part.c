@@ -5,6 +5,7 @@
 
 #include "base/grow.h"
 #include "profiler/activity.h"
+#include "profiler/kernel_name.h"
 
 /* What the source says itself, HOST_NONE where only the name can tell. */
 static enum host_class class_of_kind(uint8_t kind)
@@ -76,7 +77,7 @@ static int work_init(struct work *w)
 	if (rc != SB_OK || !w->gc_lane)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < t->lane_count; i++) {
-		w->gc_lane[i] = host_text_has(trace_text(t, t->lanes[i].process, NULL), "Python GC");
+		w->gc_lane[i] = name_has(trace_text(t, t->lanes[i].process, NULL), "Python GC");
 		w->h->seen.gc_known = w->h->seen.gc_known || w->gc_lane[i];
 	}
 	return SB_OK;

@@ -65,8 +65,6 @@ int host_events(const struct capture *c, enum host_class class, uint32_t **out, 
 bool host_allocates(const char *name);
 /* Is this copy one from the host to the device? */
 bool host_copy_to_device(const struct trace *t, size_t event);
-/* Does the text hold the part, without regard to case? */
-bool host_text_has(const char *text, const char *part);
 /* What an event of this name is on the host. */
 enum host_class host_class_of(const char *name);
 /* The share of launches that wait for the device, NaN when there are too few. SB_ENOMEM. */

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "profiler/findings/idle.h"
+#include "profiler/kernel_name.h"
 
 /* What is collected over the timeline of one device. */
 struct work {
@@ -42,7 +43,7 @@ bool host_copy_to_device(const struct trace *t, size_t event)
 	const char *kind = d ? trace_text(t, d->type, NULL) : "";
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (host_text_has(name, words[i]) || host_text_has(kind, words[i]))
+		if (name_has(name, words[i]) || name_has(kind, words[i]))
 			return true;
 	return false;
 }
@@ -56,8 +57,8 @@ static int add_receive(struct work *w, size_t i)
 	const char *type = d ? trace_text(t, d->type, NULL) : "";
 
 	if (*type == '\0')
-		w->v->receives.unnamed += host_text_has(trace_text(t, t->name[i], NULL), "SendRecv");
-	if (!host_text_has(type, "recv") && !host_text_has(type, "receive"))
+		w->v->receives.unnamed += name_has(trace_text(t, t->name[i], NULL), "SendRecv");
+	if (!name_has(type, "recv") && !name_has(type, "receive"))
 		return SB_OK;
 	w->v->receives.count++;
 	return intervals_add(&w->receives, t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
@@ -75,7 +76,7 @@ static int add_event(void *self, size_t i)
 		rc = activity_add(&w->activity, kind, t->start_ns[i], t->dur_ns[i]);
 	if (rc == SB_OK && kind == EVENT_MEMCPY && host_copy_to_device(t, i)) {
 		w->v->host.fetching_count++;
-		w->v->host.pageable_count += host_text_has(trace_text(t, t->name[i], NULL), "pageable ->");
+		w->v->host.pageable_count += name_has(trace_text(t, t->name[i], NULL), "pageable ->");
 		rc = intervals_add(&w->fetching, t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
 	}
 	if (rc == SB_OK && kind == EVENT_COMMUNICATION && !capture_is_ascend(w->v->c))

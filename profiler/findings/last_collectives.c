@@ -34,17 +34,6 @@ static int add(struct pieces *p, int64_t step, int64_t start, int64_t end)
 	return SB_OK;
 }
 
-/* An Ascend event belongs to the step it starts in, a kernel of a GPU to the one that launched it. */
-static int64_t step_of(const struct pieces *p, size_t event)
-{
-	const struct capture *c = p->v->c;
-	int64_t at = capture_is_ascend(c) ? c->trace.start_ns[event]
-	                                  : launches_start(&p->v->part->launches, c->trace.link[event]);
-	uint32_t step = at == SB_NULL ? NO_STEP : step_windows_at(&p->windows, interval_bound(at));
-
-	return step == NO_STEP ? SB_NULL : c->steps[step].number;
-}
-
 static int add_events(struct pieces *p, uint8_t wanted)
 {
 	const struct trace *t = &p->v->c->trace;
@@ -60,8 +49,9 @@ static int add_events(struct pieces *p, uint8_t wanted)
 		device = t->lane[i] < t->lane_count ? t->lanes[t->lane[i]].device : -1;
 		if (device >= 0 && p->v->device != SB_NULL && device != p->v->device)
 			continue;
-		rc = t->kind[i] == wanted ? add(p, step_of(p, i), start, end)
-		                          : intervals_add(&p->compute, start, end);
+		rc = t->kind[i] == wanted
+		         ? add(p, collective_step(p->v->c, &p->v->part->launches, &p->windows, i), start, end)
+		         : intervals_add(&p->compute, start, end);
 	}
 	return rc;
 }
@@ -103,9 +93,10 @@ static int add_operations(struct pieces *p)
 	return rc;
 }
 
+/* Of equal ends the later start comes last, so that the order of the file does not show. */
 static int by_step(const void *a, const void *b)
 {
-	return sb_compare(a, b, 2);
+	return sb_compare(a, b, 4);
 }
 
 /* The best source that tells collectives one by one. */

@@ -61,7 +61,10 @@ static int by_step(const void *a, const void *b)
 
 	if (x->step != y->step)
 		return x->step < y->step ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	/* of equal starts the longer comes last, so that the order of the file does not show */
+	return (x->left_ns > y->left_ns) - (x->left_ns < y->left_ns);
 }
 
 int64_t link_gain(const struct rank_view *v, const struct link_factors *factors, double lost_ns)

@@ -4,9 +4,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "api/profiles/documents.h"
-#include "server/readers.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/threaded.h"
 
 #define GOAL_SECONDS 4
 #define GOAL_MIB 300
@@ -32,39 +31,20 @@ static void *watch_memory(void *arg)
 	return NULL;
 }
 
-static int compute(const struct file *f, struct profile_results *out)
-{
-	struct readers *readers = NULL;
-	struct reader_team team;
-	struct read_hooks hooks = {.executor = &team.executor};
-	struct read_input in = {.path = f->path,
-	                        .fd = -1,
-	                        .disk_path = f->path,
-	                        .length = (int64_t)(megabytes(f->path) * 1e6 + 0.5)};
-	struct sb_error err = {0};
-	int rc = readers_new(1, &readers);
-
-	if (rc != SB_OK)
-		return rc;
-	reader_team_init(&team, readers);
-	rc = results_compute(&in, 1, &READ_LIMITS_DEFAULT, &hooks, out, &err);
-	reader_team_end(&team);
-	readers_free(&readers);
-	if (rc != SB_OK)
-		fprintf(stderr, "%s: %s\n", err.word, err.text);
-	return rc;
-}
-
 static void run(const struct file *f, struct result *r)
 {
 	RESULTS_AUTO all = {0};
+	const struct read_input in = {.path = f->path,
+	                              .fd = -1,
+	                              .disk_path = f->path,
+	                              .length = (int64_t)(megabytes(f->path) * 1e6 + 0.5)};
 	struct watch w = {.peak_mib = 0};
 	double start = wall();
 	int rc;
 
 	if (pthread_create(&w.id, NULL, watch_memory, &w) != 0)
 		return;
-	rc = compute(f, &all);
+	rc = compute_with(1, &in, 1, &all);
 	r->seconds = wall() - start;
 	atomic_store(&w.stop, true);
 	pthread_join(w.id, NULL);

@@ -1,10 +1,9 @@
 /* bench_ranks DIR: an upload of many ranks, from the bytes to the findings, on the clock of the wall: with
  * the threads of this machine and with one. DIR/ranks is a directory of 1,000 Ascend ranks, DIR/ranks.tar.gz
  * the same as an archive; the goal for both is 60 s. */
-#include "api/profiles/documents.h"
 #include "server/paths.h"
-#include "server/readers.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/threaded.h"
 
 #define GOAL_SECONDS 60
 
@@ -26,25 +25,15 @@ static double peak_mib(void)
 static int compute(const struct path_list *files, int threads, struct profile_results *out)
 {
 	struct read_input *inputs = calloc(files->count + 1, sizeof(*inputs));
-	struct readers *readers = NULL;
-	struct reader_team team;
-	struct read_hooks hooks = {.executor = &team.executor};
-	struct sb_error err = {0};
-	int rc = inputs ? readers_new(threads, &readers) : SB_ENOMEM;
+	int rc = inputs ? SB_OK : SB_ENOMEM;
 
-	if (rc == SB_OK) {
-		for (size_t i = 0; i < files->count; i++)
-			inputs[i] = (struct read_input){.path = files->files[i].label,
-			                                .fd = -1,
-			                                .disk_path = files->files[i].disk_path,
-			                                .length = files->files[i].bytes};
-		reader_team_init(&team, readers);
-		rc = results_compute(inputs, files->count, &READ_LIMITS_DEFAULT, &hooks, out, &err);
-		reader_team_end(&team);
-		readers_free(&readers);
-	}
-	if (rc != SB_OK)
-		fprintf(stderr, "%s: %s\n", err.word, err.text);
+	for (size_t i = 0; rc == SB_OK && i < files->count; i++)
+		inputs[i] = (struct read_input){.path = files->files[i].label,
+		                                .fd = -1,
+		                                .disk_path = files->files[i].disk_path,
+		                                .length = files->files[i].bytes};
+	if (rc == SB_OK)
+		rc = compute_with(threads, inputs, files->count, out);
 	free(inputs);
 	return rc;
 }
