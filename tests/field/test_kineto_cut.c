@@ -1,7 +1,7 @@
 /* Every Kineto sample of $SIGNALBOX_SHARED, cut at 100 random offsets, plain and compressed: the answers are
  * those of a simple reference over the events that are whole before the cut (reports chakra#192, #166,
- * pytorch#126703). The reference finds events by their braces, reads them with Jansson and unites intervals by
- * sorting. */
+ * pytorch#126703). The reference finds events by their braces, reads them with Jansson and unites intervals
+ * by sorting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

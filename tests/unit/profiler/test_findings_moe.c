@@ -105,8 +105,8 @@ static void the_exchange_counts_from_forty_percent(void **state)
 			continue;
 		is_near(evidence_of(f, "all_to_all_share"), (double)(cases[i].until - 100) / 1000);
 		assert_int_equal(f->severity, cases[i].severity);
-		/* down to a tenth of the step: the rest of it, 590 us, is nine tenths then; and 250 us. Only the
-		 * last of the three steps ends sooner: the host begins the others when it did */
+		/* down to a tenth of the step: the rest of it, 590 us, is nine tenths then; and 250 us. Only
+		 * the last of the three steps ends sooner: the host begins the others when it did */
 		if (cases[i].until == 510)
 			assert_true(llabs(3 * f->gain_ns - (410000 - 590000 / 9)) < 6);
 		if (cases[i].until == 850)
