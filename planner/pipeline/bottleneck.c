@@ -29,7 +29,7 @@ static void solver_free(struct solver *s)
 
 static struct device_option *options_of(const struct solver *s, int64_t device)
 {
-	return &s->options[device * (s->p->body.count + 1)];
+	return &s->options[device * (s->p->bodies[0].count + 1)];
 }
 
 static int no_memory(struct sb_error *err)
@@ -46,13 +46,13 @@ static int solver_open(struct solver *s, struct sb_error *err)
 		return rc;
 	s->count = device_count(p);
 	s->devices = calloc((size_t)s->count, sizeof(*s->devices));
-	s->options = malloc((size_t)s->count * ((size_t)p->body.count + 1) * sizeof(*s->options));
+	s->options = malloc((size_t)s->count * ((size_t)p->bodies[0].count + 1) * sizeof(*s->options));
 	if (!s->devices || !s->options)
 		return no_memory(err);
 	for (int64_t d = 0; d < s->count && rc == SB_OK; d++)
 		rc = device_open(p, &s->program, d, &s->devices[d]);
 	if (rc == SB_OK)
-		rc = mixes_build(&p->body, 1, &s->mixes);
+		rc = mixes_build(p->bodies, 1, &s->mixes);
 	if (rc == SB_ELIMIT)
 		return sb_fail(err, rc, "too_many_chunks", "a device has more than %d chunks",
 		               SCHEDULE_CHUNKS_MAX);
@@ -62,7 +62,7 @@ static int solver_open(struct solver *s, struct sb_error *err)
 /* Is there room at all? */
 static int check_room(const struct solver *s, struct sb_error *err)
 {
-	int64_t sum = 0, layers = s->p->body.count, stages = schedule_stages(&s->p->shape);
+	int64_t sum = 0, layers = s->p->bodies[0].count, stages = schedule_stages(&s->p->shape);
 
 	if (!s->p->allow_empty && layers < stages)
 		return sb_fail(err, SB_EINFEASIBLE, "infeasible",
@@ -89,7 +89,7 @@ static int64_t held_within(const struct solver *s, int64_t device, double bottle
 {
 	const struct device_option *o = options_of(s, device);
 
-	for (int64_t n = s->p->body.count; n >= 0; n--)
+	for (int64_t n = s->p->bodies[0].count; n >= 0; n--)
 		if (o[n].bottleneck <= bottleneck)
 			return n;
 	return -1;
@@ -106,13 +106,13 @@ static bool holds_all(const struct solver *s, double bottleneck)
 			return false;
 		sum += n;
 	}
-	return sum >= s->p->body.count;
+	return sum >= s->p->bodies[0].count;
 }
 
 /* All devices' options that end within a bound, until they hold all layers. */
 static int open_options(struct solver *s, struct sb_error *err)
 {
-	const struct pipeline_body *b = &s->p->body;
+	const struct pipeline_body *b = s->p->bodies;
 	double each = b->forward + s->mixes.fastest;
 	double work = (double)b->count * each + s->p->head.forward + s->p->head.backward +
 	              s->p->tail.forward + s->p->tail.backward;
@@ -143,7 +143,7 @@ static int rising(const void *a, const void *b)
 /* The optimum is the bottleneck of some device's option: the first of all that holds all layers. */
 static int find_bottleneck(struct solver *s, struct sb_error *err)
 {
-	size_t all = (size_t)s->count * ((size_t)s->p->body.count + 1), n = 0, lo = 0, hi;
+	size_t all = (size_t)s->count * ((size_t)s->p->bodies[0].count + 1), n = 0, lo = 0, hi;
 	double *values = malloc(all * sizeof(*values));
 
 	if (!values)
@@ -169,7 +169,7 @@ static int find_bottleneck(struct solver *s, struct sb_error *err)
  * each number of layers costs it. taken: one a device. */
 static int share_out(const struct solver *s, int64_t *taken, struct sb_error *err)
 {
-	int64_t layers = s->p->body.count;
+	int64_t layers = s->p->bodies[0].count;
 	size_t row = (size_t)layers + 1;
 	double *cost = malloc((size_t)(s->count + 1) * row * sizeof(*cost));
 	int32_t *from = malloc((size_t)s->count * row * sizeof(*from));

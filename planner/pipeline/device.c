@@ -6,9 +6,6 @@
 
 #include "base/grow.h"
 
-/* Times and bytes are sums of doubles: a bound is kept when it is passed by rounding alone. */
-#define ROUNDING 1e-9
-
 int64_t device_count(const struct pipeline_problem *p)
 {
 	return schedule_facts(p->shape.kind)->two_way ? p->shape.devices / 2 : p->shape.devices;
@@ -90,8 +87,8 @@ struct walk {
 /* Do the chunks fit in memory with these activations? */
 static bool fits(const struct walk *w, const double *activation, int64_t layers)
 {
-	double rest = w->d->room - (double)layers * w->p->body.parameters;
-	double slack = ROUNDING * fabs(w->d->room);
+	double rest = w->d->room - (double)layers * w->p->bodies[0].parameters;
+	double slack = PIPELINE_ROUNDING * fabs(w->d->room);
 
 	if (isinf(w->d->room))
 		return w->d->room > 0;
@@ -132,7 +129,7 @@ static bool fits_within(const struct walk *w, double backward)
 	double activation[SCHEDULE_CHUNKS_MAX];
 
 	for (int64_t k = 0; k < w->d->chunks; k++) {
-		double budget = backward - base_backward(w, k) + ROUNDING * backward;
+		double budget = backward - base_backward(w, k) + PIPELINE_ROUNDING * backward;
 		const struct mix *x = mixes_within(w->m, w->layers[k], budget);
 
 		if (!x)
@@ -178,7 +175,8 @@ static void take_bottleneck(struct walk *w)
 	double bound = fmin(w->bound, o->bottleneck) - w->forward, backward;
 
 	backward = bound > 0 ? least_backward(w, bound) : INFINITY;
-	if (w->forward + backward >= o->bottleneck || w->forward + backward > w->bound * (1 + ROUNDING))
+	if (w->forward + backward >= o->bottleneck ||
+	    w->forward + backward > w->bound * (1 + PIPELINE_ROUNDING))
 		return;
 	o->bottleneck = w->forward + backward;
 	memcpy(o->layers, w->layers, sizeof(o->layers));
@@ -207,13 +205,13 @@ static void choose_mix(struct choice *c, int64_t k, double extra)
 		return;
 	}
 	n = w->layers[k];
-	budget = c->backward - base_backward(w, k) + ROUNDING * c->backward;
+	budget = c->backward - base_backward(w, k) + PIPELINE_ROUNDING * c->backward;
 	least = c->activation[k];
 	for (size_t i = 0; i < w->m->count[n]; i++) {
 		const struct mix *x = &w->m->of[n][i];
 
 		/* equal ones come down to the first that was found */
-		if (x->extra > budget || extra + x->extra >= c->best->extra * (1 - ROUNDING))
+		if (x->extra > budget || extra + x->extra >= c->best->extra * (1 - PIPELINE_ROUNDING))
 			break;
 		c->activation[k] = x->activation;
 		c->mix[k] = x;
@@ -231,7 +229,7 @@ static void take_extra(struct walk *w)
 	if (!(c.backward > 0))
 		return;
 	for (int64_t k = 0; k < w->d->chunks; k++) {
-		double budget = c.backward - base_backward(w, k) + ROUNDING * c.backward;
+		double budget = c.backward - base_backward(w, k) + PIPELINE_ROUNDING * c.backward;
 		const struct mix *x = mixes_within(w->m, w->layers[k], budget);
 
 		if (!x)
@@ -251,10 +249,11 @@ static void share_out(struct walk *w, int64_t k, void (*take)(struct walk *w))
 		take(w);
 		return;
 	}
-	for (int64_t n = w->d->least[k]; n <= w->m->most && w->total + n <= w->p->body.count; n++) {
+	for (int64_t n = w->d->least[k]; n <= w->m->most && w->total + n <= w->p->bodies[0].count; n++) {
 		w->layers[k] = (int32_t)n;
-		w->forward = fmax(before, w->d->end_forward[k] + (double)n * w->p->body.forward);
-		if (w->forward + base_backward(w, k) > w->bound * (1 + ROUNDING) || !fits_at_least(w, k + 1))
+		w->forward = fmax(before, w->d->end_forward[k] + (double)n * w->p->bodies[0].forward);
+		if (w->forward + base_backward(w, k) > w->bound * (1 + PIPELINE_ROUNDING) ||
+		    !fits_at_least(w, k + 1))
 			break;
 		w->total += n;
 		share_out(w, k + 1, take);
@@ -271,14 +270,15 @@ static double most_in_all(const struct walk *w, int64_t k)
 
 	for (size_t i = 0; i < w->d->peak_count; i++) {
 		const uint32_t *of = w->d->peaks[i].of;
-		double rest = w->d->room * (1 + ROUNDING) - (double)w->total * w->p->body.parameters;
+		double rest =
+		    w->d->room * (1 + PIPELINE_ROUNDING) - (double)w->total * w->p->bodies[0].parameters;
 		uint32_t lightest = of[k];
 
 		for (int64_t c = 0; c < k; c++)
 			rest -= of[c] * w->layers[c] * w->m->least;
 		for (int64_t c = k + 1; c < w->d->chunks; c++)
 			lightest = of[c] < lightest ? of[c] : lightest;
-		most = fmin(most, rest / (w->p->body.parameters + lightest * w->m->least));
+		most = fmin(most, rest / (w->p->bodies[0].parameters + lightest * w->m->least));
 	}
 	return (double)w->total + floor(most);
 }
@@ -291,8 +291,8 @@ static void count_most(struct walk *w, int64_t k)
 	}
 	if (most_in_all(w, k) <= (double)w->best)
 		return;
-	for (int64_t n = w->d->least[k]; w->total + n <= w->p->body.count && w->best < w->p->body.count;
-	     n++) {
+	for (int64_t n = w->d->least[k];
+	     w->total + n <= w->p->bodies[0].count && w->best < w->p->bodies[0].count; n++) {
 		w->layers[k] = (int32_t)n;
 		if (!fits_at_least(w, k + 1))
 			break;
@@ -316,7 +316,7 @@ void device_bottlenecks(const struct pipeline_problem *p, const struct device *d
 {
 	struct walk w = {.p = p, .d = d, .m = m, .bound = bound, .out = out};
 
-	for (int64_t n = 0; n <= p->body.count; n++)
+	for (int64_t n = 0; n <= p->bodies[0].count; n++)
 		out[n].bottleneck = INFINITY;
 	share_out(&w, 0, take_bottleneck);
 }
@@ -326,7 +326,7 @@ void device_extras(const struct pipeline_problem *p, const struct device *d, con
 {
 	struct walk w = {.p = p, .d = d, .m = m, .bound = bottleneck, .out = out};
 
-	for (int64_t n = 0; n <= p->body.count; n++)
+	for (int64_t n = 0; n <= p->bodies[0].count; n++)
 		out[n].extra = INFINITY;
 	share_out(&w, 0, take_extra);
 }

@@ -1,36 +1,68 @@
 #include <math.h>
-#include <stdlib.h>
 
 #include "planner/pipeline/pipeline.h"
 
-struct pipeline_load pipeline_load(const struct pipeline_problem *p, int64_t stage,
-                                   const struct pipeline_stage *s)
+int64_t pipeline_layers(const struct pipeline_problem *p)
 {
-	const struct pipeline_body *b = &p->body;
+	int64_t n = 0;
+
+	for (int64_t b = 0; b < p->body_count; b++)
+		n += p->bodies[b].count;
+	return n;
+}
+
+int64_t pipeline_stage_layers(const struct pipeline_problem *p, const struct pipeline_stage *plan,
+                              int64_t stage)
+{
+	int64_t n = 0;
+
+	for (int64_t b = 0; b < p->body_count; b++)
+		for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
+			n += plan[stage * p->body_count + b].layers[r];
+	return n;
+}
+
+static void add_end(struct pipeline_load *l, const struct pipeline_end *e)
+{
+	l->forward += e->forward;
+	l->backward += e->backward;
+	l->weight += e->backward / 2;
+	l->overlapped += e->forward + e->backward;
+	l->parameters += e->parameters;
+}
+
+struct pipeline_load pipeline_load(const struct pipeline_problem *p, const struct pipeline_stage *plan,
+                                   int64_t stage)
+{
 	struct pipeline_load l = {0};
 
-	for (int r = 0; r < PIPELINE_RECOMPUTES; r++) {
-		if (s->layers[r] == 0)
-			continue;
-		l.forward += (double)s->layers[r] * b->forward;
-		l.backward += (double)s->layers[r] * b->backward[r];
-		l.activation += (double)s->layers[r] * b->activation[r];
-		l.parameters += (double)s->layers[r] * b->parameters;
+	for (int64_t i = 0; i < p->body_count; i++) {
+		const struct pipeline_body *b = &p->bodies[i];
+		double weight = isnan(b->weight) ? b->backward[KEEP_ALL] / 2 : b->weight;
+
+		for (int r = 0; r < PIPELINE_RECOMPUTES; r++) {
+			double n = (double)plan[stage * p->body_count + i].layers[r];
+
+			if (n == 0)
+				continue;
+			l.forward += n * b->forward;
+			l.backward += n * b->backward[r];
+			l.weight += n * (isnan(weight) ? b->backward[r] / 2 : weight);
+			l.overlapped += n * (isnan(b->overlapped)
+			                         ? b->forward + b->backward[r]
+			                         : b->overlapped + b->backward[r] - b->backward[KEEP_ALL]);
+			l.activation += n * b->activation[r];
+			l.parameters += n * b->parameters;
+		}
 	}
-	if (stage == 0) {
-		l.forward += p->head.forward;
-		l.backward += p->head.backward;
-		l.parameters += p->head.parameters;
-	}
-	if (stage == schedule_stages(&p->shape) - 1) {
-		l.forward += p->tail.forward;
-		l.backward += p->tail.backward;
-		l.parameters += p->tail.parameters;
-	}
+	if (stage == 0)
+		add_end(&l, &p->head);
+	if (stage == schedule_stages(&p->shape) - 1)
+		add_end(&l, &p->tail);
 	return l;
 }
 
-double pipeline_bottleneck(const struct pipeline_problem *p, const struct pipeline_stage *stages)
+double pipeline_bottleneck(const struct pipeline_problem *p, const struct pipeline_stage *plan)
 {
 	double most = 0;
 
@@ -38,8 +70,7 @@ double pipeline_bottleneck(const struct pipeline_problem *p, const struct pipeli
 		double forward = 0, backward = 0;
 
 		for (int64_t k = 0; k < p->shape.chunks; k++) {
-			int64_t i = schedule_stage(&p->shape, d, k);
-			struct pipeline_load l = pipeline_load(p, i, &stages[i]);
+			struct pipeline_load l = pipeline_load(p, plan, schedule_stage(&p->shape, d, k));
 
 			forward = fmax(forward, l.forward);
 			backward = fmax(backward, l.backward);
@@ -47,30 +78,4 @@ double pipeline_bottleneck(const struct pipeline_problem *p, const struct pipeli
 		most = fmax(most, forward + backward);
 	}
 	return most;
-}
-
-int pipeline_peaks(const struct pipeline_problem *p, const struct pipeline_stage *stages, double *out,
-                   struct sb_error *err)
-{
-	SCHEDULE_PROGRAM_AUTO program = {0};
-	size_t n = (size_t)schedule_stages(&p->shape);
-	double *activation = malloc(n * sizeof(*activation));
-	int rc = activation ? schedule_program_build(&p->shape, &program, err)
-	                    : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-
-	if (rc == SB_OK) {
-		for (size_t i = 0; i < n; i++)
-			activation[i] = pipeline_load(p, (int64_t)i, &stages[i]).activation;
-		schedule_peaks(&program, activation, out);
-		for (int64_t d = 0; d < p->shape.devices; d++) {
-			out[d] += p->constant;
-			for (int64_t k = 0; k < p->shape.chunks; k++) {
-				int64_t i = schedule_stage(&p->shape, d, k);
-
-				out[d] += pipeline_load(p, i, &stages[i]).parameters;
-			}
-		}
-	}
-	free(activation);
-	return rc;
 }

@@ -9,6 +9,9 @@
 /* The problem of all pipeline planners: layers to be cut into the stages of a schedule, and what each of them
  * computes again in backward, under the memory of each device. Times in seconds, or in any one unit. */
 
+/* Times and bytes are sums of doubles: a bound is kept when it is passed by rounding alone. */
+#define PIPELINE_ROUNDING 1e-9
+
 /* What a layer computes again, from nothing to all of it (BMPipe; algorithms.md 1.2). */
 enum pipeline_recompute {
 	KEEP_ALL,
@@ -26,6 +29,10 @@ struct pipeline_body {
 	double backward[PIPELINE_RECOMPUTES];   /* recomputing included; NaN = not offered */
 	double activation[PIPELINE_RECOMPUTES]; /* bytes of one micro-batch; NaN = not offered */
 	double parameters;                      /* bytes: weights, gradients and optimizer */
+	/* The gradient of the weights, a part of each backward, where the schedule splits it; NaN = half of
+	 * the backward that recomputes nothing. */
+	double weight;
+	double overlapped; /* its forward beside another micro-batch's backward, as one pair; NaN = the sum */
 };
 
 /* What stands before the first layer, or behind the last; its activations are not counted. */
@@ -35,35 +42,85 @@ struct pipeline_end {
 
 struct pipeline_problem {
 	struct schedule_shape shape;
-	struct pipeline_body body;
+	const struct pipeline_body *bodies; /* in the order of the model */
+	int64_t body_count;
 	struct pipeline_end head, tail;
 	const double *memory; /* bytes of each device; INFINITY = no bound */
 	double constant;      /* bytes that each device needs besides */
 	bool allow_empty;     /* stages without layers */
+	/* A hop from one device to the next, and back. */
+	double send_seconds;
+	const double *cut_send;  /* over the cut behind each layer, [layers - 1]; NULL = send_seconds */
+	const double *link_send; /* over the link behind each device, [devices - 1]; added; may be NULL */
 };
+/* Layers of all bodies. */
+int64_t pipeline_layers(const struct pipeline_problem *p);
 
-/* Layers of one stage by what they recompute. */
+/* A plan is an array of these, [stage * body_count + body]: layers of one body in one stage by what they
+ * recompute. Stages take the layers in the order of the model: body 0's first. */
 struct pipeline_stage {
 	int64_t layers[PIPELINE_RECOMPUTES];
 };
+/* Layers that a stage holds. */
+int64_t pipeline_stage_layers(const struct pipeline_problem *p, const struct pipeline_stage *plan,
+                              int64_t stage);
 
-/* Forward and backward of a stage with its end, and its activation of one micro-batch. */
+/* Times of a stage with its end, and its activation of one micro-batch. */
 struct pipeline_load {
-	double forward, backward, activation, parameters;
+	double forward, backward; /* backward: all of it */
+	double weight, overlapped;
+	double activation, parameters;
 };
-struct pipeline_load pipeline_load(const struct pipeline_problem *p, int64_t stage,
-                                   const struct pipeline_stage *s);
+struct pipeline_load pipeline_load(const struct pipeline_problem *p, const struct pipeline_stage *plan,
+                                   int64_t stage);
 /* The bottleneck of a plan, T = max over devices of (max over its chunks of F + max of B): the time of one
  * pair of the steady phase (SAPP's objective B; algorithms.md 1.6). stages: one a stage of the schedule. */
-double pipeline_bottleneck(const struct pipeline_problem *p, const struct pipeline_stage *stages);
-/* Exact peak of each device in out, by the order of the schedule. SB_EIMPOSSIBLE for a schedule that cannot
- * be; SB_ENOMEM. */
-int pipeline_peaks(const struct pipeline_problem *p, const struct pipeline_stage *stages, double *out,
-                   struct sb_error *err);
+double pipeline_bottleneck(const struct pipeline_problem *p, const struct pipeline_stage *plan);
+
+/* Scores many plans of one problem: the order of its schedule is listed once. */
+struct pipeline_scorer;
+/* *out is to be freed by pipeline_scorer_free(); it borrows the problem. SB_EIMPOSSIBLE for a schedule that
+ * cannot be; SB_ENOMEM. */
+int pipeline_scorer_open(const struct pipeline_problem *p, struct pipeline_scorer **out,
+                         struct sb_error *err);
+void pipeline_scorer_free(struct pipeline_scorer **s);
+#define PIPELINE_SCORER_AUTO __attribute__((cleanup(pipeline_scorer_free))) struct pipeline_scorer *
+/* The simulated time of a plan, exact for the order of its schedule. Stages without layers pass on at once.
+ */
+int pipeline_makespan(struct pipeline_scorer *s, const struct pipeline_stage *plan, double *out,
+                      struct sb_error *err);
+/* Exact peak of each device in out, by the order of the schedule. */
+void pipeline_peaks(const struct pipeline_scorer *s, const struct pipeline_stage *plan, double *out);
+struct pipeline_score {
+	double bottleneck, makespan;
+	double bubble_share; /* idle part of all devices' time until the end; NaN where nothing takes time */
+	bool fits;           /* every device within its memory */
+};
+/* All of it; peaks: one a device, may be NULL. */
+int pipeline_score(struct pipeline_scorer *s, const struct pipeline_stage *plan, struct pipeline_score *out,
+                   double *peaks, struct sb_error *err);
+/* The times that a plan gives its schedule's simulation, and the list it runs: borrowed from the scorer, as
+ * pipeline_makespan() or pipeline_score() last left them. */
+const struct schedule_times *pipeline_times(const struct pipeline_scorer *s);
+const struct schedule_program *pipeline_program(const struct pipeline_scorer *s);
+
+/* What a planner can say of its plan. */
+enum pipeline_objective {
+	PIPELINE_MAKESPAN,   /* the simulated time */
+	PIPELINE_BOTTLENECK, /* of one pair in the steady phase */
+	PIPELINE_WHOLE       /* SAPP's estimate of the whole pipeline (algorithms.md 1.6, A) */
+};
+struct pipeline_proof {
+	const char *objective; /* what was minimised; static */
+	double value;          /* of the plan, by that objective */
+	double lower_bound;    /* that no plan of this problem goes below; NaN = none is known */
+	bool optimal;          /* proved */
+	int64_t candidates;    /* plans that were weighed */
+};
 
 /* The plan of least bottleneck, and of those one that recomputes least. Exact: given a bound, every device
  * alone says how many layers it can hold within it and within its memory at the exact peak, and only their
- * number ties the devices together (algorithms.md 1.8). out: one a stage of the schedule. SB_EINFEASIBLE with
+ * number ties the devices together (algorithms.md 1.8). out: a plan. SB_EINFEASIBLE with
  * the reason; SB_EIMPOSSIBLE for a problem that cannot be; SB_ELIMIT past SCHEDULE_CHUNKS_MAX chunks;
  * SB_ENOMEM. */
 int pipeline_least_bottleneck(const struct pipeline_problem *p, struct pipeline_stage *out,

@@ -23,8 +23,11 @@ static void read_body(const json_t *body, struct pipeline_body *b)
 	const json_t *act = json_object_get(body, "act"), *coef = json_object_get(body, "coef");
 	double time = number(body, "time", NAN);
 
-	*b = (struct pipeline_body){
-	    .count = integer(body, "count", 0), .forward = time, .parameters = number(body, "par", NAN)};
+	*b = (struct pipeline_body){.count = integer(body, "count", 0),
+	                            .forward = time,
+	                            .parameters = number(body, "par", NAN),
+	                            .weight = NAN,
+	                            .overlapped = NAN};
 	for (int r = 0; r < PIPELINE_RECOMPUTES; r++) {
 		b->activation[r] = number(act, names[r], NAN);
 		b->backward[r] = 2 * time * (1 + number(coef, names[r], NAN));
@@ -38,7 +41,8 @@ static struct pipeline_end end_of(const json_t *o)
 	return (struct pipeline_end){time, 2 * time, number(o, "par", 0)};
 }
 
-static struct pipeline_problem problem_of(const json_t *i, double memory[STAGES_MAX])
+static struct pipeline_problem problem_of(const json_t *i, double memory[STAGES_MAX],
+                                          struct pipeline_body *body)
 {
 	int64_t chunks = integer(i, "v", 1);
 	struct pipeline_problem p = {.shape = {.kind = chunks == 1 ? SCHEDULE_1F1B
@@ -49,12 +53,14 @@ static struct pipeline_problem problem_of(const json_t *i, double memory[STAGES_
 	                                       .micro_batches = integer(i, "mb", 0),
 	                                       .chunks = chunks,
 	                                       .slices = 1},
+	                             .bodies = body,
+	                             .body_count = 1,
 	                             .head = end_of(json_object_get(i, "head")),
 	                             .tail = end_of(json_object_get(i, "tail")),
 	                             .memory = memory,
 	                             .constant = number(i, "const", 0)};
 
-	read_body(json_array_get(json_object_get(i, "body"), 0), &p.body);
+	read_body(json_array_get(json_object_get(i, "body"), 0), body);
 	for (int k = 0; k < STAGES_MAX; k++)
 		memory[k] = number(i, "cap", NAN);
 	return p;
@@ -65,6 +71,7 @@ static struct pipeline_problem problem_of(const json_t *i, double memory[STAGES_
 static double checked_bottleneck(const char *id, const struct pipeline_problem *p)
 {
 	struct pipeline_stage plan[STAGES_MAX] = {{{0}}};
+	PIPELINE_SCORER_AUTO scorer = NULL;
 	struct sb_error err = {0};
 	double told = NAN, peak[STAGES_MAX];
 	int64_t layers = 0;
@@ -79,9 +86,10 @@ static double checked_bottleneck(const char *id, const struct pipeline_problem *
 		assert_true(here >= 1);
 		layers += here;
 	}
-	assert_int_equal(layers, p->body.count);
+	assert_int_equal(layers, p->bodies[0].count);
 	assert_true(told == pipeline_bottleneck(p, plan));
-	assert_int_equal(pipeline_peaks(p, plan, peak, NULL), SB_OK);
+	assert_int_equal(pipeline_scorer_open(p, &scorer, NULL), SB_OK);
+	pipeline_peaks(scorer, plan, peak);
 	for (int64_t d = 0; d < p->shape.devices; d++)
 		if (!(peak[d] <= p->memory[d] * (1 + 1e-9)))
 			fail_msg("%s: device %lld needs %.3f of %.3f", id, (long long)d, peak[d],
@@ -100,7 +108,8 @@ static void least_bottlenecks(void **state)
 	{
 		const char *id = json_string_value(json_object_get(c, "id"));
 		double memory[STAGES_MAX];
-		struct pipeline_problem p = problem_of(json_object_get(c, "instance"), memory);
+		struct pipeline_body body;
+		struct pipeline_problem p = problem_of(json_object_get(c, "instance"), memory, &body);
 		double exact = number(c, "T_exact_peak", NAN), sapp = number(c, "T_sapp_memory", NAN);
 		double told = checked_bottleneck(id, &p);
 

@@ -22,6 +22,7 @@ static int64_t pick(int64_t low, int64_t high)
  */
 struct enumeration {
 	const struct pipeline_problem *p;
+	struct pipeline_scorer *scorer;
 	struct pipeline_stage plan[STAGES_MAX];
 	double least, extra; /* of all plans; of those with the least bottleneck, what they recompute */
 };
@@ -34,7 +35,7 @@ static double recomputed(const struct pipeline_problem *p, const struct pipeline
 		for (int r = 1; r < PIPELINE_RECOMPUTES; r++)
 			if (plan[i].layers[r] > 0)
 				sum += (double)plan[i].layers[r] *
-				       (p->body.backward[r] - p->body.backward[KEEP_ALL]);
+				       (p->bodies[0].backward[r] - p->bodies[0].backward[KEEP_ALL]);
 	return sum;
 }
 
@@ -50,7 +51,7 @@ static void weigh(struct enumeration *e)
 		if (layers == 0 && !e->p->allow_empty)
 			return;
 	}
-	assert_int_equal(pipeline_peaks(e->p, e->plan, peak, NULL), SB_OK);
+	pipeline_peaks(e->scorer, e->plan, peak);
 	for (int64_t d = 0; d < e->p->shape.devices; d++)
 		if (peak[d] > e->p->memory[d])
 			return;
@@ -73,7 +74,7 @@ static void enumerate(struct enumeration *e, int64_t cell, int64_t left)
 			weigh(e);
 		return;
 	}
-	for (int64_t n = 0; n <= (isnan(e->p->body.backward[r]) ? 0 : left); n++) {
+	for (int64_t n = 0; n <= (isnan(e->p->bodies[0].backward[r]) ? 0 : left); n++) {
 		e->plan[stage].layers[r] = n;
 		enumerate(e, cell + 1, left - n);
 	}
@@ -81,7 +82,7 @@ static void enumerate(struct enumeration *e, int64_t cell, int64_t left)
 }
 
 /* Small whole numbers, so that sums are exact. */
-static struct pipeline_problem random_problem(double memory[STAGES_MAX])
+static struct pipeline_problem random_problem(double memory[STAGES_MAX], struct pipeline_body *body)
 {
 	static const struct schedule_shape shapes[] = {{SCHEDULE_1F1B, 3, 4, 1, 1},
 	                                               {SCHEDULE_1F1B, 2, 3, 1, 1},
@@ -92,21 +93,27 @@ static struct pipeline_problem random_problem(double memory[STAGES_MAX])
 	                                               {SCHEDULE_DUALPIPE, 2, 4, 2, 1},
 	                                               {SCHEDULE_DUALPIPE, 4, 8, 2, 1},
 	                                               {SCHEDULE_INTERLEAVED_LESS_MEMORY, 2, 4, 2, 1}};
-	struct pipeline_problem p = {
-	    .shape = shapes[pick(0, 8)], .memory = memory, .constant = (double)pick(0, 20)};
+	struct pipeline_problem p = {.shape = shapes[pick(0, 8)],
+	                             .bodies = body,
+	                             .body_count = 1,
+	                             .memory = memory,
+	                             .constant = (double)pick(0, 20)};
 	double forward = (double)pick(1, 9);
 
-	p.body = (struct pipeline_body){
-	    .count = pick(3, 6), .forward = forward, .parameters = (double)pick(0, 30)};
+	*body = (struct pipeline_body){.count = pick(3, 6),
+	                               .forward = forward,
+	                               .parameters = (double)pick(0, 30),
+	                               .weight = NAN,
+	                               .overlapped = NAN};
 	for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
-		p.body.backward[r] = p.body.activation[r] = NAN;
-	p.body.backward[KEEP_ALL] = (double)pick(1, 20);
-	p.body.activation[KEEP_ALL] = (double)pick(20, 60);
-	p.body.backward[REDO_FULL] = p.body.backward[KEEP_ALL] + forward;
-	p.body.activation[REDO_FULL] = (double)pick(1, 9);
+		body->backward[r] = body->activation[r] = NAN;
+	body->backward[KEEP_ALL] = (double)pick(1, 20);
+	body->activation[KEEP_ALL] = (double)pick(20, 60);
+	body->backward[REDO_FULL] = body->backward[KEEP_ALL] + forward;
+	body->activation[REDO_FULL] = (double)pick(1, 9);
 	if (pick(0, 1)) {
-		p.body.backward[REDO_SELECT] = p.body.backward[KEEP_ALL] + (double)pick(0, 2);
-		p.body.activation[REDO_SELECT] = (double)pick(8, 40);
+		body->backward[REDO_SELECT] = body->backward[KEEP_ALL] + (double)pick(0, 2);
+		body->activation[REDO_SELECT] = (double)pick(8, 40);
 	}
 	p.head = (struct pipeline_end){(double)pick(0, 9), (double)pick(0, 9), (double)pick(0, 60)};
 	p.tail = (struct pipeline_end){(double)pick(0, 9), (double)pick(0, 9), (double)pick(0, 60)};
@@ -123,12 +130,16 @@ static void nothing_is_better(void **state)
 	(void)state;
 	for (int i = 0; i < 300; i++) {
 		double memory[STAGES_MAX], told = NAN, peak[STAGES_MAX];
-		struct pipeline_problem p = random_problem(memory);
+		struct pipeline_body body;
+		struct pipeline_problem p = random_problem(memory, &body);
+		PIPELINE_SCORER_AUTO scorer = NULL;
 		struct enumeration e = {.p = &p, .least = INFINITY, .extra = INFINITY};
 		struct pipeline_stage plan[STAGES_MAX] = {{{0}}};
 		int rc = pipeline_least_bottleneck(&p, plan, &told, NULL);
 
-		enumerate(&e, 0, p.body.count);
+		assert_int_equal(pipeline_scorer_open(&p, &scorer, NULL), SB_OK);
+		e.scorer = scorer;
+		enumerate(&e, 0, body.count);
 		if (isinf(e.least)) {
 			assert_int_equal(rc, SB_EINFEASIBLE);
 			impossible++;
@@ -137,7 +148,7 @@ static void nothing_is_better(void **state)
 		assert_int_equal(rc, SB_OK);
 		assert_true(told == e.least && pipeline_bottleneck(&p, plan) == told);
 		assert_true(recomputed(&p, plan) == e.extra);
-		assert_int_equal(pipeline_peaks(&p, plan, peak, NULL), SB_OK);
+		pipeline_peaks(scorer, plan, peak);
 		for (int64_t d = 0; d < p.shape.devices; d++)
 			assert_true(peak[d] <= memory[d]);
 		found++;
@@ -149,7 +160,14 @@ static void nothing_is_better(void **state)
 static void more_stages_than_layers(void **state)
 {
 	double memory[16];
-	struct pipeline_problem p = {.shape = {SCHEDULE_INTERLEAVED, 16, 64, 4, 1}, .memory = memory};
+	struct pipeline_body body = {.count = 61,
+	                             .forward = 1,
+	                             .backward = {2, NAN, NAN, NAN, NAN},
+	                             .activation = {1, NAN, NAN, NAN, NAN}};
+	struct pipeline_problem p = {.shape = {SCHEDULE_INTERLEAVED, 16, 64, 4, 1},
+	                             .bodies = &body,
+	                             .body_count = 1,
+	                             .memory = memory};
 	struct pipeline_stage plan[64];
 	struct sb_error err = {0};
 	double told;
@@ -157,10 +175,6 @@ static void more_stages_than_layers(void **state)
 	(void)state;
 	for (int d = 0; d < 16; d++)
 		memory[d] = INFINITY;
-	p.body = (struct pipeline_body){.count = 61,
-	                                .forward = 1,
-	                                .backward = {2, NAN, NAN, NAN, NAN},
-	                                .activation = {1, NAN, NAN, NAN, NAN}};
 	assert_int_equal(pipeline_least_bottleneck(&p, plan, &told, &err), SB_EINFEASIBLE);
 	assert_non_null(strstr(err.text, "61 layers cannot fill 64 stages"));
 	p.allow_empty = true;

@@ -1,0 +1,31 @@
+#include "planner/pipeline/methods.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static int plan_bmpipe(const struct pipeline_problem *p, enum pipeline_objective objective,
+                       struct pipeline_stage *out, struct pipeline_proof *proof, struct sb_error *err)
+{
+	double bottleneck = 0;
+	int rc = pipeline_least_bottleneck(p, out, &bottleneck, err);
+
+	(void)objective;
+	if (rc == SB_OK)
+		*proof = (struct pipeline_proof){"bottleneck", bottleneck, bottleneck, true, 1};
+	return rc;
+}
+
+const struct pipeline_method *pipeline_methods(void)
+{
+	static const struct pipeline_method all[] = {{"bmpipe", plan_bmpipe}, {NULL, NULL}};
+
+	return all;
+}
+
+const struct pipeline_method *pipeline_method_of(const char *name)
+{
+	for (const struct pipeline_method *m = pipeline_methods(); m->name; m++)
+		if (strcmp(m->name, name) == 0)
+			return m;
+	return NULL;
+}
