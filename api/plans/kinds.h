@@ -17,7 +17,8 @@ struct plan_kind {
 	              struct sb_error *err);
 };
 
-extern const struct plan_kind strategy_kind, estimate_kind, schedule_kind, gradient_fusion_kind;
+extern const struct plan_kind strategy_kind, estimate_kind, schedule_kind, gradient_fusion_kind,
+    pipeline_kind;
 
 /* Seconds of a clock that only goes forward, for quality.search_seconds. */
 double plan_clock(void);

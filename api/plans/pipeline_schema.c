@@ -1,0 +1,104 @@
+#include "api/plans/pipeline.h"
+#include "api/plans/schema.h"
+#include "planner/schedule/schedule.h"
+
+static json_t *time_of(const char *description)
+{
+	return schema_number(0, PIPELINE_TIME_MAX, description);
+}
+
+static json_t *bytes_of(const char *description)
+{
+	return schema_number(0, PIPELINE_BYTES_MAX, description);
+}
+
+/* One number a way to recompute, from `first` on. */
+static json_t *by_recompute(int first, double high, const char *const *required)
+{
+	json_t *p = json_object();
+
+	for (int r = first; r < PIPELINE_RECOMPUTES; r++)
+		json_object_set_new(p, pipeline_recompute_words[r], schema_number(0, high, NULL));
+	return schema_object(p, required);
+}
+
+static json_t *layer_schema(void)
+{
+	static const char *const needs[] = {"count", "forward", "parameters_bytes", "activation_bytes", NULL};
+	static const char *const none[] = {"none", NULL};
+	json_t *p = json_object();
+
+	json_object_set_new(p, "name", json_pack("{s:s}", "type", "string"));
+	json_object_set_new(p, "count", schema_integer(1, PIPELINE_LAYERS_MAX));
+	json_object_set_new(p, "forward", time_of("of one layer and one micro-batch"));
+	json_object_set_new(
+	    p, "backward",
+	    schema_either(time_of("default: twice forward"), by_recompute(0, PIPELINE_TIME_MAX * 1e3, NULL)));
+	json_object_set_new(p, "weight_gradient",
+	                    time_of("the part of backward that schedules may split off; default: half"));
+	json_object_set_new(
+	    p, "overlapped",
+	    schema_number(0, 2 * PIPELINE_TIME_MAX,
+	                  "a forward beside another micro-batch's backward, for the pairs of dualpipe; "
+	                  "default: the sum, and never below the longer of the two"));
+	json_object_set_new(p, "parameters_bytes", bytes_of("weights, gradients and optimizer of one layer"));
+	json_object_set_new(p, "activation_bytes", by_recompute(0, PIPELINE_BYTES_MAX, none));
+	return schema_object(p, needs);
+}
+
+static json_t *end_schema(void)
+{
+	json_t *p = json_object();
+
+	json_object_set_new(p, "name", json_pack("{s:s}", "type", "string"));
+	json_object_set_new(p, "forward", time_of(NULL));
+	json_object_set_new(p, "backward", time_of("default: twice forward"));
+	json_object_set_new(p, "parameters_bytes", bytes_of(NULL));
+	return schema_object(p, NULL);
+}
+
+static json_t *schedule_names(void)
+{
+	json_t *names = json_array();
+
+	for (int k = 0; k < SCHEDULE_KINDS; k++)
+		json_array_append_new(names, json_string(schedule_facts((enum schedule_kind)k)->name));
+	return json_pack("{s:o}", "enum", names);
+}
+
+/* Stages, chunks and what there is of each device. */
+static void add_shape(json_t *p)
+{
+	json_object_set_new(p, "stages", schema_integer(1, PIPELINE_DEVICES_MAX));
+	json_object_set_new(p, "micro_batches", schema_integer(1, UINT32_MAX));
+	json_object_set_new(p, "interleave", schema_integer(1, SCHEDULE_CHUNKS_MAX));
+	json_object_set_new(p, "schedule", schedule_names());
+	json_object_set_new(p, "slices", schema_integer(1, UINT16_MAX));
+	json_object_set_new(p, "memory_bytes",
+	                    schema_either(bytes_of("of each stage; left out: no bound"),
+	                                  schema_list(PIPELINE_DEVICES_MAX, bytes_of(NULL), "one a stage")));
+	json_object_set_new(p, "send_seconds",
+	                    schema_either(time_of("a hop from stage to stage; default 0"),
+	                                  schema_list(PIPELINE_LAYERS_MAX - 1, time_of(NULL),
+	                                              "one a cut between two layers (layers - 1), or one a "
+	                                              "link between two stages (stages - 1)")));
+	json_object_set_new(p, "constant_bytes",
+	                    schema_number(-PIPELINE_BYTES_MAX, PIPELINE_BYTES_MAX,
+	                                  "what each stage needs besides; a fitted one may be negative"));
+	json_object_set_new(p, "allow_empty", schema_boolean("stages may have no layer; default false"));
+}
+
+json_t *pipeline_schema(void)
+{
+	static const char *const needs[] = {"stages", "micro_batches", "layers", NULL};
+	json_t *p = json_object();
+
+	add_shape(p);
+	json_object_set_new(p, "layers",
+	                    schema_list(PIPELINE_TYPES_MAX, layer_schema(), "in the order of the model"));
+	json_object_set_new(p, "head", end_schema());
+	json_object_set_new(p, "tail", end_schema());
+	json_object_set_new(p, "recompute_cost", by_recompute(1, 1e3, NULL));
+	json_object_set_new(p, "objective", schema_words(pipeline_objective_words));
+	return schema_object(p, needs);
+}
