@@ -1,6 +1,7 @@
 #ifndef SB_PLANNER_PIPELINE_CELLS_H
 #define SB_PLANNER_PIPELINE_CELLS_H
 #include "planner/pipeline/pipeline.h"
+#include "planner/pipeline/ways.h"
 
 /* What a stage can be: any run of the model's layers, and the ways to recompute in it. Layers are counted
  * through the bodies, from 0; head and tail are not part of a cell. */
@@ -14,7 +15,7 @@ struct cell_ways {
 	bool thinned; /* there were more than CELL_WAYS_MAX: only some of them, the first and the last
 	                 included */
 };
-#define CELL_WAYS_MAX 4096
+#define CELL_WAYS_MAX WAYS_MAX
 
 /* *out is to be freed by cells_free(); it borrows the problem. SB_ENOMEM. */
 int cells_open(const struct pipeline_problem *p, struct cells **out);
@@ -26,6 +27,6 @@ double cells_parameters(const struct cells *c, int64_t first, int64_t count);
 int cells_ways(struct cells *c, int64_t first, int64_t count, struct cell_ways *out);
 /* The way that takes least backward within an activation of one micro-batch; -1 = none keeps so little. */
 int64_t cells_way_within(const struct cell_ways *w, double activation);
-/* One way of a cell as a stage of a plan: out[body]. SB_ENOMEM. */
+/* One way of a cell as a stage of a plan: out[body], the others 0. SB_ENOMEM. */
 int cells_stage(struct cells *c, int64_t first, int64_t count, size_t way, struct pipeline_stage *out);
 #endif

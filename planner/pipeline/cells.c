@@ -1,0 +1,277 @@
+#include "planner/pipeline/cells.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "planner/pipeline/ways.h"
+
+/* Layers of one body. */
+struct one_body {
+	int64_t first;     /* its first layer */
+	double forward;    /* of all layers before */
+	double parameters; /* the same */
+	struct ways one;   /* of one layer; the part is the kind of recomputing */
+	struct ways *of;   /* of[n] layers, as far as they were asked for */
+	size_t known;
+};
+
+/* A run over several bodies. */
+struct several {
+	uint64_t key; /* 0 = free */
+	struct ways ways;
+};
+
+struct cells {
+	const struct pipeline_problem *p;
+	struct one_body *bodies;
+	struct several *table; /* open addressing, a power of two; never full */
+	size_t size, used;
+	uint64_t seed;
+};
+
+static int open_body(const struct pipeline_body *b, struct one_body *out)
+{
+	struct way list[PIPELINE_RECOMPUTES];
+	size_t n = 0;
+
+	for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
+		if (isfinite(b->backward[r]) && isfinite(b->activation[r]))
+			list[n++] = (struct way){b->backward[r], b->activation[r], 0, (uint16_t)r};
+	return ways_choose(list, n, &out->one);
+}
+
+int cells_open(const struct pipeline_problem *p, struct cells **out)
+{
+	CELLS_AUTO c = calloc(1, sizeof(*c));
+	int rc = SB_OK;
+
+	if (!c)
+		return SB_ENOMEM;
+	c->p = p;
+	c->seed = sb_hash_seed();
+	c->bodies = calloc((size_t)p->body_count + 1, sizeof(*c->bodies));
+	if (!c->bodies)
+		return SB_ENOMEM;
+	for (int64_t b = 0; b < p->body_count && rc == SB_OK; b++) {
+		const struct pipeline_body *body = &p->bodies[b];
+		struct one_body *x = &c->bodies[b];
+
+		rc = open_body(body, x);
+		x[1].first = x->first + body->count;
+		x[1].forward = x->forward + (double)body->count * body->forward;
+		x[1].parameters = x->parameters + (double)body->count * body->parameters;
+	}
+	if (rc != SB_OK)
+		return rc;
+	*out = c;
+	c = NULL;
+	return SB_OK;
+}
+
+void cells_free(struct cells **at)
+{
+	struct cells *c = *at;
+
+	if (!c)
+		return;
+	for (int64_t b = 0; c->bodies && b < c->p->body_count; b++) {
+		for (size_t n = 0; n < c->bodies[b].known; n++)
+			ways_free(&c->bodies[b].of[n]);
+		free(c->bodies[b].of);
+		ways_free(&c->bodies[b].one);
+	}
+	for (size_t i = 0; i < c->size; i++)
+		ways_free(&c->table[i].ways);
+	free(c->table);
+	free(c->bodies);
+	free(c);
+	*at = NULL;
+}
+
+/* The body that a layer is of. */
+static int64_t body_of(const struct cells *c, int64_t layer)
+{
+	int64_t low = 0, high = c->p->body_count - 1;
+
+	while (low < high) {
+		int64_t middle = high - (high - low) / 2;
+
+		if (c->bodies[middle].first <= layer)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* A run over the bodies a to b: what of a is in it, all of those between, and what of b is in it. */
+static double sum_of_run(const struct cells *c, int64_t first, int64_t count, bool parameters)
+{
+	int64_t a = body_of(c, first), b = body_of(c, first + count - 1);
+	const struct pipeline_body *x = &c->p->bodies[a], *y = &c->p->bodies[b];
+	const struct one_body *from = &c->bodies[a + 1], *to = &c->bodies[b];
+
+	if (count <= 0)
+		return 0;
+	if (a == b)
+		return (double)count * (parameters ? x->parameters : x->forward);
+	return (parameters ? to->parameters - from->parameters : to->forward - from->forward) +
+	       (double)(from->first - first) * (parameters ? x->parameters : x->forward) +
+	       (double)(first + count - to->first) * (parameters ? y->parameters : y->forward);
+}
+
+double cells_forward(const struct cells *c, int64_t first, int64_t count)
+{
+	return sum_of_run(c, first, count, false);
+}
+
+double cells_parameters(const struct cells *c, int64_t first, int64_t count)
+{
+	return sum_of_run(c, first, count, true);
+}
+
+/* n layers of one body are n - 1 and one more. Borrowed. */
+static int ways_of_body(struct one_body *b, int64_t n, struct ways *out)
+{
+	int rc = SB_OK;
+
+	while (b->known <= (size_t)n && rc == SB_OK) {
+		rc = sb_grow(&b->of, b->known, sizeof(*b->of));
+		if (rc == SB_OK)
+			rc = b->known == 0 ? ways_none(&b->of[0])
+			                   : ways_merge(&b->of[b->known - 1], &b->one, &b->of[b->known]);
+		b->known += rc == SB_OK;
+	}
+	if (rc == SB_OK)
+		*out = b->of[n];
+	return rc;
+}
+
+static struct several *place_of(struct several *table, size_t size, uint64_t key, uint64_t seed)
+{
+	size_t i = (size_t)sb_hash_word(seed, key, seed) & (size - 1);
+
+	while (table[i].key != 0 && table[i].key != key)
+		i = (i + 1) & (size - 1);
+	return &table[i];
+}
+
+static int make_room(struct cells *c)
+{
+	size_t size = c->size == 0 ? 64 : c->size * 2;
+	struct several *table;
+
+	if (c->used < c->size / 2)
+		return SB_OK;
+	table = calloc(size, sizeof(*table));
+	if (!table)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < c->size; i++)
+		if (c->table[i].key != 0)
+			*place_of(table, size, c->table[i].key, c->seed) = c->table[i];
+	free(c->table);
+	c->table = table;
+	c->size = size;
+	return SB_OK;
+}
+
+/* The ways up to a layer of body b, given those up to the body's first. */
+static int add_body(struct cells *c, int64_t first, int64_t b, int64_t end, struct ways *ways)
+{
+	uint64_t key =
+	    (uint64_t)first * ((uint64_t)c->bodies[c->p->body_count].first + 1) + (uint64_t)(end - first);
+	struct ways part, sum;
+	struct several *at;
+	int rc = make_room(c);
+
+	if (rc != SB_OK)
+		return rc;
+	at = place_of(c->table, c->size, key, c->seed);
+	if (at->key == 0) {
+		rc = ways_of_body(&c->bodies[b], end - c->bodies[b].first, &part);
+		if (rc == SB_OK)
+			rc = ways_merge(ways, &part, &sum);
+		if (rc != SB_OK)
+			return rc;
+		*at = (struct several){key, sum};
+		c->used++;
+	}
+	*ways = at->ways;
+	return SB_OK;
+}
+
+/* A run is its layers up to the last body, and those of the last body: put together body by body. Borrowed.
+ */
+static int ways_of_run(struct cells *c, int64_t first, int64_t count, struct ways *out)
+{
+	int64_t end = first + count, from = body_of(c, first), to = body_of(c, end - 1);
+	int rc = ways_of_body(&c->bodies[from], (from == to ? end : c->bodies[from + 1].first) - first, out);
+
+	for (int64_t b = from + 1; b <= to && rc == SB_OK; b++)
+		if (c->p->bodies[b].count > 0)
+			rc = add_body(c, first, b, b == to ? end : c->bodies[b + 1].first, out);
+	return rc;
+}
+
+int cells_ways(struct cells *c, int64_t first, int64_t count, struct cell_ways *out)
+{
+	static const double zero = 0;
+	struct ways w;
+	int rc;
+
+	if (count <= 0) {
+		*out = (struct cell_ways){&zero, &zero, 1, false};
+		return SB_OK;
+	}
+	rc = ways_of_run(c, first, count, &w);
+	if (rc == SB_OK)
+		*out = (struct cell_ways){w.backward, w.activation, w.count, w.thinned};
+	return rc;
+}
+
+int64_t cells_way_within(const struct cell_ways *w, double activation)
+{
+	size_t low = 0, high = w->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->activation[middle] <= activation)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low < w->count ? (int64_t)low : -1;
+}
+
+int cells_stage(struct cells *c, int64_t first, int64_t count, size_t way, struct pipeline_stage *out)
+{
+	memset(out, 0, (size_t)c->p->body_count * sizeof(*out));
+	while (count > 0) {
+		int64_t b = body_of(c, first + count - 1), part = first + count - c->bodies[b].first;
+		bool several = c->bodies[b].first > first;
+		struct ways w;
+		size_t of_part = way;
+		int rc = ways_of_run(c, first, count, &w);
+
+		if (rc != SB_OK)
+			return rc;
+		if (several) {
+			of_part = w.origin[way].part;
+			way = w.origin[way].before;
+		} else {
+			part = count;
+		}
+		for (int64_t n = part; n > 0; n--) {
+			struct way_origin o = c->bodies[b].of[n].origin[of_part];
+
+			out[b].layers[c->bodies[b].one.origin[o.part].part]++;
+			of_part = o.before;
+		}
+		count -= part;
+	}
+	return SB_OK;
+}
