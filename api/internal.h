@@ -235,6 +235,7 @@ void plans_create(struct call *c);
 void plans_get(struct call *c);
 void plans_delete(struct call *c);
 void plans_export(struct call *c);
+void plans_schedule(struct call *c);
 /* Models and clusters: the subject is the family. */
 void named_list(struct call *c);
 void named_get(struct call *c);

@@ -11,6 +11,7 @@ static const char *const Q_MEMORY[] = {"px", NULL};
 static const char *const Q_ROWS[] = {"rank", "step", NULL};
 static const char *const Q_COMPARISON[] = {"base", "target", "limit", NULL};
 static const char *const Q_FORMAT[] = {"format", NULL};
+static const char *const Q_SCHEDULE[] = {"from", "to", "devices", NULL};
 static const char *const Q_VERBOSE[] = {"verbose", NULL};
 
 const struct route ROUTES[] = {
@@ -36,6 +37,7 @@ const struct route ROUTES[] = {
     {"GET", "/v1/plans/{id}", plans_get, API_INLINE, false, NULL, NULL},
     {"DELETE", "/v1/plans/{id}", plans_delete, API_POOL, false, NULL, NULL},
     {"GET", "/v1/plans/{id}/export", plans_export, API_POOL, false, Q_FORMAT, NULL},
+    {"GET", "/v1/plans/{id}/schedule", plans_schedule, API_POOL, false, Q_SCHEDULE, NULL},
     {"GET", "/v1/models", named_list, API_POOL, false, Q_LIST, "models"},
     {"GET", "/v1/models/{name}", named_get, API_INLINE, false, NULL, "models"},
     {"PUT", "/v1/models/{name}", named_put, API_POOL, true, NULL, "models"},

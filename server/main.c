@@ -23,7 +23,7 @@ static const struct {
     {"serve", serve_command,
      "[--listen HOST:PORT] [--data DIR] [--allow-remote] [--jobs N] [--limit NAME=VALUE]... [--log LEVEL]"},
     {"analyze", analyze_command, "PATH... [--json] [--name NAME]"},
-    {"plan", plan_command, "FILE|- [--export FORMAT]"},
+    {"plan", plan_command, "FILE|- [--export FORMAT | --schedule]"},
     {"push", push_command, "--server URL PATH... [--name NAME] [--wait]"},
     {"version", version_command, ""},
     {"healthcheck", healthcheck_command, "[--server URL]"},

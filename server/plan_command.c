@@ -11,7 +11,7 @@
 
 static int usage(void)
 {
-	fputs("usage: signalbox plan FILE|- [--export FORMAT]\n", stderr);
+	fputs("usage: signalbox plan FILE|- [--export FORMAT | --schedule]\n", stderr);
 	return 2;
 }
 
@@ -52,7 +52,7 @@ static int print(const char *text)
 	return command_fail(&err, 1);
 }
 
-static int plan(const char *path, const char *format)
+static int plan(const char *path, const struct plan_output *wanted)
 {
 	SB_BUF_AUTO request = {0};
 	struct sb_error err = {0};
@@ -62,7 +62,7 @@ static int plan(const char *path, const char *format)
 	sb_buf_init(&request, (size_t)API_LIMITS_DEFAULT.request_bytes);
 	if (read_request(path, &request, &err) != SB_OK)
 		return command_fail(&err, 1);
-	if (plan_text(request.data ? request.data : "", request.len, path, format, &text, &extra, &err) ==
+	if (plan_text(request.data ? request.data : "", request.len, path, wanted, &text, &extra, &err) ==
 	    SB_OK) {
 		status = print(text);
 	} else {
@@ -77,14 +77,20 @@ static int plan(const char *path, const char *format)
 
 int plan_command(int argc, char **argv)
 {
-	static const struct option options[] = {{"export", required_argument, NULL, 'e'}, {NULL, 0, NULL, 0}};
-	const char *format = NULL;
+	static const struct option options[] = {{"export", required_argument, NULL, 'e'},
+	                                        {"schedule", no_argument, NULL, 's'},
+	                                        {NULL, 0, NULL, 0}};
+	struct plan_output wanted = {0};
 	int c;
 
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
-	while ((c = getopt_long(argc, argv, "", options, NULL)) == 'e')
-		format = optarg;
-	if (c != -1 || optind != argc - 1)
+	while ((c = getopt_long(argc, argv, "", options, NULL)) == 'e' || c == 's') {
+		if (c == 'e')
+			wanted.format = optarg;
+		else
+			wanted.schedule = true;
+	}
+	if (c != -1 || optind != argc - 1 || (wanted.format && wanted.schedule))
 		return usage();
-	return plan(argv[optind], format);
+	return plan(argv[optind], &wanted);
 }

@@ -81,4 +81,9 @@ static json_t *limits_of(void)
 	return json_pack("{s:i,s:i}", "layers", 4096, "nodes", 1 << 17);
 }
 
-const struct plan_kind estimate_kind = {"estimate", methods, solve, schema, limits_of, strategy_export};
+const struct plan_kind estimate_kind = {.name = "estimate",
+                                        .methods = methods,
+                                        .solve = solve,
+                                        .schema = schema,
+                                        .limits = limits_of,
+                                        .export = strategy_export};

@@ -292,5 +292,8 @@ static json_t *limits_of(void)
 	                 "bytes", (json_int_t)FUSION_BYTES_MAX);
 }
 
-const struct plan_kind gradient_fusion_kind = {"gradient-fusion", methods,   solve,
-                                               fusion_schema,     limits_of, NULL};
+const struct plan_kind gradient_fusion_kind = {.name = "gradient-fusion",
+                                               .methods = methods,
+                                               .solve = solve,
+                                               .schema = fusion_schema,
+                                               .limits = limits_of};

@@ -15,6 +15,9 @@ struct plan_kind {
 	/* May be NULL. SB_ENOENT for an unknown format. */
 	int (*export)(const json_t *plan, const char *format, char **out_text, const char **out_type,
 	              struct sb_error *err);
+	/* May be NULL. What of a stored plan runs when, within the view: gantt_write(). */
+	int (*schedule)(const json_t *plan, const struct plan_view *view, struct sb_buf *out,
+	                struct sb_error *err);
 };
 
 extern const struct plan_kind strategy_kind, estimate_kind, schedule_kind, gradient_fusion_kind,

@@ -157,3 +157,16 @@ int plan_export(const json_t *plan, const char *format, char **out_text, const c
 		return sb_fail(err, SB_ENOENT, "unknown_format", "this kind of plan has no export");
 	return kind->export(plan, format, out_text, out_type, err);
 }
+
+int plan_schedule(const json_t *plan, const struct plan_view *view, struct sb_buf *out, struct sb_error *err)
+{
+	int rc = SB_OK;
+	const struct plan_kind *kind = find_kind(plan, &rc, err);
+
+	if (!kind)
+		return rc;
+	if (!kind->schedule)
+		return sb_fail(err, SB_ENOENT, "no_schedule", "a plan of the kind %s has no schedule",
+		               kind->name);
+	return kind->schedule(plan, view, out, err);
+}

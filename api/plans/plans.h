@@ -1,7 +1,10 @@
 #ifndef SB_API_PLANS_PLANS_H
 #define SB_API_PLANS_PLANS_H
 #include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 /* Plan requests: JSON problem in, JSON answer out, over the pure planners. The same code serves POST
@@ -33,14 +36,35 @@ json_t *plan_kinds(void);
 int plan_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
                 struct sb_error *err);
 
+/* The part of a schedule that is asked for. */
+struct plan_view {
+	double from, to;                   /* in the unit of the plan's times; NaN = its begin, its end */
+	int64_t first_device, last_device; /* both included; first_device -1 = all */
+};
+#define PLAN_VIEW_WHOLE                                                                                      \
+	{                                                                                                    \
+		NAN, NAN, -1, -1                                                                             \
+	}
+/* What each device of a stored plan runs when, and what it holds: the answer of GET /v1/plans/{id}/schedule,
+ * appended to out. SB_ENOENT for a kind that has no schedule; SB_EINVAL with the parameter as field for a
+ * view that cannot be. */
+int plan_schedule(const json_t *plan, const struct plan_view *view, struct sb_buf *out, struct sb_error *err);
+#define PLAN_SCHEDULE_MAX ((size_t)64 << 20)
+
 /* ---- text.c ---- */
+
+/* What `signalbox plan` prints: the plan, its export (format not NULL), or its schedule. */
+struct plan_output {
+	const char *format;
+	bool schedule;
+};
 
 /* The whole plan as the API shows it: identity first, then what plan_solve() said. answer is taken. New
  * reference; NULL when out of memory. */
 json_t *plan_document(const char *id, int64_t created_us, json_t *answer);
-/* `signalbox plan`: the text of a request in (name: what to call it in errors), the text of the plan out,
- * with a fresh identity, or of its export when format is not NULL. On failure as plan_solve(); *out_extra is
- * then the text of further members, or NULL. The caller frees both texts. */
-int plan_text(const char *request, size_t len, const char *name, const char *format, char **out_text,
-              char **out_extra, struct sb_error *err);
+/* `signalbox plan`: the text of a request in (name: what to call it in errors), the text that is wanted out;
+ * a plan has a fresh identity. On failure as plan_solve(); *out_extra is then the text of further members, or
+ * NULL. The caller frees both texts. */
+int plan_text(const char *request, size_t len, const char *name, const struct plan_output *wanted,
+              char **out_text, char **out_extra, struct sb_error *err);
 #endif

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "api/plans/gantt.h"
 #include "api/plans/kinds.h"
 #include "api/plans/parse.h"
 #include "api/plans/schema.h"
@@ -308,6 +309,18 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	return rc != SB_OK || *out ? rc : no_memory(err);
 }
 
+static int draw(const json_t *plan, const struct plan_view *view, struct sb_buf *out, struct sb_error *err)
+{
+	__attribute__((cleanup(input_clear))) struct schedule_input in = {0};
+	SCHEDULE_PROGRAM_AUTO p = {0};
+	struct gantt g = {.program = &p, .times = &in.times};
+	int rc = read_input(json_object_get(plan, "problem"), &in, err);
+
+	if (rc == SB_OK)
+		rc = schedule_program_build(&in.shape, &p, err);
+	return rc == SB_OK ? gantt_write(&g, view, out, err) : rc;
+}
+
 static json_t *seconds_by_stage(const char *description)
 {
 	return schema_either(schema_number(0, SECONDS_MAX, description),
@@ -344,4 +357,9 @@ static json_t *limits(void)
 	return json_pack("{s:i,s:i}", "stages", UINT16_MAX, "operations", SCHEDULE_OPERATIONS_MAX);
 }
 
-const struct plan_kind schedule_kind = {"schedule", methods, solve, schema, limits, NULL};
+const struct plan_kind schedule_kind = {.name = "schedule",
+                                        .methods = methods,
+                                        .solve = solve,
+                                        .schema = schema,
+                                        .limits = limits,
+                                        .schedule = draw};

@@ -344,4 +344,9 @@ static json_t *limits_of(void)
 	                 SEARCH_ALTERNATIVES);
 }
 
-const struct plan_kind strategy_kind = {"strategy", methods, solve, schema, limits_of, strategy_export};
+const struct plan_kind strategy_kind = {.name = "strategy",
+                                        .methods = methods,
+                                        .solve = solve,
+                                        .schema = schema,
+                                        .limits = limits_of,
+                                        .export = strategy_export};

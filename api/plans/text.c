@@ -31,16 +31,35 @@ static char *with_identity(json_t *answer)
 	return whole ? json_write_indented(whole) : NULL;
 }
 
-int plan_text(const char *request, size_t len, const char *name, const char *format, char **out_text,
-              char **out_extra, struct sb_error *err)
+static int output(const struct plan_output *wanted, json_t *answer, char **out_text, struct sb_error *err)
+{
+	static const struct plan_view whole = PLAN_VIEW_WHOLE;
+	SB_BUF_AUTO text;
+	const char *type;
+	int rc;
+
+	sb_buf_init(&text, PLAN_SCHEDULE_MAX);
+	if (wanted->format)
+		return plan_export(answer, wanted->format, out_text, &type, err);
+	if (wanted->schedule) {
+		rc = plan_schedule(answer, &whole, &text, err);
+		if (rc != SB_OK)
+			return rc;
+		*out_text = sb_buf_take(&text);
+	} else {
+		*out_text = with_identity(json_incref(answer));
+	}
+	return *out_text ? SB_OK : sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
+}
+
+int plan_text(const char *request, size_t len, const char *name, const struct plan_output *wanted,
+              char **out_text, char **out_extra, struct sb_error *err)
 {
 	const struct plan_lookup lookup = {0};
 	json_error_t where;
 	JSON_AUTO asked = json_loadb(request, len, JSON_REJECT_DUPLICATES, &where);
 	JSON_AUTO answer = NULL;
 	JSON_AUTO extra = NULL;
-	const char *type;
-	char *text = NULL;
 	int rc;
 
 	*out_extra = NULL;
@@ -48,16 +67,9 @@ int plan_text(const char *request, size_t len, const char *name, const char *for
 		return sb_fail_at(err, SB_EINVAL, "not_json", name, where.line, where.position, "%s",
 		                  where.text);
 	rc = plan_solve(&lookup, asked, &answer, &extra, err);
-	if (rc == SB_OK && format)
-		rc = plan_export(answer, format, &text, &type, err);
-	else if (rc == SB_OK)
-		text = with_identity(json_incref(answer));
-	if (rc != SB_OK) {
+	if (rc == SB_OK)
+		rc = output(wanted, answer, out_text, err);
+	if (rc != SB_OK)
 		*out_extra = extra ? json_write(extra, NULL) : NULL;
-		return rc;
-	}
-	if (!text)
-		return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
-	*out_text = text;
-	return SB_OK;
+	return rc;
 }

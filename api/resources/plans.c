@@ -5,6 +5,7 @@
 #include "api/internal.h"
 #include "api/plans/plans.h"
 #include "api/profiles/documents.h"
+#include "base/num.h"
 
 static int named(void *self, const char *family, const char *name, char **out_text)
 {
@@ -211,6 +212,61 @@ void plans_export(struct call *c)
 	else if (rc == SB_ENOENT)
 		problem_query(c->res, "format",
 		              err.text[0] ? err.text : "This kind of plan has no such format.");
+	else
+		api_problem_from(c->res, &err);
+}
+
+/* A time of the view in the plan's own unit; *out stays as it is when the parameter is not there. */
+static bool query_moment(struct call *c, const char *name, double *out)
+{
+	const char *text = query_text(c, name);
+
+	if (!text || (sb_parse_double(text, strlen(text), out) == SB_OK && *out >= 0))
+		return true;
+	problem_query(c->res, name, "This must be a time from the start of the schedule, such as 12.5.");
+	return false;
+}
+
+/* "3" or "0-15". */
+static bool query_devices(struct call *c, struct plan_view *view)
+{
+	const char *text = query_text(c, "devices"), *dash;
+
+	if (!text)
+		return true;
+	dash = strchr(text, '-');
+	if (sb_parse_int(text, dash ? (size_t)(dash - text) : strlen(text), &view->first_device) == SB_OK &&
+	    view->first_device >= 0) {
+		view->last_device = view->first_device;
+		if (!dash || sb_parse_int(dash + 1, strlen(dash + 1), &view->last_device) == SB_OK)
+			return true;
+	}
+	problem_query(c->res, "devices", "This must be a device or a range of them, such as 0-15.");
+	return false;
+}
+
+void plans_schedule(struct call *c)
+{
+	struct plan_view view = PLAN_VIEW_WHOLE;
+	struct store_plan p = {0};
+	struct sb_error err = {0};
+	JSON_AUTO plan = NULL;
+	SB_BUF_AUTO text;
+	size_t len;
+	int rc;
+
+	sb_buf_init(&text, PLAN_SCHEDULE_MAX);
+	if (!query_moment(c, "from", &view.from) || !query_moment(c, "to", &view.to) ||
+	    !query_devices(c, &view) || !find_plan(c, &p))
+		return;
+	plan = json_loads(p.text, 0, NULL);
+	store_plan_clear(&p);
+	rc = plan_schedule(plan, &view, &text, &err);
+	len = text.len;
+	if (rc == SB_OK)
+		reply_text(c, 200, "application/json", sb_buf_take(&text), len);
+	else if (rc == SB_EINVAL && strcmp(err.word, "bad_view") == 0)
+		problem_query(c->res, err.field, err.text);
 	else
 		api_problem_from(c->res, &err);
 }

@@ -61,6 +61,11 @@ int64_t schedule_stage(const struct schedule_shape *s, int64_t device, int64_t c
 	return chunk * s->devices + device;
 }
 
+int64_t schedule_chunk(const struct schedule_shape *s, int64_t device, int64_t stage)
+{
+	return FACTS[s->kind].two_way ? stage != device : stage / s->devices;
+}
+
 double schedule_operations(const struct schedule_shape *s)
 {
 	const struct schedule_facts *f = &FACTS[s->kind];

@@ -55,6 +55,8 @@ int64_t schedule_stages(const struct schedule_shape *s);
 int64_t schedule_device(const struct schedule_shape *s, int64_t stage, bool second_way);
 /* The stage that a device runs as its chunk; of two directions chunk 0 is its stage of the first one. */
 int64_t schedule_stage(const struct schedule_shape *s, int64_t device, int64_t chunk);
+/* The chunk that a stage is of a device that runs it. */
+int64_t schedule_chunk(const struct schedule_shape *s, int64_t device, int64_t stage);
 /* SB_EIMPOSSIBLE, with the field (stages, micro_batches, chunks, slices) and the reason, for sizes that the
  * kind does not fit: below 1, too few micro-batches for its pattern, an odd number of stages for two
  * directions, more than SCHEDULE_OPERATIONS_MAX operations. */
@@ -129,6 +131,18 @@ double schedule_op_seconds(const struct schedule_program *p, const struct schedu
  * to the end of its whole backward, or of the gradient of its weights. activation: of one slice, [stage];
  * NULL = 1 each. out: one a device. */
 void schedule_peaks(const struct schedule_program *p, const double *activation, double *out);
+
+/* What a device holds, over time: a staircase whose level lasts until the next point. */
+struct schedule_level {
+	double time, held;
+};
+/* The live activations of one device within from..to, as schedule_peaks() counts them: a unit is there from
+ * the start of its forward to the end of what frees it. op_start: of the whole program. Where more than
+ * `most` changes lie in view, each of most / 2 columns of time keeps its highest level and its last, so that
+ * the largest is exact. out: room for most + 2 points. Returns how many there are. */
+size_t schedule_levels(const struct schedule_program *p, const struct schedule_times *t,
+                       const double *op_start, const double *activation, int64_t device, double from,
+                       double to, size_t most, struct schedule_level *out);
 
 /* Units in flight, chunk by chunk. */
 #define SCHEDULE_CHUNKS_MAX 64

@@ -55,6 +55,17 @@ FAKE int plan_export(const json_t *plan, const char *format, char **out_text, co
 	return SB_OK;
 }
 
+FAKE int plan_schedule(const json_t *plan, const struct plan_view *view, struct sb_buf *out,
+                       struct sb_error *err)
+{
+	if (view->first_device > 7)
+		return sb_fail_field(err, SB_EINVAL, "bad_view", "devices", "No such devices.");
+	if (!isnan(view->to))
+		return sb_fail(err, SB_ENOENT, "no_schedule", "No schedule.");
+	assert_string_equal(text_at(plan, "kind"), "strategy");
+	return sb_buf_adds(out, "{\"devices\":[]}");
+}
+
 FAKE const char *const *preset_names(const char *family)
 {
 	static const char *const models[] = {"big", "small", NULL};

@@ -40,6 +40,14 @@ static void a_plan_is_made_once(void **state)
 	assert_int_equal(ask(&f, "GET", target, NULL), 400);
 	snprintf(target, sizeof(target), "/v1/plans/%s/export", id);
 	assert_int_equal(ask(&f, "GET", target, NULL), 400);
+	snprintf(target, sizeof(target), "/v1/plans/%s/schedule?devices=0-7", id);
+	assert_int_equal(ask(&f, "GET", target, NULL), 200);
+	assert_string_equal(f.res.body, "{\"devices\":[]}");
+	snprintf(target, sizeof(target), "/v1/plans/%s/schedule?devices=8", id);
+	assert_int_equal(ask(&f, "GET", target, NULL), 400);
+	snprintf(target, sizeof(target), "/v1/plans/%s/schedule?to=1", id);
+	assert_int_equal(ask(&f, "GET", target, NULL), 404);
+	assert_problem(&f, 404, "no_schedule");
 	snprintf(target, sizeof(target), "/v1/plans/%s", id);
 	assert_int_equal(ask(&f, "DELETE", target, NULL), 204);
 	assert_int_equal(ask(&f, "GET", target, NULL), 404);
