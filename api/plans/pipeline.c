@@ -118,4 +118,9 @@ static json_t *limits(void)
 	                 SCHEDULE_OPERATIONS_MAX);
 }
 
-const struct plan_kind pipeline_kind = {"pipeline", methods, solve, pipeline_schema, limits, NULL};
+const struct plan_kind pipeline_kind = {.name = "pipeline",
+                                        .methods = methods,
+                                        .solve = solve,
+                                        .schema = pipeline_schema,
+                                        .limits = limits,
+                                        .schedule = pipeline_draw};

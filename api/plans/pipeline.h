@@ -1,6 +1,7 @@
 #ifndef SB_API_PLANS_PIPELINE_H
 #define SB_API_PLANS_PIPELINE_H
 #include "api/plans/parse.h"
+#include "api/plans/plans.h"
 #include "planner/pipeline/pipeline.h"
 
 /* The kind `pipeline`: layers cut into the stages of a schedule, and what each of them recomputes (api.md). A
@@ -36,6 +37,11 @@ void pipeline_input_clear(struct pipeline_input *in);
  * clears *out also after a failure. SB_EINVAL for a document that holds no such plan; SB_ENOMEM. */
 int pipeline_of_document(const json_t *document, struct pipeline_input *out, struct pipeline_stage **out_plan,
                          struct sb_error *err);
+
+/* ---- pipeline_schedule.c ---- */
+
+/* What a stored plan runs when, in bytes: plan_schedule(). SB_ENOENT when it holds no cut. */
+int pipeline_draw(const json_t *plan, const struct plan_view *view, struct sb_buf *out, struct sb_error *err);
 
 /* ---- pipeline_layers.c ---- */
 

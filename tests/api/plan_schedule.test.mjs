@@ -91,6 +91,42 @@ test("every schedule: work adds up, nothing overlaps, who waits has waited, the 
 });
 
 // 1F1B p4 m8: a forward each at 0, 1, 2, 3; the backward of the first comes back at 4 + 3 * 2 = 10 (schedules.md, example 2: 33)
+// Backward is 2, a layer that recomputes all takes half of that again, 1, and keeps 1 byte instead of 4. Beside 2 layers of 10 bytes
+// 40 bytes leave 20 for at most four micro-batches on the first stage: one layer at least recomputes.
+test("a cut pipeline: bytes, bounds, and what is recomputed", async () => {
+  const problem = { kind: "pipeline", stages: 4, micro_batches: 8, memory_bytes: 40, constant_bytes: 0,
+    layers: [{ name: "<b>", count: 8, forward: 1, parameters_bytes: 10, activation_bytes: { none: 4, full: 1 } }] };
+  const { items } = (await s.get("/v1/plan-kinds")).json;
+  for (const schedule of items.find((k) => k.kind === "pipeline").schema.properties.schedule.enum) {
+    const more = { schedule, ...(/interleaved/.test(schedule) ? { interleave: 2 } : {}), ...(/seq|tera/.test(schedule) ? { slices: 2 } : {}) };
+    const { status, json: plan } = await s.post("/v1/plans", { ...problem, ...more, memory_bytes: /gpipe|tera/.test(schedule) ? 60 : /dualpipe$/.test(schedule) ? 100 : 48 });
+    assert.equal(status, 201, `${schedule}: ${JSON.stringify(plan)}`);
+    const answer = await drawn(plan);
+    near(answer.makespan, plan.predicted.makespan, schedule);
+    assert.equal(answer.memory_unit, "bytes");
+    answer.devices.forEach((device, d) => {
+      near(device.peak, plan.predicted.memory_bytes[d], schedule);
+      near(Math.max(...device.memory.held), device.peak, schedule);
+      assert.equal(device.cap, plan.problem.memory_bytes);
+      const list = operationsOf(device);
+      near(list.reduce((sum, o) => sum + o.length, 0), device.busy, schedule);
+      assert.equal(device.works.recompute.length, device.works.kind.length);
+    });
+  }
+  const plan = (await s.post("/v1/plans", problem)).json;
+  const answer = await drawn(plan);
+  answer.devices.forEach((device, d) => {
+    assert.deepEqual(device.works.recompute, [0, plan.solution.recompute.full[0][d]]);
+    assert.deepEqual(device.works.length, [plan.solution.layers[0][d], 2 * plan.solution.layers[0][d] + plan.solution.recompute.full[0][d]]);
+    assert.equal(device.memory.held.at(-1), 10 * plan.solution.layers[0][d]);
+    assert.equal(device.cap, 40);
+  });
+  assert.ok(answer.devices[0].works.recompute[1] >= 1);
+  const free = await drawn((await s.post("/v1/plans", { ...problem, memory_bytes: undefined })).json);
+  assert.deepEqual(free.devices.map((d) => d.cap), [null, null, null, null]);
+  assert.deepEqual(free.devices.map((d) => d.peak), [52, 44, 36, 28]);
+});
+
 test("a view has what touches it, of the devices that were asked for", async () => {
   const plan = await planned({});
   const part = await drawn(plan, "?from=3.5&to=12&devices=0-1");
