@@ -29,7 +29,8 @@ struct ascend_options {
 	int level; /* 0, 1 or 2 */
 	uint64_t seed;
 	struct faults faults;
-	bool db; /* databases instead of text */
+	bool db;     /* databases instead of text */
+	bool uneven; /* small packets are of two sizes, as those of real gradients are */
 	enum ascend_layout layout;
 	const char *name; /* a name for the first operator of each step, or NULL */
 	const char *path; /* a directory */
