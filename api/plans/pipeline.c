@@ -7,67 +7,11 @@
 #include "api/plans/kinds.h"
 #include "planner/pipeline/methods.h"
 
-static const char *const methods[] = {"bmpipe", NULL};
-
-/* A plan and what it comes to; the arrays are its own. */
-struct choice {
-	struct pipeline_stage *plan;
-	struct pipeline_proof proof;
-	struct pipeline_score score;
-	double *peaks;
-};
-
-static void choice_clear(struct choice *c)
-{
-	free(c->plan);
-	free(c->peaks);
-	*c = (struct choice){0};
-}
-#define CHOICE_AUTO __attribute__((cleanup(choice_clear))) struct choice
+static const char *const methods[] = {"bmpipe", "given", NULL};
 
 static int no_memory(struct sb_error *err)
 {
 	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
-/* Every layer once, and no stage left empty that may not be. */
-static bool is_whole(const struct pipeline_problem *p, const struct pipeline_stage *plan)
-{
-	int64_t stages = schedule_stages(&p->shape);
-
-	for (int64_t b = 0; b < p->body_count; b++) {
-		int64_t left = p->bodies[b].count;
-
-		for (int64_t i = 0; i < stages; i++)
-			for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
-				left -= plan[i * p->body_count + b].layers[r];
-		if (left != 0)
-			return false;
-	}
-	for (int64_t i = 0; i < stages; i++)
-		if (!p->allow_empty && pipeline_stage_layers(p, plan, i) < 1)
-			return false;
-	return true;
-}
-
-/* Plans by a method, and scores the plan by the simulation alone. */
-static int choose(const struct pipeline_input *in, const struct pipeline_method *method,
-                  struct pipeline_scorer *scorer, struct choice *out, struct sb_error *err)
-{
-	const struct pipeline_problem *p = &in->problem;
-	int rc;
-
-	out->plan = calloc((size_t)schedule_stages(&p->shape) * (size_t)p->body_count, sizeof(*out->plan));
-	out->peaks = calloc((size_t)p->shape.devices, sizeof(*out->peaks));
-	if (!out->plan || !out->peaks)
-		return no_memory(err);
-	rc = method->plan(p, in->objective, out->plan, &out->proof, err);
-	if (rc == SB_OK)
-		rc = pipeline_score(scorer, out->plan, &out->score, out->peaks, err);
-	if (rc == SB_OK && !(out->score.fits && is_whole(p, out->plan)))
-		rc = sb_fail(err, SB_EIO, "search_failed",
-		             "the search gave no plan of these layers in this memory");
-	return rc;
 }
 
 /* Said at once: no search can mend it. */
@@ -87,12 +31,52 @@ static int check_layers(const struct pipeline_problem *p, json_t **out_extra, st
 	                     (long long)layers, (long long)stages, (long long)devices, (long long)chunks);
 }
 
+/* One more plan beside the chosen one; one that cannot be is told among the rejected. */
+static int enter(const struct pipeline_input *in, const char *method, const struct pipeline_choice *chosen,
+                 struct pipeline_scorer *scorer, json_t *answer, struct sb_error *err)
+{
+	PIPELINE_CHOICE_AUTO other = {0};
+	struct sb_error why = {0};
+	int rc = pipeline_choose(in, method, scorer, &other, &why);
+
+	if (rc == SB_OK) {
+		json_array_append_new(json_object_get(answer, "alternatives"),
+		                      pipeline_alternative_to_json(in, chosen, &other));
+	} else if (rc == SB_EINFEASIBLE || (rc == SB_EIMPOSSIBLE && pipeline_method_of(method))) {
+		json_array_append_new(json_object_get(answer, "rejected"),
+		                      json_pack("{s:s,s:i,s:{s:s,s:s}}", "reason", why.word, "count", 1,
+		                                "example", "method", method, "detail", why.text));
+	} else {
+		*err = why;
+		return rc;
+	}
+	return SB_OK;
+}
+
+/* What else could be done: the plan of the exact method, the cut that everybody tries first, and the user's
+ * own.
+ */
+static int compare(const struct pipeline_input *in, const struct pipeline_choice *chosen,
+                   struct pipeline_scorer *scorer, json_t *answer, struct sb_error *err)
+{
+	static const char *const others[] = {"bmpipe", "even", NULL};
+	int rc = SB_OK;
+
+	for (int i = 0; rc == SB_OK && others[i]; i++)
+		if (strcmp(others[i], chosen->method) != 0 && pipeline_method_of(others[i]))
+			rc = enter(in, others[i], chosen, scorer, answer, err);
+	if (rc == SB_OK && json_object_get(in->request, "given") && strcmp(chosen->method, "given") != 0)
+		rc = enter(in, "given", chosen, scorer, answer, err);
+	return rc;
+}
+
 static int solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
 {
 	const char *name = json_string_value(json_object_get(request, "method"));
 	PIPELINE_INPUT_AUTO in = {0};
 	PIPELINE_SCORER_AUTO scorer = NULL;
-	CHOICE_AUTO best = {0};
+	PIPELINE_CHOICE_AUTO chosen = {0};
+	JSON_AUTO answer = NULL;
 	double start = plan_clock();
 	int rc = pipeline_from_json(request, &in, err);
 
@@ -101,14 +85,21 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	if (rc == SB_OK)
 		rc = pipeline_scorer_open(&in.problem, &scorer, err);
 	if (rc == SB_OK)
-		rc = choose(&in, pipeline_method_of(name ? name : methods[0]), scorer, &best, err);
+		rc = pipeline_choose(&in, name ? name : methods[0], scorer, &chosen, err);
 	if (rc != SB_OK)
 		return rc;
-	*out = json_pack("{s:o,s:o,s:o,s:[],s:[],s:[],s:[]}", "solution", pipeline_solution(&in, best.plan),
-	                 "predicted", pipeline_predicted(&in.problem, &best.score, best.peaks), "quality",
-	                 pipeline_quality(&best.proof, plan_clock() - start), "alternatives", "frontier",
-	                 "rejected", "warnings");
-	return *out ? SB_OK : no_memory(err);
+	answer = pipeline_choice_to_json(&in, &chosen);
+	if (!answer)
+		return no_memory(err);
+	json_object_set_new(answer, "quality", pipeline_quality_to_json(&chosen.proof, plan_clock() - start));
+	json_object_set_new(answer, "alternatives", json_array());
+	json_object_set_new(answer, "frontier", json_array());
+	json_object_set_new(answer, "rejected", json_array());
+	json_object_set_new(answer, "warnings", json_array());
+	rc = compare(&in, &chosen, scorer, answer, err);
+	if (rc == SB_OK)
+		*out = json_incref(answer);
+	return rc;
 }
 
 static json_t *limits(void)
@@ -123,4 +114,5 @@ const struct plan_kind pipeline_kind = {.name = "pipeline",
                                         .solve = solve,
                                         .schema = pipeline_schema,
                                         .limits = limits,
+                                        .export = pipeline_export,
                                         .schedule = pipeline_draw};

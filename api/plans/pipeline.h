@@ -8,6 +8,8 @@
  * time is in any one unit, bytes are in any one unit: the answer is in the same. */
 
 #define PIPELINE_TIME_MAX 1e12
+/* of one layer that recomputes: the longest forward, and the largest recompute_cost */
+#define PIPELINE_BACKWARD_MAX 1e16
 #define PIPELINE_BYTES_MAX 1e18
 #define PIPELINE_LAYERS_MAX 1024
 #define PIPELINE_TYPES_MAX 64
@@ -18,11 +20,12 @@ extern const char *const pipeline_recompute_words[];
 /* By enum pipeline_objective; NULL-terminated. */
 extern const char *const pipeline_objective_words[];
 
-/* A request as read; the arrays are its own, the names are the request's. */
+/* A request as read; the arrays are its own. */
 struct pipeline_input {
 	struct pipeline_problem problem; /* borrows the arrays */
 	struct pipeline_body *bodies;
 	const char **names; /* of the bodies; NULL = without */
+	json_t *request;    /* with the layers of a foreign file: what the names borrow from */
 	double *memory, *cut_send, *link_send;
 	enum pipeline_objective objective;
 };
@@ -43,20 +46,62 @@ int pipeline_of_document(const json_t *document, struct pipeline_input *out, str
 /* What a stored plan runs when, in bytes: plan_schedule(). SB_ENOENT when it holds no cut. */
 int pipeline_draw(const json_t *plan, const struct plan_view *view, struct sb_buf *out, struct sb_error *err);
 
+/* A plan as JSON: {layers, recompute?} or {types} as a solution has them, the offset and lists of
+ * MindFormers, or Megatron's pipeline_model_parallel_layout with recompute?. out: a zeroed plan. SB_EINVAL,
+ * SB_EIMPOSSIBLE for one that does not hold the layers of the problem; SB_ENOMEM. (pipeline_given.c) */
+int pipeline_read_plan(const json_t *value, const struct place *at, const struct pipeline_problem *p,
+                       struct pipeline_stage *out, struct sb_error *err);
+
+/* ---- pipeline_sapp.c ---- */
+
+/* The request with the layers of its layers_file, if it has one, as layers, head, tail and constant_bytes; a
+ * megabyte of the file counts as 1e6. *out is a new reference. SB_EINVAL, SB_EIMPOSSIBLE, SB_ENOMEM. */
+int pipeline_sapp_import(const json_t *request, json_t **out, struct sb_error *err);
+/* The layers of a problem as such a file. New reference. */
+json_t *pipeline_sapp_export(const struct pipeline_input *in);
+/* JSON Schema of a file. New reference. */
+json_t *pipeline_sapp_schema(void);
+
 /* ---- pipeline_layers.c ---- */
 
 /* layers, head and tail of a request into out. */
 int pipeline_read_layers(const json_t *request, struct pipeline_input *out, struct sb_error *err);
 
+/* ---- pipeline_choice.c ---- */
+
+/* A plan and what it comes to; the arrays are its own. */
+struct pipeline_choice {
+	const char *method; /* static */
+	struct pipeline_stage *plan;
+	struct pipeline_proof proof;
+	struct pipeline_score score;
+	double *peaks;
+};
+void pipeline_choice_clear(struct pipeline_choice *c);
+#define PIPELINE_CHOICE_AUTO __attribute__((cleanup(pipeline_choice_clear))) struct pipeline_choice
+/* Plans by a method of the table, or takes the plan of the request ("given"), and scores the plan by the
+ * simulation alone. The caller clears *out also after a failure. SB_EINFEASIBLE for a plan beyond the memory;
+ * SB_EIO for a planner whose plan is none; else as struct pipeline_method and pipeline_read_plan(). */
+int pipeline_choose(const struct pipeline_input *in, const char *method, struct pipeline_scorer *scorer,
+                    struct pipeline_choice *out, struct sb_error *err);
+
 /* ---- pipeline_answer.c ---- */
 
-/* A plan as the solution of an answer: layers and recompute of each device, chunk by chunk. The two
- * directions of dualpipe hold the same stages: they are shown once, on the devices of the first. */
-json_t *pipeline_solution(const struct pipeline_input *in, const struct pipeline_stage *plan);
-/* {bottleneck, makespan, bubble_share, memory_bytes}; peaks: one a device. */
-json_t *pipeline_predicted(const struct pipeline_problem *p, const struct pipeline_score *s,
-                           const double *peaks);
-json_t *pipeline_quality(const struct pipeline_proof *proof, double seconds);
+/* {solution, predicted}: a plan as the layers and the recompute of each device, chunk by chunk, and its
+ * score. The two directions of dualpipe hold the same stages: they are shown once, on the devices of the
+ * first. */
+json_t *pipeline_choice_to_json(const struct pipeline_input *in, const struct pipeline_choice *c);
+/* {method, solution, predicted, loses_by, reason, diff}: what another plan is against the chosen one; diff
+ * has the layers that it holds more, cell by cell. */
+json_t *pipeline_alternative_to_json(const struct pipeline_input *in, const struct pipeline_choice *chosen,
+                                     const struct pipeline_choice *other);
+json_t *pipeline_quality_to_json(const struct pipeline_proof *proof, double seconds);
+
+/* ---- pipeline_export.c, pipeline_schema.c ---- */
+
+/* GET /v1/plans/{id}/export: mindformers, megatron, sapp. As in struct plan_kind. */
+int pipeline_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
+                    struct sb_error *err);
 
 json_t *pipeline_schema(void);
 #endif

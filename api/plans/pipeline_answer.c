@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +56,7 @@ static json_t *recompute_of(const struct pipeline_problem *p, const struct pipel
 	return o;
 }
 
-json_t *pipeline_solution(const struct pipeline_input *in, const struct pipeline_stage *plan)
+static json_t *solution_of(const struct pipeline_input *in, const struct pipeline_stage *plan)
 {
 	const struct pipeline_problem *p = &in->problem;
 	json_t *types = NULL;
@@ -71,25 +72,88 @@ json_t *pipeline_solution(const struct pipeline_input *in, const struct pipeline
 	                 schedule_facts(p->shape.kind)->name, "interleave", (json_int_t)rows_of(&p->shape));
 }
 
-json_t *pipeline_predicted(const struct pipeline_problem *p, const struct pipeline_score *s,
-                           const double *peaks)
+static json_t *predicted_of(const struct pipeline_problem *p, const struct pipeline_choice *c)
 {
 	json_t *bytes = json_array();
 
 	for (int64_t d = 0; d < p->shape.devices; d++)
-		json_array_append_new(bytes, number_of(peaks[d]));
-	return json_pack("{s:o,s:o,s:o,s:o}", "bottleneck", number_of(s->bottleneck), "makespan",
-	                 number_of(s->makespan), "bubble_share", json_real_or_null(s->bubble_share),
-	                 "memory_bytes", bytes);
+		json_array_append_new(bytes, number_of(c->peaks[d]));
+	return json_pack("{s:o,s:o,s:o,s:o}", "bottleneck", number_of(c->score.bottleneck), "makespan",
+	                 number_of(c->score.makespan), "bubble_share",
+	                 json_real_or_null(c->score.bubble_share), "memory_bytes", bytes);
 }
 
-json_t *pipeline_quality(const struct pipeline_proof *proof, double seconds)
+json_t *pipeline_choice_to_json(const struct pipeline_input *in, const struct pipeline_choice *c)
 {
+	return json_pack("{s:o,s:o}", "solution", solution_of(in, c->plan), "predicted",
+	                 predicted_of(&in->problem, c));
+}
+
+/* The first reason that counts: a slower stage, or the same pace with more waiting. */
+static void why(const struct pipeline_choice *chosen, const struct pipeline_choice *other, char *out,
+                size_t room)
+{
+	const struct pipeline_score *a = &chosen->score, *b = &other->score;
+
+	if (b->makespan <= a->makespan)
+		(void)snprintf(out, room,
+		               b->makespan < a->makespan ? "it takes %.6g instead of %.6g"
+		                                         : "it takes the same time",
+		               b->makespan, a->makespan);
+	else if (b->bottleneck > a->bottleneck * (1 + PIPELINE_ROUNDING))
+		(void)snprintf(out, room,
+		               "its slowest stage takes %.6g a micro-batch, forward and backward, instead of "
+		               "%.6g",
+		               b->bottleneck, a->bottleneck);
+	else
+		(void)snprintf(out, room, "its stages wait for %.3g%% of the time instead of %.3g%%",
+		               100 * b->bubble_share, 100 * a->bubble_share);
+}
+
+/* More layers of the other plan, all bodies together. */
+static json_t *diff_of(const struct pipeline_problem *p, const struct pipeline_choice *chosen,
+                       const struct pipeline_choice *other)
+{
+	size_t cells = (size_t)schedule_stages(&p->shape) * (size_t)p->body_count;
+	struct pipeline_stage *more = malloc(cells * sizeof(*more));
+	json_t *o;
+
+	if (!more)
+		return NULL;
+	for (size_t i = 0; i < cells; i++)
+		for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
+			more[i].layers[r] = other->plan[i].layers[r] - chosen->plan[i].layers[r];
+	o = json_pack("{s:o,s:o}", "layers", layers_of(p, more, -1, -1), "recompute",
+	              recompute_of(p, more, -1));
+	free(more);
+	return o;
+}
+
+json_t *pipeline_alternative_to_json(const struct pipeline_input *in, const struct pipeline_choice *chosen,
+                                     const struct pipeline_choice *other)
+{
+	bool pace = in->objective == PIPELINE_BOTTLENECK;
+	double a = pace ? chosen->score.bottleneck : chosen->score.makespan;
+	double b = pace ? other->score.bottleneck : other->score.makespan;
+	char reason[160];
+
+	why(chosen, other, reason, sizeof(reason));
+	return json_pack("{s:s,s:o,s:o,s:f,s:s,s:o}", "method", other->method, "solution",
+	                 solution_of(in, other->plan), "predicted", predicted_of(&in->problem, other),
+	                 "loses_by", a > 0 ? b / a - 1 : 0.0, "reason", reason, "diff",
+	                 diff_of(&in->problem, chosen, other));
+}
+
+/* Without a bound nothing is known of the distance to the optimum. */
+json_t *pipeline_quality_to_json(const struct pipeline_proof *proof, double seconds)
+{
+	bool bounded = !isnan(proof->lower_bound);
 	double gap = proof->value > 0 ? (proof->value - proof->lower_bound) / proof->value : 0;
 
-	return json_pack("{s:b,s:s,s:o,s:o,s:o,s:I,s:f,s:n}", "optimal", proof->optimal, "objective",
-	                 proof->objective, "value", number_of(proof->value), "lower_bound",
-	                 json_real_or_null(proof->lower_bound), "gap",
-	                 json_real_or_null(isnan(proof->lower_bound) ? NAN : gap), "candidates",
-	                 (json_int_t)proof->candidates, "search_seconds", seconds, "model_error");
+	return json_pack("{s:o,s:s,s:o,s:o,s:o,s:I,s:f,s:n}", "optimal",
+	                 bounded ? json_boolean(proof->optimal) : json_null(), "objective", proof->objective,
+	                 "value", number_of(proof->value), "lower_bound",
+	                 json_real_or_null(proof->lower_bound), "gap", json_real_or_null(bounded ? gap : NAN),
+	                 "candidates", (json_int_t)proof->candidates, "search_seconds", seconds,
+	                 "model_error");
 }

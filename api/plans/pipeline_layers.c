@@ -56,7 +56,7 @@ static int read_backward(const json_t *layer, const struct place *at, const doub
 	int rc;
 
 	if (json_is_object(json_object_get(layer, "backward")))
-		rc = read_by_recompute(layer, at, "backward", REQUIRED, PIPELINE_TIME_MAX * 1e3, given, err);
+		rc = read_by_recompute(layer, at, "backward", REQUIRED, PIPELINE_BACKWARD_MAX, given, err);
 	else
 		rc = parse_number(layer, at, "backward", OPTIONAL, 0, PIPELINE_TIME_MAX, &given[KEEP_ALL],
 		                  err);

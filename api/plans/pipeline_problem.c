@@ -11,6 +11,7 @@ void pipeline_input_clear(struct pipeline_input *in)
 {
 	free(in->bodies);
 	free(in->names);
+	json_decref(in->request);
 	free(in->memory);
 	free(in->cut_send);
 	free(in->link_send);
@@ -143,37 +144,12 @@ static int read_sends(const json_t *request, struct pipeline_input *in, struct s
 	return read_list(v, &here, PIPELINE_TIME_MAX, list, err);
 }
 
-int pipeline_from_json(const json_t *request, struct pipeline_input *out, struct sb_error *err)
+static int read_rest(const json_t *request, struct pipeline_input *out, struct sb_error *err)
 {
-	static const char *const members[] = {"kind",
-	                                      "method",
-	                                      "stages",
-	                                      "micro_batches",
-	                                      "memory_bytes",
-	                                      "interleave",
-	                                      "schedule",
-	                                      "slices",
-	                                      "layers",
-	                                      "head",
-	                                      "tail",
-	                                      "send_seconds",
-	                                      "constant_bytes",
-	                                      "allow_empty",
-	                                      "recompute_cost",
-	                                      "objective",
-	                                      NULL};
 	struct place root = place_of("");
 	int objective = PIPELINE_MAKESPAN;
-	int rc = parse_members(request, &root, members, err);
+	int rc = read_sends(request, out, err);
 
-	if (rc == SB_OK)
-		rc = read_shape(request, &out->problem.shape, err);
-	if (rc == SB_OK)
-		rc = pipeline_read_layers(request, out, err);
-	if (rc == SB_OK)
-		rc = read_memory(request, out, err);
-	if (rc == SB_OK)
-		rc = read_sends(request, out, err);
 	/* what was fitted to measured peaks can be negative (algorithms.md 1.3) */
 	if (rc == SB_OK)
 		rc = parse_number(request, &root, "constant_bytes", OPTIONAL, -PIPELINE_BYTES_MAX,
@@ -185,4 +161,25 @@ int pipeline_from_json(const json_t *request, struct pipeline_input *out, struct
 		                err);
 	out->objective = (enum pipeline_objective)objective;
 	return rc;
+}
+
+int pipeline_from_json(const json_t *request, struct pipeline_input *out, struct sb_error *err)
+{
+	static const char *const members[] = {
+	    "kind",       "method",       "stages",         "micro_batches", "memory_bytes",
+	    "interleave", "schedule",     "slices",         "layers",        "head",
+	    "tail",       "send_seconds", "constant_bytes", "allow_empty",   "recompute_cost",
+	    "objective",  "format",       "layers_file",    "given",         NULL};
+	struct place root = place_of("");
+	int rc = parse_members(request, &root, members, err);
+
+	if (rc == SB_OK)
+		rc = read_shape(request, &out->problem.shape, err);
+	if (rc == SB_OK)
+		rc = pipeline_sapp_import(request, &out->request, err);
+	if (rc == SB_OK)
+		rc = pipeline_read_layers(out->request, out, err);
+	if (rc == SB_OK)
+		rc = read_memory(request, out, err);
+	return rc == SB_OK ? read_rest(out->request, out, err) : rc;
 }

@@ -33,7 +33,7 @@ static json_t *layer_schema(void)
 	json_object_set_new(p, "forward", time_of("of one layer and one micro-batch"));
 	json_object_set_new(
 	    p, "backward",
-	    schema_either(time_of("default: twice forward"), by_recompute(0, PIPELINE_TIME_MAX * 1e3, NULL)));
+	    schema_either(time_of("default: twice forward"), by_recompute(0, PIPELINE_BACKWARD_MAX, NULL)));
 	json_object_set_new(p, "weight_gradient",
 	                    time_of("the part of backward that schedules may split off; default: half"));
 	json_object_set_new(
@@ -88,10 +88,73 @@ static void add_shape(json_t *p)
 	json_object_set_new(p, "allow_empty", schema_boolean("stages may have no layer; default false"));
 }
 
+/* [[per stage] per chunk], or [per stage]; whole numbers from low on. */
+static json_t *rows_schema(int64_t low)
+{
+	return schema_either(
+	    schema_list(PIPELINE_DEVICES_MAX, schema_integer(low, PIPELINE_LAYERS_MAX), NULL),
+	    schema_list(SCHEDULE_CHUNKS_MAX,
+	                schema_list(PIPELINE_DEVICES_MAX, schema_integer(low, PIPELINE_LAYERS_MAX), NULL),
+	                "one list a chunk"));
+}
+
+static json_t *recompute_rows(void)
+{
+	json_t *p = json_object();
+
+	for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
+		json_object_set_new(p, pipeline_recompute_words[r], rows_schema(0));
+	return schema_object(p, NULL);
+}
+
+static json_t *own_plan(void)
+{
+	static const char *const needs[] = {"layers", NULL}, *const types[] = {"types", NULL};
+	json_t *type = json_object(), *p = json_object(), *o;
+
+	json_object_set_new(type, "name", json_pack("{s:[s,s]}", "type", "string", "null"));
+	json_object_set_new(type, "layers", rows_schema(0));
+	json_object_set_new(type, "recompute", recompute_rows());
+	json_object_set_new(p, "layers", rows_schema(0));
+	json_object_set_new(p, "recompute", recompute_rows());
+	json_object_set_new(p, "types", schema_list(PIPELINE_TYPES_MAX, schema_object(type, needs), NULL));
+	json_object_set_new(p, "schedule", json_pack("{s:s}", "type", "string"));
+	json_object_set_new(p, "interleave", schema_integer(1, SCHEDULE_CHUNKS_MAX));
+	o = schema_object(p, NULL);
+	json_object_set_new(o, "anyOf",
+	                    json_pack("[{s:[s]},{s:[s]}]", "required", needs[0], "required", types[0]));
+	return o;
+}
+
+static json_t *switch_schema(void)
+{
+	return schema_either(json_pack("{s:s}", "type", "boolean"), rows_schema(0));
+}
+
+static json_t *given_schema(void)
+{
+	static const char *const offset[] = {"offset", NULL}, *const text[] = {
+	                                                          "pipeline_model_parallel_layout", NULL};
+	json_t *mindformers = json_object(), *megatron = json_object(), *o;
+
+	json_object_set_new(mindformers, "offset",
+	                    schema_either(json_pack("{s:s,s:i}", "type", "integer", "const", 0),
+	                                  rows_schema(-PIPELINE_LAYERS_MAX)));
+	json_object_set_new(mindformers, "recompute", switch_schema());
+	json_object_set_new(mindformers, "select_recompute", switch_schema());
+	json_object_set_new(mindformers, "select_comm_recompute", switch_schema());
+	json_object_set_new(megatron, text[0], json_pack("{s:s}", "type", "string"));
+	json_object_set_new(megatron, "recompute", recompute_rows());
+	o = json_pack("{s:[o,o,o],s:s}", "anyOf", own_plan(), schema_object(mindformers, offset),
+	              schema_object(megatron, text), "description",
+	              "a plan of your own: scored as method given, or compared with that of another method");
+	return o;
+}
+
 json_t *pipeline_schema(void)
 {
-	static const char *const needs[] = {"stages", "micro_batches", "layers", NULL};
-	json_t *p = json_object();
+	static const char *const needs[] = {"stages", "micro_batches", NULL};
+	json_t *p = json_object(), *o;
 
 	add_shape(p);
 	json_object_set_new(p, "layers",
@@ -100,5 +163,11 @@ json_t *pipeline_schema(void)
 	json_object_set_new(p, "tail", end_schema());
 	json_object_set_new(p, "recompute_cost", by_recompute(1, 1e3, NULL));
 	json_object_set_new(p, "objective", schema_words(pipeline_objective_words));
-	return schema_object(p, needs);
+	json_object_set_new(p, "format", json_pack("{s:s}", "const", "sapp"));
+	json_object_set_new(p, "layers_file", pipeline_sapp_schema());
+	json_object_set_new(p, "given", given_schema());
+	o = schema_object(p, needs);
+	json_object_set_new(o, "anyOf",
+	                    json_pack("[{s:[s]},{s:[s]}]", "required", "layers", "required", "layers_file"));
+	return o;
 }

@@ -15,6 +15,19 @@ const LAYER = { name: "decoder", count: 8, forward: 1, parameters_bytes: 10, act
 const PROBLEM = { kind: "pipeline", stages: 4, micro_batches: 8, layers: [LAYER] };
 const ask = (more) => s.post("/v1/plans", { ...PROBLEM, ...more });
 const layer = (more) => ({ layers: [{ ...LAYER, ...more }] });
+const given = (plan) => ({ method: "given", given: plan });
+// A layer file with an embedding of 1, eight layers of 2 and a head of 3; megabytes.
+const SAPP = {
+  name: "made up", stage_const_mem: 5, layers_description: [
+    { type: "HEAD", name: "embedding", nb_layer: 1, time: 1, memory_parameter: 100 },
+    { type: "BODY", name: "decoder", nb_layer: 8, time: 2, memory_parameter: 10, memory_activation: 4, memory_select_rec: 0, memory_recompute: 1, recompute_coef: 0.25 },
+    { type: "TAIL", name: "loss", nb_layer: 1, time: 3, memory_parameter: 200 },
+  ],
+};
+const sapp = (more) => ({
+  layers: undefined, format: "sapp",
+  layers_file: { ...SAPP, layers_description: SAPP.layers_description.map((l) => (l.type === "BODY" ? { ...l, ...more } : l)) },
+});
 const sum = (rows) => rows.flat().reduce((a, b) => a + b, 0);
 
 // Eight equal layers on four stages: two each. 1F1B takes (m + p - 1)(F + B) = 11 * (2 + 4) = 66, of which 11 - 8 are idle on each
@@ -50,31 +63,50 @@ test("every schedule is planned, and every plan holds all layers", async () => {
 });
 
 test("what cannot be is told with its member", async () => {
-  for (const [more, status, pointer] of [
+  for (const [more, status, pointer, beyond] of [
     [{ stages: 0 }, 422, "/stages"], [{ stages: -4 }, 422, "/stages"], [{ stages: "4" }, 400, "/stages"], [{ stages: undefined }, 400, "/stages"],
-    [{ micro_batches: 0 }, 422, "/micro_batches"], [{ micro_batches: undefined }, 400, "/micro_batches"], [{ micro_batches: 4e9 }, 422, "/micro_batches"],
-    [{ interleave: 0 }, 422, "/interleave"], [{ interleave: 2, schedule: "1f1b" }, 422, "/interleave"], [{ schedule: "2f2b" }, 400, "/schedule"],
-    [{ slices: 2 }, 422, "/slices"], [{ layers: undefined }, 400, "/layers"], [{ layers: [] }, 422, "/layers"], [{ layers: LAYER }, 400, "/layers"],
+    [{ micro_batches: 0 }, 422, "/micro_batches"], [{ micro_batches: undefined }, 400, "/micro_batches"], [{ micro_batches: 4e9 }, 422, "/micro_batches", "beyond the schema"],
+    [{ interleave: 0 }, 422, "/interleave"], [{ interleave: 2, schedule: "1f1b" }, 422, "/interleave", "beyond the schema"], [{ schedule: "2f2b" }, 400, "/schedule"],
+    [{ slices: 2 }, 422, "/slices", "beyond the schema"], [{ layers: undefined }, 400, "/layers"], [{ layers: [] }, 422, "/layers"], [{ layers: LAYER }, 400, "/layers"],
     [{ layers: [7] }, 400, "/layers/0"], [layer({ count: 0 }), 422, "/layers/0/count"], [layer({ count: 1.5 }), 400, "/layers/0/count"],
     [layer({ forward: -1 }), 422, "/layers/0/forward"], [layer({ forward: 1e300 }), 422, "/layers/0/forward"],
     [layer({ forward: undefined }), 400, "/layers/0/forward"], [layer({ parameters_bytes: -1 }), 422, "/layers/0/parameters_bytes"],
     [layer({ activation_bytes: { full: 1 } }), 400, "/layers/0/activation_bytes/none"], [layer({ activation_bytes: 4 }), 400, "/layers/0/activation_bytes"],
     [layer({ activation_bytes: { none: 4, all: 1 } }), 400, "/layers/0/activation_bytes/all"],
     [layer({ activation_bytes: { none: -4 } }), 422, "/layers/0/activation_bytes/none"], [layer({ backward: -2 }), 422, "/layers/0/backward"],
-    [layer({ backward: { none: 2, full: "3" } }), 400, "/layers/0/backward/full"], [layer({ weight_gradient: 3 }), 422, "/layers/0/weight_gradient"],
-    [layer({ overlapped: 1 }), 422, "/layers/0/overlapped"], [layer({ colour: 1 }), 400, "/layers/0/colour"],
+    [layer({ backward: { none: 2, full: "3" } }), 400, "/layers/0/backward/full"], [layer({ weight_gradient: 3 }), 422, "/layers/0/weight_gradient", "beyond the schema"],
+    [layer({ overlapped: 1 }), 422, "/layers/0/overlapped", "beyond the schema"], [layer({ colour: 1 }), 400, "/layers/0/colour"],
     [{ layers: [LAYER, { ...LAYER, forward: -1 }] }, 422, "/layers/1/forward"], [layer({ count: 1025 }), 422, "/layers/0/count"],
     [{ head: 3 }, 400, "/head"], [{ head: { forward: -1 } }, 422, "/head/forward"], [{ tail: { backward: "x" } }, 400, "/tail/backward"],
-    [{ memory_bytes: -1 }, 422, "/memory_bytes"], [{ memory_bytes: [99, 99, 99] }, 422, "/memory_bytes"],
+    [{ memory_bytes: -1 }, 422, "/memory_bytes"], [{ memory_bytes: [99, 99, 99] }, 422, "/memory_bytes", "beyond the schema"],
     [{ memory_bytes: [99, 99, -1, 99] }, 422, "/memory_bytes/2"], [{ memory_bytes: "99" }, 400, "/memory_bytes"],
-    [{ send_seconds: -1 }, 422, "/send_seconds"], [{ send_seconds: [1, 1] }, 422, "/send_seconds"], [{ send_seconds: [1, 1, -1] }, 422, "/send_seconds/2"],
+    [{ send_seconds: -1 }, 422, "/send_seconds"], [{ send_seconds: [1, 1] }, 422, "/send_seconds", "beyond the schema"], [{ send_seconds: [1, 1, -1] }, 422, "/send_seconds/2"],
     [{ recompute_cost: { full: -1 } }, 422, "/recompute_cost/full"], [{ recompute_cost: { none: 0 } }, 400, "/recompute_cost/none"],
     [{ objective: "speed" }, 422, "/objective"], [{ allow_empty: 1 }, 400, "/allow_empty"], [{ constant_bytes: "1" }, 400, "/constant_bytes"],
     [{ method: "magic" }, 400, "/method"], [{ colour: 1 }, 400, "/colour"],
+    [{ method: "given" }, 400, "/given", "beyond the schema"], [given({}), 400, "/given/layers"], [given({ layers: 2 }), 400, "/given/layers"],
+    [given({ layers: [[2, 2, 2, "2"]] }), 400, "/given/layers/0/3"], [given({ layers: [2, 2, 2, -2] }), 422, "/given/layers/3"],
+    [given({ layers: [[2, 2, 2]] }), 422, "/given/layers/0", "beyond the schema"], [given({ layers: [[2, 2, 2, 1]] }), 422, "/given", "beyond the schema"],
+    [given({ layers: [[2, 2, 4, 0]] }), 422, "/given", "beyond the schema"], [given({ layers: [[2, 2, 2, 2]], colour: 1 }), 400, "/given/colour"],
+    [given({ layers: [[2, 2, 2, 2]], recompute: { full: [[3, 0, 0, 0]] } }), 422, "/given/recompute", "beyond the schema"],
+    [given({ layers: [[2, 2, 2, 2]], recompute: { comm: [[1, 0, 0, 0]] } }), 422, "/given", "beyond the schema"],
+    [given({ offset: "0" }), 400, "/given/offset"], [given({ offset: [0, 0, 1, 0] }), 422, "/given", "beyond the schema"],
+    [given({ offset: [0, 0, 0, 0], recompute: [9, 0, 0, 0] }), 422, "/given", "beyond the schema"],
+    [given({ pipeline_model_parallel_layout: 7 }), 400, "/given/pipeline_model_parallel_layout"],
+    ...["", "Ett|tt|tt|tt", "Ett|tt|ttttL", "Ett|(tt|*2ttL", "Et*0|tt|tt|t*4L", "Ett|tt|xt|ttL", "Et*99999999|tt|tt|tL", "E(t*9999)*9999|||L"]
+      .map((text) => [given({ pipeline_model_parallel_layout: text }), 422, "/given/pipeline_model_parallel_layout", "beyond the schema"]),
+    [{ layers: undefined, format: "sapp" }, 400, "/layers_file"], [{ layers_file: SAPP }, 400, "/layers", "beyond the schema"],
+    [{ ...sapp({}), format: "xml" }, 422, "/format"], [{ layers: undefined, layers_file: {} }, 400, "/layers_file/layers_description"],
+    [sapp({ type: "FOOT" }), 422, "/layers_file/layers_description/1/type"], [sapp({ nb_layer: 0 }), 422, "/layers_file/layers_description/1/nb_layer"],
+    [sapp({ time: undefined }), 400, "/layers_file/layers_description/1/time"], [sapp({ time: -1 }), 422, "/layers_file/layers_description/1/time"],
+    [sapp({ memory_activation: undefined }), 400, "/layers_file/layers_description/1/memory_activation"],
+    [sapp({ memory_parameter: "9" }), 400, "/layers_file/layers_description/1/memory_parameter"],
   ]) {
     const { status: is, json } = await ask(more);
     assert.equal(is, status, JSON.stringify([more, json]));
     assert.equal(json.errors[0].pointer, pointer, JSON.stringify(json));
+    // what is of the wrong shape, or out of its range, the schema refuses as well
+    if (!beyond) assert.notDeepEqual(errorsOf(kind.schema, kind.schema, JSON.parse(JSON.stringify({ ...PROBLEM, ...more }))), [], JSON.stringify(more));
   }
 });
 
@@ -85,4 +117,129 @@ test("more stages than layers is said at once", async () => {
   assert.equal(json.code, "infeasible");
   assert.match(json.detail, /61 layers cannot fill 64 stages/);
   assert.deepEqual(json.nearest, { allow_empty: true, interleave: 3 });
+});
+
+// Two stages, two micro-batches; five layers before and three behind the cut; two of the five recompute all, at half of their backward
+// more. Stage 0: F 5, B 3 * 2 + 2 * 3 = 12; stage 1: F 3, B 6. Stage 0 runs F 0-5, F 5-10; stage 1 F 5-8, B 8-14, F 14-17, B 17-23;
+// stage 0 B 14-26, B 26-38. Stage 0 keeps two micro-batches of 3 * 4 + 2 * 1 bytes beside 50; stage 1 one of 12 beside 30.
+test("a plan of one's own is scored, whoever's words it is told in", async () => {
+  const solutions = [];
+  for (const plan of [
+    { layers: [[5, 3]], recompute: { full: [[2, 0]] } }, { layers: [5, 3], recompute: { none: [3, 3], full: [2, 0] } },
+    { offset: [1, -1], recompute: [2, 0] }, { offset: [[1, -1]], recompute: [[2, 0]], select_recompute: [[2, 0]], select_comm_recompute: false },
+    { pipeline_model_parallel_layout: "Et*5|tttL", recompute: { full: [2, 0] } },
+    { pipeline_model_parallel_layout: "E,(t)*5|,t*2,m,L", recompute: { full: [[2, 0]] } },
+  ]) {
+    assert.deepEqual(errorsOf(kind.schema, kind.schema, { ...PROBLEM, ...given(plan) }), []);
+    const { status, json } = await ask({ stages: 2, micro_batches: 2, ...given(plan) });
+    assert.equal(status, 201, JSON.stringify(json));
+    assert.deepEqual(json.predicted.memory_bytes, [78, 42]);
+    assert.equal(json.predicted.makespan, 38);
+    assert.equal(json.predicted.bottleneck, 17);
+    assert.equal(json.quality.optimal, null);
+    assert.equal(json.quality.lower_bound, null);
+    solutions.push(json.solution);
+    // against it the best cut: four and four, nothing recomputed: (m + p - 1) * 12 = 36
+    const best = json.alternatives.find((a) => a.method === "bmpipe");
+    assert.equal(best.predicted.makespan, 36);
+    assert.deepEqual(best.diff, { layers: [[-1, 1]], recompute: { none: [[1, 1]], full: [[-2, 0]] } });
+    assert.ok(Math.abs(best.loses_by - (36 / 38 - 1)) < 1e-12);
+  }
+  for (const s of solutions) assert.deepEqual(s, solutions[0]);
+  // the other way round: the user's plan beside the best
+  const { json } = await ask({ stages: 2, micro_batches: 2, given: { offset: [1, -1], recompute: [2, 0] } });
+  const own = json.alternatives.find((a) => a.method === "given");
+  assert.deepEqual(own.solution, solutions[0]);
+  assert.match(own.reason, /slowest stage takes 17 .* instead of 12/);
+  // it needs 78 bytes
+  const tight = await ask({ stages: 2, micro_batches: 2, memory_bytes: 77, ...given({ offset: [1, -1], recompute: [2, 0] }) });
+  assert.equal(tight.status, 422);
+  assert.equal(tight.json.code, "infeasible");
+  assert.match(tight.json.detail, /stage 0 of the plan needs 78 bytes, and has 77/);
+});
+
+// Of layers that recompute all, select_recompute and select_comm_recompute count as well; what both count beyond them recomputes both.
+test("the lists of MindFormers count one upon the other", async () => {
+  const { json } = await ask({
+    stages: 2, micro_batches: 2, ...layer({ activation_bytes: { none: 4, select: 3, comm: 3, both: 2, full: 1 } }),
+    ...given({ offset: 0, recompute: [1, 0], select_recompute: [3, 1], select_comm_recompute: [2, 2] }),
+  });
+  assert.deepEqual(json.solution.recompute, { none: [[1, 2]], select: [[1, 0]], comm: [[0, 1]], both: [[1, 1]], full: [[1, 0]] });
+});
+
+// time is the forward, a backward is twice that, recompute_coef a share of it; memory_select_rec of 0 is not offered; megabytes are 1e6.
+test("a layer file of SAPP", async () => {
+  const { status, json } = await ask({ ...sapp({}), stages: 2, ...given({ offset: 0, recompute: [1, 0] }) });
+  assert.equal(status, 201, JSON.stringify(json));
+  assert.deepEqual(Object.keys(json.solution.recompute), ["none", "full"]);
+  // stage 0: F 1 + 8, B 2 + 3 * 4 + 5 = 19; stage 1: F 8 + 3, B 22
+  assert.equal(json.predicted.bottleneck, 33);
+  // 5 + 100 + 4 * 10 + 2 * (3 * 4 + 1); 5 + 200 + 40 + 16
+  assert.deepEqual(json.predicted.memory_bytes, [171e6, 261e6]);
+});
+
+test("exports come back as the same plan", async () => {
+  const cases = [
+    { stages: 4, micro_batches: 8, memory_bytes: 60, ...layer({ count: 13, activation_bytes: { none: 4, select: 3, both: 2, full: 1 } }) },
+    { stages: 3, micro_batches: 6, interleave: 2, memory_bytes: 90, ...layer({ count: 17, activation_bytes: { none: 4, both: 2, full: 1 } }), tail: { forward: 2 } },
+    { stages: 2, micro_batches: 4, interleave: 2 }, { stages: 2, micro_batches: 4, schedule: "zb-v" },
+  ];
+  for (const problem of cases) {
+    const { status, json: plan } = await ask(problem);
+    assert.equal(status, 201, JSON.stringify(plan));
+    const take = async (format) => {
+      const answer = await s.get(`/v1/plans/${plan.id}/export?format=${format}`);
+      return { ...answer, text: answer.body.toString() };
+    };
+    const yaml = await take("mindformers");
+    assert.match(yaml.headers["content-type"], /yaml/);
+    const list = (name) => JSON.parse(new RegExp(`^ +${name}: (.*)$`, "m").exec(yaml.text)[1]);
+    const names = ["offset", "recompute", "select_recompute", "select_comm_recompute"];
+    const back = await ask({ ...problem, ...given(Object.fromEntries(names.map((n) => [n, list(n)]))) });
+    assert.deepEqual(back.json.solution, plan.solution, yaml.text);
+    assert.equal(list("pp_interleave_num"), plan.solution.interleave);
+    assert.equal(list("pipeline_stage"), problem.stages);
+
+    const args = await take("megatron");
+    if (problem.schedule) assert.equal(args.status, 422);
+    else if (problem.interleave && !problem.tail) assert.match(args.text, /^--num-layers-per-virtual-pipeline-stage 2$/m);
+    else {
+      const text = /^--pipeline-model-parallel-layout "(.*)"$/m.exec(args.text)[1];
+      const told = await ask({ ...problem, ...given({ pipeline_model_parallel_layout: text, recompute: plan.solution.recompute }) });
+      assert.deepEqual(told.json.solution, plan.solution, text);
+    }
+
+    const file = (await take("sapp")).json;
+    const again = await ask({ ...problem, layers: undefined, tail: undefined, format: "sapp", layers_file: file });
+    assert.deepEqual([again.json.solution, again.json.predicted], [plan.solution, plan.predicted]);
+    assert.equal((await take("cobol")).status, 400);
+  }
+});
+
+// The lists count from a stage's first layer on: two layers of which one recomputes select and one comm would read as one that does
+// both. Then both do both, which keeps no more.
+test("what MindFormers cannot tell apart keeps less", async () => {
+  const { json } = await ask({
+    stages: 2, micro_batches: 2, ...layer({ activation_bytes: { none: 4, select: 3, comm: 3, both: 2, full: 1 } }),
+    ...given({ layers: [4, 4], recompute: { select: [1, 1], comm: [1, 0], full: [1, 0] } }),
+  });
+  const yaml = (await s.get(`/v1/plans/${json.id}/export?format=mindformers`)).body.toString();
+  assert.match(yaml, /select_recompute: \[\[3, 1\]\]\n/);
+  assert.match(yaml, /select_comm_recompute: \[\[3, 0\]\]\n/);
+  assert.match(yaml, /# where the plan has layers that recompute select and others comm/);
+});
+
+// Megatron recomputes as many layers in every stage, and all of a layer or a fixed part of it.
+test("what Megatron cannot say stands in a comment", async () => {
+  const lines = async (more) => {
+    const { json } = await ask({ stages: 2, micro_batches: 2, ...layer({ activation_bytes: { none: 4, select: 3, comm: 3, full: 1 } }), ...more });
+    return (await s.get(`/v1/plans/${json.id}/export?format=megatron`)).body.toString().trim().split("\n");
+  };
+  assert.deepEqual(await lines(given({ offset: 0, recompute: [2, 2] })), ["--num-layers 8", "--pipeline-model-parallel-size 2",
+    "--recompute-granularity full", "--recompute-method block", "--recompute-num-layers 2"]);
+  assert.deepEqual(await lines(given({ offset: 0, select_recompute: true })), ["--num-layers 8", "--pipeline-model-parallel-size 2", "--recompute-granularity selective"]);
+  const uneven = await lines(given({ offset: [1, -1], recompute: [2, 0], select_comm_recompute: [3, 0] }));
+  assert.ok(uneven.includes('--pipeline-model-parallel-layout "Et*5|t*3L"') && uneven.includes("--recompute-num-layers 2"));
+  assert.equal(uneven.filter((l) => l.startsWith("# ")).length, 3);
+  assert.equal((await lines({ schedule: "gpipe" })).at(-1), "# Megatron has no schedule gpipe: it runs 1F1B");
 });
