@@ -240,7 +240,7 @@ test('the picture follows the scheme and fits a narrow window', async () => {
 // ---- without a browser ----
 
 test('a view stays inside the whole', () => {
-  const whole = { from: 0, to: 1000 };
+  const whole = { from: 0, to: 1000, least: 0.05 };
   assert.deepEqual(zoom(null, whole, 0.5, 0.25), { from: 125, to: 625 });
   assert.equal(zoom(null, whole, 2), null);
   assert.deepEqual(zoom({ from: 0, to: 100 }, whole, 2, 1), { from: 0, to: 200 });
@@ -250,7 +250,7 @@ test('a view stays inside the whole', () => {
   let view = null;
   for (let i = 0; i < 200; i++) view = zoom(view, whole, 0.5);
   assert.ok(Math.abs(view.to - view.from - 0.05) < 1e-9, 'not below 50 ns');
-  assert.equal(zoom(null, { from: 0, to: 0.001 }, 0.5), null);
+  assert.equal(zoom(null, { from: 0, to: 0.001, least: 0.05 }, 0.5), null);
 });
 
 test('the axis has round times', () => {

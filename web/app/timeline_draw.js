@@ -4,7 +4,6 @@ export const ROW = 24;
 const HEAD = 3; // free above the bars of a lane
 const STEP = 3; // an event inside another starts this much lower
 const DEEPEST = 4;
-const NARROWEST = 0.05;
 
 export const GROUPS = [
   { id: 'compute', label: 'Compute', colour: '--t0', ink: '#fff', of: ['kernel', 'overlap_compute'] },
@@ -26,7 +25,7 @@ export const groupOf = (category) => BY_CATEGORY.get(category) ?? GROUPS[GROUPS.
 
 const ALL = 1 - 1e-9; // zooming in and out again does not end at the same double
 
-// Keeps a view inside the whole; the whole itself is null.
+// Keeps a view inside the whole, {from, to, least}; the whole itself is null. least: the shortest view.
 function inside({ from, to }, whole) {
   const span = Math.min(to - from, whole.to - whole.from);
   const start = Math.min(Math.max(from, whole.from), whole.to - span);
@@ -36,7 +35,7 @@ function inside({ from, to }, whole) {
 // at: 0..1, the place that stays where it is.
 export function zoom(view, whole, factor, at = 0.5) {
   const now = view ?? whole;
-  const span = Math.max((now.to - now.from) * factor, Math.min(NARROWEST, whole.to - whole.from));
+  const span = Math.max((now.to - now.from) * factor, Math.min(whole.least ?? 0, whole.to - whole.from));
   const from = now.from + (now.to - now.from - span) * at;
   return inside({ from, to: from + span }, whole);
 }
