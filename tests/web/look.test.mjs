@@ -10,7 +10,7 @@ import { MARKUP, trace } from './trace.mjs';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let service;
 let browser;
-const TITLES = { list: 'Profiles', form: 'New plan', plans: 'Plans', nothing: 'Nothing here', profile: 'Profile', plan: 'Plan', compare: 'Compare' };
+const TITLES = { list: 'Profiles', form: 'New plan', plans: 'Plans', nothing: 'Nothing here', profile: 'Profile', plan: 'Plan', schedule: 'Plan', compare: 'Compare' };
 const views = { list: '#/profiles', form: '#/plans/new', plans: '#/plans', nothing: '#/nothing' };
 
 before(async () => {
@@ -18,13 +18,17 @@ before(async () => {
   browser = await launch();
   const { id } = await send(service.url, `look ${MARKUP}`, trace());
   views.profile = `#/profiles/${id}`;
-  views.compare = `#/compare/${id}/${id}`;
-  const request = { kind: 'strategy', batch: { global_sequences: 64 },
+  const planned = async (problem) => {
+    const answer = await fetch(`${service.url}/v1/plans`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(problem) });
+    assert.ok(answer.ok, await answer.clone().text());
+    return `#/plans/${(await answer.json()).id}`;
+  };
+  views.schedule = await planned({ kind: 'pipeline', stages: 4, micro_batches: 8, memory_bytes: 40,
+    layers: [{ name: MARKUP, count: 8, forward: 1, parameters_bytes: 10, activation_bytes: { none: 4, full: 1 } }] });
+  views.compare = `#/compare/${id}/${id}`; // between two that have one title
+  views.plan = await planned({ kind: 'strategy', batch: { global_sequences: 64 },
     model: { layers: 8, hidden: 1024, heads: 16, ffn_hidden: 4096, gated_ffn: false, vocab: 32000, seq_len: 1024 },
-    cluster: { nodes: 1, devices_per_node: 8, device: 'a100-80g', links: [{ scope: 'node', bytes_per_second: 3e11 }] } };
-  const answer = await fetch(`${service.url}/v1/plans`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(request) });
-  assert.ok(answer.ok, await answer.clone().text());
-  views.plan = `#/plans/${(await answer.json()).id}`;
+    cluster: { nodes: 1, devices_per_node: 8, device: 'a100-80g', links: [{ scope: 'node', bytes_per_second: 3e11 }] } });
 });
 after(async () => {
   await browser?.close();

@@ -2,15 +2,14 @@
 import { call, get, planPath } from './api.js';
 import { html, useState } from './dom.js';
 import { ExportSection } from './export.js';
-import { isNumber, memberName, plain, quantity, sentence, when, words } from './format.js';
+import { isNumber, memberName, quantity, sentence, when, words } from './format.js';
 import { FrontierSection } from './frontier.js';
 import { Confirm, Facts, Loading, ProblemBox, Quantity, Section, useLoaded } from './parts.js';
+import { Big, Quality } from './plan_parts.js';
+import { PipelinePlan } from './plan_pipeline.js';
 import { problemText } from './plans.js';
 import { Degrees, degreesText } from './strategy.js';
 import { Table } from './table.js';
-
-const Big = ({ name, value, unit, note }) => html`<div class="big"><dt>${name}</dt><dd><${Quantity} value=${value} unit=${unit}
-  missing="not predicted" />${note && html` <span class="quiet">${note}</span>`}</dd></div>`;
 
 // The plan says what a device holds only when the cluster is in the request itself.
 const memoryOf = (problem) => {
@@ -79,14 +78,6 @@ const REJECTED = [
   { id: 'example', label: 'For example', className: 'reason', value: (r) => example(r.example) },
 ];
 
-function Quality({ quality: q }) {
-  if (!q) return null;
-  const how = q.optimal === true ? 'Proven best for the stated model of cost.' : q.optimal === false ? 'Not proven best.' : '';
-  return html`<p>${how} ${isNumber(q.candidates) && `${plain(q.candidates)} candidates weighed`}${isNumber(q.search_seconds)
-    && html` in <${Quantity} value=${q.search_seconds} unit="seconds" />`}.${isNumber(q.gap) && html` Gap to the lower bound <${Quantity} value=${q.gap} unit="share" />.`}${isNumber(q.model_error)
-    && html` Expected error of the prediction <${Quantity} value=${q.model_error} unit="share" />.`}</p>`;
-}
-
 function Losers({ plan }) {
   const { alternatives = [], rejected = [] } = plan;
   return html`<${Section} id="alternatives" title="Why not another" note="The runners-up, and what was ruled out.">
@@ -101,12 +92,15 @@ function Other({ plan }) {
     tabindex="0">${JSON.stringify(plan.solution, null, 2)}</pre></details><//>`;
 }
 
+// The kinds that have a view of their own.
+const Strategy = ({ plan }) => html`<${Headline} plan=${plan} /><${Solution} plan=${plan} /><${FrontierSection} plan=${plan} /><${Losers} plan=${plan} /><${ExportSection} id=${plan.id} />`;
+const VIEWS = { strategy: Strategy, schedule: PipelinePlan, pipeline: PipelinePlan };
+
 function Content({ plan }) {
-  const whole = plan.kind === 'strategy' && plan.solution && plan.predicted;
+  const View = plan.solution && plan.predicted && VIEWS[plan.kind] || Other;
   return html`<p class="quiet">${plan.method && `Method: ${plan.method}. `}Made ${when(plan.created_at)}. Times and sizes are predictions.</p>
     ${plan.warnings?.length > 0 && html`<ul class="warnings-list">${plan.warnings.map((w) => html`<li>${sentence(typeof w === 'string' ? w : w.detail ?? JSON.stringify(w))}</li>`)}</ul>`}
-    ${whole ? html`<${Headline} plan=${plan} /><${Solution} plan=${plan} /><${FrontierSection} plan=${plan} /><${Losers} plan=${plan} />
-      <${ExportSection} id=${plan.id} />` : html`<${Other} plan=${plan} />`}
+    <${View} plan=${plan} />
     <details class="panel"><summary>The problem as it was asked</summary><pre tabindex="0">${JSON.stringify(plan.problem, null, 2)}</pre></details>`;
 }
 

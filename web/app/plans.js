@@ -1,7 +1,7 @@
 // Recent plans.
 import { get } from './api.js';
 import { html, useState } from './dom.js';
-import { isNumber, when } from './format.js';
+import { isNumber, many, when } from './format.js';
 import { Empty, Loaded, Quantity, useLoaded } from './parts.js';
 import { degreesText } from './strategy.js';
 
@@ -16,6 +16,8 @@ export function problemText(problem) {
   const parts = [];
   if (problem.model) parts.push(nameOf(problem.model, 'own model'));
   if (problem.cluster) parts.push(`on ${nameOf(problem.cluster, 'own cluster')}`);
+  if (isNumber(problem.stages)) parts.push(`${typeof problem.schedule === 'string' ? `${problem.schedule} on ` : ''}${many(problem.stages, 'stage')}`);
+  if (isNumber(problem.micro_batches)) parts.push(`· ${many(problem.micro_batches, 'micro-batch', 'micro-batches')}`);
   if (isNumber(problem.batch?.global_sequences)) parts.push(`· ${problem.batch.global_sequences.toLocaleString('en-US')} sequences a step`);
   return parts.join(' ');
 }
@@ -25,7 +27,7 @@ function Row({ plan: p }) {
   return html`<li class="row"><p class="row-head"><a class="name" href=${`#/plans/${encodeURIComponent(p.id)}`}>${problemText(p.problem) || p.kind}</a>
       <span class="state">${p.kind}</span></p>
     ${p.solution?.dp !== undefined && html`<p><code>${degreesText(p.solution)}</code></p>`}
-    <p class="quiet row-facts">${isNumber(d.step_seconds) && html`<${Quantity} value=${d.step_seconds} unit="seconds" /> a step · `}${isNumber(d.mfu)
+    <p class="quiet row-facts">${isNumber(d.step_seconds) && html`<${Quantity} value=${d.step_seconds} unit="seconds" /> a step · `}${isNumber(d.makespan) && html`makespan <${Quantity} value=${d.makespan} unit="" /> · `}${isNumber(d.mfu)
       && html`MFU <${Quantity} value=${d.mfu} unit="share" /> · `}<time datetime=${p.created_at}>${when(p.created_at)}</time></p></li>`;
 }
 

@@ -12,6 +12,7 @@ const OUT = 1.5;
 // wholeOf(answer) the whole as an answer for it tells.
 export function useAnswer(urlOf, wholeOf, view, inputs, ready) {
   const [state, setState] = useState({});
+  const [round, setRound] = useState(0);
   useEffect(() => {
     if (!ready) return undefined;
     const control = new AbortController();
@@ -23,8 +24,8 @@ export function useAnswer(urlOf, wholeOf, view, inputs, ready) {
       clearTimeout(timer);
       control.abort();
     };
-  }, [...inputs, view?.from, view?.to, ready]);
-  return state;
+  }, [...inputs, view?.from, view?.to, ready, round]);
+  return { ...state, again: () => setRound((n) => n + 1) };
 }
 
 // The view, null for the whole; changer(whole) gives a function that acts on it, true when there was something to change.

@@ -46,13 +46,13 @@ function Timeline({ path, query }) {
   const { view, changer } = useView();
   const { width, scheme } = useSurroundings(box);
   const urlOf = (v) => `${path}?px=${width}${query && `&${query}`}${v ? `&from_us=${v.from.toFixed(3)}&to_us=${v.to.toFixed(3)}` : ''}`;
-  const { answer, whole, error } = useAnswer(urlOf, (a) => ({ from: a.from_us, to: a.to_us, least: NARROWEST_US }), view, [path, query, width], width > 0);
+  const { answer, whole, error, again } = useAnswer(urlOf, (a) => ({ from: a.from_us, to: a.to_us, least: NARROWEST_US }), view, [path, query, width], width > 0);
   const change = changer(whole);
   const shown = view ?? whole;
   const rows = useMemo(() => answer?.lanes.map((l) => ({ ...l, busy: busyOf(l, answer) })), [answer]); // a drag draws many times
   const full = answer && answer.lanes.length > 0 && shown.to > shown.from;
   const label = () => `Timeline of ${many(answer.lanes.length, 'lane')} from ${quantity(shown.from, 'us')} to ${quantity(shown.to, 'us')}`;
-  return html`${error && html`<${ProblemBox} error=${error} />`}
+  return html`${error && html`<${ProblemBox} error=${error} again=${again} />`}
     ${!answer && !error && html`<${Loading} what="the timeline" />`}
     ${answer && !full && html`<${Empty}>This capture has no events to show.<//>`}
     ${full && html`<div class="timeline-head"><${Legend} lanes=${answer.lanes} /><${ZoomButtons} view=${view} change=${change} /></div>
