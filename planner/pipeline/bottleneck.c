@@ -62,12 +62,11 @@ static int solver_open(struct solver *s, struct sb_error *err)
 /* Is there room at all? */
 static int check_room(const struct solver *s, struct sb_error *err)
 {
-	int64_t sum = 0, layers = s->p->bodies[0].count, stages = schedule_stages(&s->p->shape);
+	int64_t sum = 0, layers = s->p->bodies[0].count;
+	int rc = pipeline_check_layers(s->p, err);
 
-	if (!s->p->allow_empty && layers < stages)
-		return sb_fail(err, SB_EINFEASIBLE, "infeasible",
-		               "%lld layers cannot fill %lld stages with at least one each",
-		               (long long)layers, (long long)stages);
+	if (rc != SB_OK)
+		return rc;
 	for (int64_t d = 0; d < s->count; d++) {
 		int64_t most = device_capacity(s->p, &s->devices[d], &s->mixes);
 

@@ -11,6 +11,17 @@ int64_t pipeline_layers(const struct pipeline_problem *p)
 	return n;
 }
 
+int pipeline_check_layers(const struct pipeline_problem *p, struct sb_error *err)
+{
+	int64_t layers = pipeline_layers(p), stages = schedule_stages(&p->shape);
+
+	if (p->allow_empty || layers >= stages)
+		return SB_OK;
+	return sb_fail(err, SB_EINFEASIBLE, "infeasible",
+	               "%lld layers cannot fill %lld stages with at least one each", (long long)layers,
+	               (long long)stages);
+}
+
 int64_t pipeline_stage_layers(const struct pipeline_problem *p, const struct pipeline_stage *plan,
                               int64_t stage)
 {

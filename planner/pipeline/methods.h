@@ -15,4 +15,21 @@ struct pipeline_method {
 const struct pipeline_method *pipeline_methods(void);
 /* The method of a public name; NULL = there is none. */
 const struct pipeline_method *pipeline_method_of(const char *name);
+
+/* Rows of the table whose search is one function; see above. */
+#define PIPELINE_PLANNER(name)                                                                               \
+	int name(const struct pipeline_problem *p, enum pipeline_objective objective,                        \
+	         struct pipeline_stage *out, struct pipeline_proof *out_proof, struct sb_error *err)
+/* The cut whose slowest stage or link is the least slow (PipeDream's straight pipeline; algorithms.md 5). */
+PIPELINE_PLANNER(plan_pipedream);
+/* The least of AdaPipe's estimate of 1F1B (algorithms.md 6). */
+PIPELINE_PLANNER(plan_adapipe);
+/* The least of Alpa's latency (algorithms.md 8); with GPipe's order that is the time itself. */
+PIPELINE_PLANNER(plan_alpa);
+/* As many layers in each stage, the first ones one more where they do not come out even; each device
+ * recomputes what makes it fit. */
+PIPELINE_PLANNER(plan_even);
+/* The quickest of 100 random cuts, all alike likely; fewer where one takes long to simulate. The same seed
+ * each time. Our own definition: the papers compare with random cuts without saying how they are drawn. */
+PIPELINE_PLANNER(plan_random);
 #endif

@@ -52,9 +52,16 @@ struct pipeline_problem {
 	double send_seconds;
 	const double *cut_send;  /* over the cut behind each layer, [layers - 1]; NULL = send_seconds */
 	const double *link_send; /* over the link behind each device, [devices - 1]; added; may be NULL */
+	bool blocking;           /* a hop keeps both of its devices busy; else it only delays the arrival */
 };
 /* Layers of all bodies. */
 int64_t pipeline_layers(const struct pipeline_problem *p);
+
+/* SB_EINFEASIBLE with fewer layers than stages, unless stages may be empty. */
+int pipeline_check_layers(const struct pipeline_problem *p, struct sb_error *err);
+/* From the device of a stage to that of the next one, or back, over the cut between the layers before and
+ * those behind it. */
+double pipeline_hop(const struct pipeline_problem *p, int64_t stage, int64_t before, int64_t behind);
 
 /* A plan is an array of these, [stage * body_count + body]: layers of one body in one stage by what they
  * recompute. Stages take the layers in the order of the model: body 0's first. */
@@ -125,4 +132,10 @@ struct pipeline_proof {
  * SB_ENOMEM. */
 int pipeline_least_bottleneck(const struct pipeline_problem *p, struct pipeline_stage *out,
                               double *out_bottleneck, struct sb_error *err);
+
+/* The least memory of a device, the same for all, with which some plan fits; the problem's own memory does
+ * not count. Exact where a device has one stage; else the peak of a plan, with no other one found 1e-9 below
+ * by the solver of the least bottleneck. SB_EINFEASIBLE with the reason when no memory would do;
+ * SB_EIMPOSSIBLE; SB_ELIMIT; SB_ENOMEM. */
+int pipeline_least_memory(const struct pipeline_problem *p, double *out_bytes, struct sb_error *err);
 #endif

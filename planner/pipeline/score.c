@@ -73,18 +73,17 @@ int pipeline_scorer_open(const struct pipeline_problem *p, struct pipeline_score
 	                            .weight = facts->splits ? s->weight : NULL,
 	                            .overlapped = facts->pairs && any_overlapped(p) ? s->overlapped : NULL,
 	                            .send = p->cut_send || p->link_send ? s->send : NULL,
-	                            .send_seconds = p->send_seconds};
+	                            .send_seconds = p->send_seconds,
+	                            .blocking = p->blocking};
 	*out = s;
 	s = NULL;
 	return SB_OK;
 }
 
-/* Where the stage's hop to the next one goes: over the cut behind its last layer, and over the link between
- * the two devices. */
-static double hop_behind(const struct pipeline_problem *p, int64_t stage, int64_t layers_so_far)
+double pipeline_hop(const struct pipeline_problem *p, int64_t stage, int64_t before, int64_t behind)
 {
-	int64_t cuts = pipeline_layers(p) - 1, from, to;
-	int64_t cut = layers_so_far - 1 < 0 ? 0 : layers_so_far - 1 < cuts ? layers_so_far - 1 : cuts - 1;
+	int64_t cuts = before + behind - 1, from, to;
+	int64_t cut = before - 1 < 0 ? 0 : before - 1 < cuts ? before - 1 : cuts - 1;
 	double seconds = p->cut_send && cuts > 0 ? p->cut_send[cut] : p->send_seconds;
 
 	from = schedule_device(&p->shape, stage, false);
@@ -102,7 +101,8 @@ static double hop_behind(const struct pipeline_problem *p, int64_t stage, int64_
 static void fill_times(struct pipeline_scorer *s, const struct pipeline_stage *plan)
 {
 	const struct pipeline_problem *p = s->p;
-	int64_t stages = schedule_stages(&p->shape), slices = p->shape.slices, layers = 0;
+	int64_t stages = schedule_stages(&p->shape), slices = p->shape.slices, layers = 0,
+	        all = pipeline_layers(p);
 	bool splits = s->times.weight != NULL;
 
 	for (int64_t i = 0; i < stages; i++) {
@@ -118,7 +118,7 @@ static void fill_times(struct pipeline_scorer *s, const struct pipeline_stage *p
 		s->overlapped[i] = (l.forward + l.backward - l.overlapped) / 2;
 		layers += pipeline_stage_layers(p, plan, i);
 		if (s->times.send)
-			s->send[i] = i + 1 < stages ? hop_behind(p, i, layers) : 0;
+			s->send[i] = i + 1 < stages ? pipeline_hop(p, i, layers, all - layers) : 0;
 	}
 }
 

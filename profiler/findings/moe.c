@@ -143,6 +143,39 @@ static void report_imbalance(struct check_context *ctx, const struct moe_view *m
 	finding_evidence(ctx, f, "ranks_in_domain", (double)l->n, "ranks", NULL);
 }
 
+/* Experts of a fixed capacity compute rows that no token fills. Where experts are split by tensors as well,
+ * rows of several ranks meet in one product and look like padding: so it is never certain. */
+static void report_padding(struct check_context *ctx, size_t view, const struct moe_view *m)
+{
+	const struct rank_view *v = &ctx->views[view];
+	double padding = 1 - m->routed_rows / m->product_rows;
+	int64_t lost = ns_at_most(padding * m->expert_ns, v->total_ns);
+	struct finding *f;
+
+	if (!(padding > limit(ctx, "padding_info_share")))
+		return;
+	f = finding_new(ctx, "moe.imbalance", v, true);
+	finding_cost(ctx, f, v, lost);
+	finding_gain(f, v, lost);
+	if (f && f->gain_method)
+		f->gain_method = "the experts' products without the rows that no token fills, no replay";
+	relieve(ctx, f, v, MOE_EXPERTS, 1 - padding);
+	finding_at_most(f, CONFIDENCE_MEDIUM);
+	if (f && !(padding >= limit(ctx, "padding_share")))
+		f->severity = SEVERITY_INFO;
+	finding_evidence(ctx, f, "padding_share", padding, "share",
+	                 padding >= limit(ctx, "padding_share") ? "padding_share" : "padding_info_share");
+	finding_evidence(ctx, f, "routed_rows", m->routed_rows, "rows", NULL);
+	finding_evidence(ctx, f, "product_rows", m->product_rows, "rows", NULL);
+}
+
+static void judge_padding(struct check_context *ctx, const struct moe_view *m)
+{
+	for (size_t i = 0; i < ctx->view_count && ctx->failed == SB_OK; i++)
+		if (m[i].routed_rows > 0 && m[i].product_rows > 0)
+			report_padding(ctx, i, &m[i]);
+}
+
 static void add_rank(struct load *l, const struct moe_view *m, size_t view)
 {
 	double ns = m[view].expert_ns;
@@ -205,8 +238,8 @@ void check_moe_imbalance(struct check_context *ctx, bool *out_judged)
 		return;
 	}
 	ctx->needs =
-	    "the experts' grouped matrix products on all ranks of the expert domain; padding needs the "
-	    "router's counts, which no profiler records";
+	    "the experts' grouped matrix products on all ranks of the expert domain; for padding the "
+	    "shapes of the router's kernels besides";
 	ranks = calloc(ctx->view_count, sizeof(*ranks));
 	if (!ranks) {
 		ctx->failed = SB_ENOMEM;
@@ -218,4 +251,5 @@ void check_moe_imbalance(struct check_context *ctx, bool *out_judged)
 			    (struct expert_rank){ctx->views[i].c->stage, (int64_t)ctx->views[i].steps, i};
 	judge_ranks(ctx, m, ranks, n, out_judged);
 	free(ranks);
+	judge_padding(ctx, m);
 }

@@ -67,16 +67,24 @@ enum moe_name moe_kernel(const struct capture *c, const struct kernel *k)
 	return k->communication ? MOE_NOTHING : moe_name_of(text_of(c, k->type ? k->type : k->name));
 }
 
-/* Rows of the first tensor: "32768,4096;16,4096,2816" are 32768 tokens. */
-static double rows_of(const char *shapes)
+int64_t moe_number(const char **text)
 {
-	size_t skip = strspn(shapes, "\" "), digits = strspn(shapes + skip, "0123456789");
-	int64_t rows;
+	size_t skip = strspn(*text, "\" "), digits = strspn(*text + skip, "0123456789");
+	int64_t number;
 
-	return digits > 0 && shapes[skip + digits] == ',' &&
-	               sb_parse_int(shapes + skip, digits, &rows) == SB_OK
-	           ? (double)rows
-	           : 0;
+	if (digits == 0 || sb_parse_int(*text + skip, digits, &number) != SB_OK)
+		return -1;
+	*text += skip + digits;
+	return number;
+}
+
+/* "32768,4096;16,4096,2816" are 32768 tokens. */
+double moe_rows(const struct capture *c, const struct kernel *k)
+{
+	const char *shape = text_of(c, k->input_shapes);
+	int64_t rows = moe_number(&shape);
+
+	return rows > 0 && *shape == ',' ? (double)rows : 0;
 }
 
 struct sets {
@@ -111,7 +119,7 @@ static int add_kernels(const struct capture *c, struct sets *s, struct moe_view 
 		enum moe_name what = moe_kernel(c, k);
 
 		if (what == MOE_EXPERTS)
-			m->tokens += rows_of(text_of(c, k->input_shapes));
+			m->tokens += moe_rows(c, k);
 		m->hinted = m->hinted || what == MOE_HINT;
 		rc = add_span(s, m, what, !k->communication, k->start_ns, k->dur_ns);
 	}
@@ -203,6 +211,8 @@ static int look(const struct rank_view *v, struct moe_view *m)
 		rc = add_events(v->c, v, &s, m);
 	if (rc != SB_OK)
 		return rc;
+	if (m->expert_kernels > 0)
+		moe_count_rows(v->c, m);
 	intervals_normalise(&s.exchange);
 	intervals_normalise(&s.compute);
 	rc = intervals_difference(&s.exchange, &s.compute, &exposed);

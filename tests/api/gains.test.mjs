@@ -2,7 +2,7 @@
 // than its step, and what all promise together never more than the longest.
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -55,3 +55,23 @@ for (const [dialect, codes] of Object.entries(dialects))
     }
     assert.ok(made >= pairs(codes).length - 3);
   });
+
+// Half of what the experts compute is padding (EfficientMoE): the gain is what the same job takes whose experts have
+// room for what the router sends and no more.
+test("padding of experts that have too much room, and what it costs", async () => {
+  const job = ["ascend", "--ranks", "4", "--steps", "4", "--shape", "experts"];
+  const play = async (padding) => {
+    const path = join(place, `padding${padding}`);
+    await call(GENERATE, [...job, "--padding", `${padding}`, "--truth", `${path}.truth`, path]);
+    const { stdout } = await call(PROGRAM, ["analyze", "--json", path], { maxBuffer: 1 << 28 });
+    const { mean_step_ns } = JSON.parse(readFileSync(`${path}.truth`, "utf8"));
+    return { step_us: mean_step_ns / 1000, findings: JSON.parse(stdout).analysis.findings.filter((f) => f.code === "moe.imbalance" && f.severity !== "info") };
+  };
+  const [fit, usual, wide] = [await play(0), await play(25), await play(150)];
+  assert.deepEqual([fit.findings, usual.findings], [[], []]);
+  const share = wide.findings[0]?.evidence.find((e) => e.metric === "padding_share");
+  // one row in 2.5 holds a token
+  assert.ok(share && Math.abs(share.value - 0.6) < 1e-9, JSON.stringify(wide.findings));
+  const gain = Math.max(...wide.findings.map((f) => f.estimated_gain?.step_us ?? 0)), true_gain = wide.step_us - fit.step_us;
+  assert.ok(Math.abs(gain - true_gain) < 0.1 * true_gain, `${gain} for ${true_gain}`);
+});

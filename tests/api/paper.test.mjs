@@ -67,6 +67,17 @@ test("a rank whose garbage collector holds up all others", () => {
   assert.ok(codes(job).every((code) => ["cpu.garbage_collection", "communication.slow_rank"].includes(code)), codes(job).join(", "));
 });
 
+// Section 8.3's large-scale case: "unsynchronised GCs serialise within a step".
+test("collectors of all ranks, each elsewhere in its step: they add up, and no rank is blamed", () => {
+  const job = play(["ascend", "--ranks", "16", "--kernels", "64", "--steps", "4", "--scatter"], ["cpu.garbage_collection=9"]);
+  const together = play(["ascend", "--ranks", "16", "--kernels", "64", "--steps", "4"], ["cpu.garbage_collection=9"]);
+  assert.ok(job.broken > 1.1 * together.broken, `${job.broken} after ${together.broken}`);
+  assert.equal(verdict(job), "cpu.garbage_collection");
+  assert.deepEqual(codes(job), ["cpu.garbage_collection"]);
+  const gain = Math.max(...serious(job).map((f) => f.estimated_gain?.step_us ?? 0));
+  near(gain, job.broken - job.without, 0.1, "gain");
+});
+
 test("no fusion for packets that are large already, as DLRM's, however much of the step they take", () => {
   const job = play(["ascend", "--ranks", "8", "--reduces", "9", "--shape", "experts"], ["parallel.poor_overlap"]);
   assert.ok(job.broken > 1.5 * job.without);

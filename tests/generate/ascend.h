@@ -30,6 +30,10 @@ struct ascend_options {
 	uint64_t seed;
 	struct faults faults;
 	bool db; /* databases instead of text */
+	int64_t
+	    padding;  /* percent of rows beyond the routed ones that experts compute; -1 = as many as come */
+	bool scatter; /* every rank collects garbage, each elsewhere in its step */
+	bool uneven;  /* small packets are of two sizes, as those of real gradients are */
 	enum ascend_layout layout;
 	const char *name; /* a name for the first operator of each step, or NULL */
 	const char *path; /* a directory */
@@ -125,7 +129,7 @@ const char *ascend_link_group(const struct ascend_options *o, const struct ascen
                               const struct ascend_link *l);
 extern const struct ascend_work ascend_works[];
 extern const int ascend_plain_works, ascend_trans_work, ascend_aicpu_work, ascend_work_count;
-extern const int ascend_grouped_work, ascend_small_work;
+extern const int ascend_grouped_work, ascend_small_work, ascend_gate_work;
 /* The input shapes of a kernel as the tables have them, without the quotes. */
 void ascend_shapes(const struct ascend_options *o, const struct ascend_kernel *k, char *text, int64_t size);
 /* The same as the framework writes them: `end` stands behind each semicolon. */
@@ -189,7 +193,8 @@ struct out *ascend_open(const struct ascend_rank *r, const char *name, bool top)
 #define ASCEND_OPTIONS                                                                                       \
 	{                                                                                                    \
 		.ranks = 1, .steps = 3, .kernels = 160, .level = 1, .seed = 1, .noise = 1,                   \
-		.culprit = ASCEND_CULPRIT, .reduces = ASCEND_REDUCES, .packet_ns = ASCEND_PACKET_NS          \
+		.culprit = ASCEND_CULPRIT, .reduces = ASCEND_REDUCES, .packet_ns = ASCEND_PACKET_NS,         \
+		.padding = -1                                                                                \
 	}
 /* Words of --shape, ended by NULL; and the shape that shows the faults asked for, where none was given. */
 extern const char *const ascend_shape_names[];

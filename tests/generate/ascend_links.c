@@ -83,27 +83,41 @@ static int64_t beside_products(const struct ascend_options *o, int64_t start, in
 	return room + ns - llround((double)room / (1 + o->faults.size[FAULT_LINK_CONTENTION]));
 }
 
+/* What a packet of this size takes on the rank's link, which may be a slow one. */
+static int64_t packet_on_link(const struct ascend_options *o, const struct ascend_rank *r, int64_t bytes)
+{
+	int64_t ns = packet_ns(o, bytes);
+
+	if (r->rank == ascend_culprit(o))
+		ns = faults_longer(&o->faults, FAULT_SLOW_LINK, ns);
+	return faults_longer(&o->faults, FAULT_CONFIGURATION, ns);
+}
+
 static void pack(const struct ascend_options *o, const struct ascend_rank *r, struct ascend_link *l,
                  bool last)
 {
 	const struct faults *f = &o->faults;
-	int64_t bytes = FULL_BYTES, each = last ? 1 : 2, ns, second = 0, end = products_end(o, r, l);
-	bool odd = f->size[FAULT_ALIGNMENT] > 0;
+	int64_t bytes[2] = {FULL_BYTES, FULL_BYTES}, each = last ? 1 : 2, second = 0;
+	int64_t end = products_end(o, r, l);
+	bool odd = f->size[FAULT_ALIGNMENT] > 0, small = f->size[FAULT_SMALL_PACKETS] >= 1;
 
-	if (f->size[FAULT_SMALL_PACKETS] >= 1) {
-		bytes = (int64_t)f->size[FAULT_SMALL_PACKETS];
-		each = ascend_later((each * FULL_BYTES + bytes / 2) / bytes, 1);
+	if (small) {
+		bytes[0] = bytes[1] = (int64_t)f->size[FAULT_SMALL_PACKETS];
+		each = ascend_later((each * FULL_BYTES + bytes[0] / 2) / bytes[0], 1);
 	}
-	/* half of the packets are a sort of their own: misaligned, or later and so perhaps past the products
-	 */
-	if (odd || f->size[FAULT_LINK_CONTENTION] > 0)
+	/* half of the packets are a sort of their own: misaligned, or later and so perhaps past the products,
+	 * or of another size */
+	if (odd || f->size[FAULT_LINK_CONTENTION] > 0 || (small && o->uneven))
 		second = each / 2;
-	ns = packet_ns(o, bytes);
-	if (r->rank == ascend_culprit(o))
-		ns = faults_longer(f, FAULT_SLOW_LINK, ns);
-	ns = faults_longer(f, FAULT_CONFIGURATION, ns);
+	if (small && o->uneven && second > 0) {
+		int64_t quarter = bytes[0] / 4 / 512 * 512;
+
+		bytes[0] += quarter;
+		bytes[1] -= quarter;
+	}
 	for (int i = 0; i < 2; i++) {
-		int64_t count = i == 0 ? each - second : second, all = count * ns;
+		int64_t count = i == 0 ? each - second : second, ns = packet_on_link(o, r, bytes[i]),
+		        all = count * ns;
 
 		if (count == 0)
 			continue;
@@ -111,8 +125,8 @@ static void pack(const struct ascend_options *o, const struct ascend_rank *r, st
 			all = count * faults_longer(f, FAULT_ALIGNMENT, ns);
 		if (!last)
 			all = beside_products(o, l->start + l->transit, all, end);
-		l->packets[l->packet_kinds++] =
-		    (struct ascend_packets){bytes - (odd && i == 1 ? 300 : 0), count * PLANES, all * PLANES};
+		l->packets[l->packet_kinds++] = (struct ascend_packets){bytes[i] - (odd && i == 1 ? 300 : 0),
+		                                                        count * PLANES, all * PLANES};
 		l->transit += all;
 	}
 }

@@ -38,13 +38,15 @@ static void take_option(struct ascend_options *o, int letter, const char **fault
 	case 'v': o->packet_ns = option_number(optarg, 0, 1000000000); break;
 	case 'x': o->skew = option_number(optarg, 0, 1000000); break;
 	case 'n': o->name = optarg; break;
+	case 'a': o->scatter = true; break;
+	case 'j': o->padding = option_number(optarg, 0, 10000); break;
 	default: o->truth = optarg; break;
 	}
 }
 
 static int run(int argc, char **argv)
 {
-	static const char own[] = "ksrdlfntbypixcqv";
+	static const char own[] = "ksrdlfntbypixcqvaj";
 	struct ascend_options o = ASCEND_OPTIONS;
 	const char *faults = "healthy";
 
@@ -70,6 +72,8 @@ const struct dialect ASCEND_DIALECT = {
              "(113690)\n"
              "  --db writes databases instead of text; --layout plain|old|new|insight (plain) names their "
              "columns\n"
+             "  --padding N: experts have a capacity, N percent above what the router sends\n"
+             "  --scatter: every rank collects garbage, each elsewhere in its step\n"
              "  --layout mindspore writes *_ascend_ms directories, as text\n",
     .run = run,
 };

@@ -35,6 +35,8 @@ const struct ascend_work ascend_works[] = {
     {"Exp", "AI_VECTOR_CORE", "aten::exp", "8192", "8192", "ND", "ND", 4000, 6000, 1},
     {"RealDiv", "AI_VECTOR_CORE", "aten::div", "8192;8192", "8192", "ND;ND", "ND", 4000, 6000, 1},
     {"Sigmoid", "AI_VECTOR_CORE", "aten::sigmoid", "8192", "8192", "ND", "ND", 4000, 6000, 1},
+    {"MoeGatingTopKSoftmax", "AI_VECTOR_CORE", "npu_moe_gating_top_k_softmax", "1280,64",
+     "1280,8;1280,8;1280,8", "ND", "ND;ND;ND", 9000, 11000, 40},
 };
 const int ascend_work_count = sizeof(ascend_works) / sizeof(ascend_works[0]);
 const int ascend_plain_works = 8;
@@ -42,6 +44,7 @@ const int ascend_trans_work = 8;
 const int ascend_aicpu_work = 9;
 const int ascend_grouped_work = 10;
 const int ascend_small_work = 11;
+const int ascend_gate_work = 17;
 
 int64_t ascend_culprit(const struct ascend_options *o)
 {

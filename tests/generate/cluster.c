@@ -142,6 +142,7 @@ static int run(int argc, char **argv)
 
 	o.steps = 1;
 	o.ranks = 8;
+	o.uneven = true;
 	msprof_options(argc, argv, IN_CLUSTER, "ksrdftp", &o);
 	ranks = msprof_play(&o);
 	if (o.path) {

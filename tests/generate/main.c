@@ -86,6 +86,8 @@ static const struct option OPTIONS[] = {
     {"culprit", required_argument, NULL, 'c'},
     {"reduces", required_argument, NULL, 'q'},
     {"packet-ns", required_argument, NULL, 'v'},
+    {"scatter", no_argument, NULL, 'a'},
+    {"padding", required_argument, NULL, 'j'},
     {NULL, 0, NULL, 0},
 };
 

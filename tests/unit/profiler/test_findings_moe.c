@@ -114,6 +114,66 @@ static void the_exchange_counts_from_forty_percent(void **state)
 	}
 }
 
+/* One rank: a gate for 512 tokens of 8 experts each, then six products of 50 us; in backward one of three has
+ * its rows in the second place. */
+static void make_capacity(struct profile *p, const char *const rows[6])
+{
+	struct capture *c = make_rank(p, 0, 1, 600, 500, 1000);
+	struct kernel *k = add_kernel(c, "gate", "MoeGatingTopK", "AI_VECTOR_CORE", 0, 1000);
+
+	k->output_shapes = text_id(c, "\"512,8;512,8;512,64\"");
+	for (int i = 0; i < 6; i++) {
+		char shapes[64];
+
+		(void)snprintf(shapes, sizeof(shapes), "\"%s;16,4096,2816\"", rows[i]);
+		k = add_kernel(c, "product", "GroupedMatmul", "AI_CORE", 10000 + i * 50000, 50000);
+		k->input_shapes = text_id(c, shapes);
+	}
+}
+
+static void rows_that_no_token_fills_are_padding(void **state)
+{
+	static const struct {
+		const char *rows[6];
+		double padding; /* 0 = nothing is said */
+		enum severity severity;
+	} cases[] = {/* 512 x 8 = 4096 of 10240 rows */
+	             {{"10240,4096", "10240,4096", "4096,10240", "10240,4096", "10240,4096", "4096,10240"},
+	              0.6,
+	              SEVERITY_WARNING},
+	             /* 4096 of 6144 */
+	             {{"6144,4096", "6144,4096", "4096,6144", "6144,4096", "6144,4096", "4096,6144"},
+	              1.0 / 3,
+	              SEVERITY_INFO},
+	             /* the usual capacity of 1.25 is by intent */
+	             {{"5120,4096", "5120,4096", "5120,4096", "5120,4096", "5120,4096", "5120,4096"},
+	              0,
+	              SEVERITY_INFO},
+	             /* as many as come: no capacity */
+	             {{"9000,4096", "9001,4096", "9002,4096", "9003,4096", "9004,4096", "9005,4096"},
+	              0,
+	              SEVERITY_INFO}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		JUDGED_AUTO j = {0};
+
+		make_capacity(&j.p, cases[i].rows);
+		judge(&j);
+		const struct finding *f = found(&j, "moe.imbalance");
+
+		assert_int_equal(f != NULL, cases[i].padding > 0);
+		if (!f)
+			continue;
+		is_near(evidence_of(f, "padding_share"), cases[i].padding);
+		is_near(evidence_of(f, "routed_rows"), 4096);
+		/* of six products of 50 us, in a step of 1 ms */
+		is_near(f->share_of_step, cases[i].padding * 0.3);
+		assert_int_equal(f->severity >= SEVERITY_WARNING, cases[i].severity >= SEVERITY_WARNING);
+		assert_true(f->confidence <= CONFIDENCE_MEDIUM);
+	}
+}
+
 static void jobs_without_experts_are_left_alone(void **state)
 {
 	JUDGED_AUTO j = {0};
@@ -140,6 +200,7 @@ int main(void)
 	    cmocka_unit_test(names_tell_experts_and_their_exchange),
 	    cmocka_unit_test(the_rank_with_more_tokens_keeps_the_others_waiting),
 	    cmocka_unit_test(the_exchange_counts_from_forty_percent),
+	    cmocka_unit_test(rows_that_no_token_fills_are_padding),
 	    cmocka_unit_test(jobs_without_experts_are_left_alone),
 	};
 

@@ -1,0 +1,130 @@
+#include "planner/pipeline/straight.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct straight {
+	const struct pipeline_problem *p;
+	struct cells *cells;
+	int64_t layers;
+	double *in_flight; /* micro-batches, of each device at its peak */
+};
+
+const struct pipeline_problem *straight_problem(const struct straight *s)
+{
+	return s->p;
+}
+
+int64_t straight_layers(const struct straight *s)
+{
+	return s->layers;
+}
+
+void straight_free(struct straight **at)
+{
+	struct straight *s = *at;
+
+	if (!s)
+		return;
+	cells_free(&s->cells);
+	free(s->in_flight);
+	free(s);
+	*at = NULL;
+}
+
+int straight_open(const struct pipeline_problem *p, struct straight **out, struct sb_error *err)
+{
+	STRAIGHT_AUTO s = calloc(1, sizeof(*s));
+	SCHEDULE_PROGRAM_AUTO program = {0};
+	int rc = schedule_program_build(&p->shape, &program, err);
+
+	if (rc != SB_OK)
+		return rc;
+	if (p->shape.chunks > 1)
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "chunks",
+		                     "must be 1: this method knows one stage a device");
+	if (s)
+		s->in_flight = malloc((size_t)p->shape.devices * sizeof(*s->in_flight));
+	if (!s || !s->in_flight || cells_open(p, &s->cells) != SB_OK)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	s->p = p;
+	s->layers = pipeline_layers(p);
+	schedule_peaks(&program, NULL, s->in_flight);
+	for (int64_t d = 0; d < p->shape.devices; d++)
+		s->in_flight[d] /= (double)p->shape.slices;
+	*out = s;
+	s = NULL;
+	return SB_OK;
+}
+
+static void add_end(struct straight_stage *x, const struct pipeline_end *e)
+{
+	x->forward += e->forward;
+	x->backward += e->backward;
+	x->peak += e->parameters;
+}
+
+/* Each slice of a micro-batch takes the hop. */
+static void add_hops(const struct straight *s, int64_t stage, struct straight_stage *x)
+{
+	int64_t end = x->first + x->count;
+	double slices = (double)s->p->shape.slices, before = 0, behind = 0;
+
+	if (stage > 0)
+		before = slices * pipeline_hop(s->p, stage - 1, x->first, s->layers - x->first);
+	if (stage + 1 < s->p->shape.devices)
+		behind = slices * pipeline_hop(s->p, stage, end, s->layers - end);
+	if (s->p->blocking)
+		x->toll = before + behind;
+	else
+		x->hop = behind;
+}
+
+int straight_stage(struct straight *s, int64_t stage, int64_t first, int64_t count,
+                   struct straight_stage *out, bool *out_fits)
+{
+	const struct pipeline_problem *p = s->p;
+	struct straight_stage x = {.first = first, .count = count};
+	struct cell_ways ways;
+	int64_t way;
+	int rc = cells_ways(s->cells, first, count, &ways);
+
+	if (rc != SB_OK)
+		return rc;
+	x.forward = cells_forward(s->cells, first, count);
+	x.peak = p->constant + cells_parameters(s->cells, first, count);
+	if (stage == 0)
+		add_end(&x, &p->head);
+	if (stage == p->shape.devices - 1)
+		add_end(&x, &p->tail);
+	/* half of the rounding that a plan is allowed: the sum of its peak is another one */
+	way = cells_way_within(&ways, (p->memory[stage] * (1 + PIPELINE_ROUNDING / 2) - x.peak) /
+	                                  s->in_flight[stage]);
+	*out_fits = way >= 0;
+	if (way < 0)
+		return SB_OK;
+	x.way = (size_t)way;
+	x.backward += ways.backward[way];
+	x.peak += s->in_flight[stage] * ways.activation[way];
+	add_hops(s, stage, &x);
+	*out = x;
+	return SB_OK;
+}
+
+int straight_write(struct straight *s, const struct straight_stage *stages, struct pipeline_stage *out)
+{
+	int rc = SB_OK;
+
+	for (int64_t i = 0; i < s->p->shape.devices && rc == SB_OK; i++)
+		rc = cells_stage(s->cells, stages[i].first, stages[i].count, stages[i].way,
+		                 &out[i * s->p->body_count]);
+	return rc;
+}
+
+int straight_needs_1f1b(const struct pipeline_problem *p, const char *method, struct sb_error *err)
+{
+	if (p->shape.kind == SCHEDULE_1F1B)
+		return SB_OK;
+	return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "schedule",
+	                     "must be 1f1b: %s estimates no other one", method);
+}
