@@ -253,5 +253,8 @@ static json_t *limits_of(void)
 	                 "devices", TILING_DEVICES_MAX, "searched_tasks", RESHARD_SEARCH_MAX);
 }
 
-const struct plan_kind resharding_kind = {
-    "resharding", resharding_methods, solve, resharding_schema, limits_of, NULL, NULL};
+const struct plan_kind resharding_kind = {.name = "resharding",
+                                          .methods = resharding_methods,
+                                          .solve = solve,
+                                          .schema = resharding_schema,
+                                          .limits = limits_of};
