@@ -10,6 +10,10 @@
 /* Drops the reference at the end of the block. */
 #define JSON_AUTO __attribute__((cleanup(json_release))) json_t *
 void json_release(json_t **value);
+/* Reads the text of a request; members may stand once. Numbers beyond the largest double, or whole ones
+ * beyond 64 bits, are read as 1e308, so that they are refused where they stand and not as bad JSON. New
+ * reference; NULL with *out_error. */
+json_t *json_read_request(const char *text, size_t len, json_error_t *out_error);
 /* A number in microseconds from ns: null for SB_NULL, else exact decimal digits: below 11.6 days to the
  * nanosecond (15 significant digits), above that to the nanosecond for whole microseconds. */
 json_t *json_us(int64_t ns);

@@ -97,7 +97,7 @@ json_t *body_object(struct call *c)
 		api_problem(c->res, 400, "no_body", "The request needs a JSON object as its body.");
 		return NULL;
 	}
-	j = json_loadb(c->req->body, c->req->body_len, JSON_REJECT_DUPLICATES, &e);
+	j = json_read_request(c->req->body, c->req->body_len, &e);
 	if (!j) {
 		bad_json(c, &e);
 		return NULL;

@@ -1,34 +1,18 @@
 #include "api/plans/pipeline.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/plans/kinds.h"
 #include "planner/pipeline/methods.h"
 
-static const char *const methods[] = {"bmpipe", "given", NULL};
+/* The rows of pipeline_methods(), and what is no search of one schedule. */
+static const char *const methods[] = {"bmpipe", "pipedream", "adapipe", "alpa",
+                                      "even",   "random",    "given",   NULL};
 
 static int no_memory(struct sb_error *err)
 {
 	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
-/* Said at once: no search can mend it. */
-static int check_layers(const struct pipeline_problem *p, json_t **out_extra, struct sb_error *err)
-{
-	int64_t layers = pipeline_layers(p), stages = schedule_stages(&p->shape);
-	int64_t devices = p->shape.devices, chunks = stages / devices;
-
-	if (p->allow_empty || layers >= stages)
-		return SB_OK;
-	*out_extra = json_pack("{s:{s:b,s:I}}", "nearest", "allow_empty", 1,
-	                       layers >= devices ? "interleave" : "stages",
-	                       (json_int_t)(layers >= devices ? layers / devices : layers / chunks));
-	return sb_fail_field(err, SB_EINFEASIBLE, "infeasible", chunks > 1 ? "/interleave" : "/stages",
-	                     "%lld layers cannot fill %lld stages (%lld devices with %lld chunks each) with "
-	                     "at least one layer each",
-	                     (long long)layers, (long long)stages, (long long)devices, (long long)chunks);
 }
 
 /* One more plan beside the chosen one; one that cannot be is told among the rejected. */
@@ -81,11 +65,13 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	int rc = pipeline_from_json(request, &in, err);
 
 	if (rc == SB_OK)
-		rc = check_layers(&in.problem, out_extra, err);
+		rc = pipeline_check_layers(&in.problem, err);
 	if (rc == SB_OK)
 		rc = pipeline_scorer_open(&in.problem, &scorer, err);
 	if (rc == SB_OK)
 		rc = pipeline_choose(&in, name ? name : methods[0], scorer, &chosen, err);
+	if (rc == SB_EINFEASIBLE)
+		return pipeline_explain(&in, &chosen, out_extra, err);
 	if (rc != SB_OK)
 		return rc;
 	answer = pipeline_choice_to_json(&in, &chosen);

@@ -85,6 +85,14 @@ void pipeline_choice_clear(struct pipeline_choice *c);
 int pipeline_choose(const struct pipeline_input *in, const char *method, struct pipeline_scorer *scorer,
                     struct pipeline_choice *out, struct sb_error *err);
 
+/* ---- pipeline_infeasible.c ---- */
+
+/* Adds to the error of an infeasible problem its field, and least_memory_bytes and nearest in *out_extra: the
+ * least memory of every stage with which some plan fits (a given one: that plan), and what to change. c: what
+ * pipeline_choose() left. Returns SB_EINFEASIBLE, or SB_ENOMEM. */
+int pipeline_explain(const struct pipeline_input *in, const struct pipeline_choice *c, json_t **out_extra,
+                     struct sb_error *err);
+
 /* ---- pipeline_answer.c ---- */
 
 /* {solution, predicted}: a plan as the layers and the recompute of each device, chunk by chunk, and its

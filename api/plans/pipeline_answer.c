@@ -144,16 +144,19 @@ json_t *pipeline_alternative_to_json(const struct pipeline_input *in, const stru
 	                 diff_of(&in->problem, chosen, other));
 }
 
-/* Without a bound nothing is known of the distance to the optimum. */
+/* A bound is shown where it is one of a time that is predicted: the methods of others have estimates of their
+ * own, which may lie above the simulated time. Without a bound nothing is known of the distance to the
+ * optimum. */
 json_t *pipeline_quality_to_json(const struct pipeline_proof *proof, double seconds)
 {
-	bool bounded = !isnan(proof->lower_bound);
+	bool bounded = !isnan(proof->lower_bound), predicted = strcmp(proof->objective, "makespan") == 0 ||
+	                                                       strcmp(proof->objective, "bottleneck") == 0;
 	double gap = proof->value > 0 ? (proof->value - proof->lower_bound) / proof->value : 0;
 
 	return json_pack("{s:o,s:s,s:o,s:o,s:o,s:I,s:f,s:n}", "optimal",
 	                 bounded ? json_boolean(proof->optimal) : json_null(), "objective", proof->objective,
 	                 "value", number_of(proof->value), "lower_bound",
-	                 json_real_or_null(proof->lower_bound), "gap", json_real_or_null(bounded ? gap : NAN),
-	                 "candidates", (json_int_t)proof->candidates, "search_seconds", seconds,
-	                 "model_error");
+	                 json_real_or_null(predicted ? proof->lower_bound : NAN), "gap",
+	                 json_real_or_null(bounded ? gap : NAN), "candidates", (json_int_t)proof->candidates,
+	                 "search_seconds", seconds, "model_error");
 }

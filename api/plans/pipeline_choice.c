@@ -67,11 +67,25 @@ static int check_fit(const struct pipeline_input *in, const struct pipeline_choi
 	return SB_OK;
 }
 
+/* The planners call a member by its name, and the chunks of a device by theirs. */
+static int fail_as_told(int rc, const struct sb_error *why, struct sb_error *err)
+{
+	struct place root = place_of("");
+
+	if (rc != SB_EIMPOSSIBLE || !why->field[0] || why->field[0] == '/') {
+		*err = *why;
+		return rc;
+	}
+	return parse_fail(err, rc, why->word, &root,
+	                  strcmp(why->field, "chunks") == 0 ? "interleave" : why->field, why->text);
+}
+
 int pipeline_choose(const struct pipeline_input *in, const char *method, struct pipeline_scorer *scorer,
                     struct pipeline_choice *out, struct sb_error *err)
 {
 	const struct pipeline_problem *p = &in->problem;
 	const struct pipeline_method *planner = pipeline_method_of(method);
+	struct sb_error why = {0};
 	int rc;
 
 	out->method = planner ? planner->name : "given";
@@ -79,10 +93,13 @@ int pipeline_choose(const struct pipeline_input *in, const char *method, struct 
 	out->peaks = calloc((size_t)p->shape.devices, sizeof(*out->peaks));
 	if (!out->plan || !out->peaks)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	rc =
-	    planner ? planner->plan(p, in->objective, out->plan, &out->proof, err) : plan_given(in, out, err);
-	if (rc == SB_OK)
-		rc = pipeline_score(scorer, out->plan, &out->score, out->peaks, err);
+	if (planner)
+		rc = planner->plan(p, in->objective, out->plan, &out->proof, &why);
+	else
+		rc = plan_given(in, out, &why);
+	if (rc != SB_OK)
+		return fail_as_told(rc, &why, err);
+	rc = pipeline_score(scorer, out->plan, &out->score, out->peaks, err);
 	if (rc == SB_OK && !planner)
 		out->proof.value = out->score.makespan;
 	return rc == SB_OK ? check_fit(in, out, !planner, err) : rc;

@@ -57,7 +57,7 @@ int plan_text(const char *request, size_t len, const char *name, const struct pl
 {
 	const struct plan_lookup lookup = {0};
 	json_error_t where;
-	JSON_AUTO asked = json_loadb(request, len, JSON_REJECT_DUPLICATES, &where);
+	JSON_AUTO asked = json_read_request(request, len, &where);
 	JSON_AUTO answer = NULL;
 	JSON_AUTO extra = NULL;
 	int rc;

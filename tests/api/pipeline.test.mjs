@@ -110,6 +110,76 @@ test("what cannot be is told with its member", async () => {
   }
 });
 
+// JSON knows no largest number; a double does. Also whole ones: 2^63 and more.
+test("a number beyond all bounds is told with its member", async () => {
+  for (const [from, to, pointer] of [
+    ['"forward":1', '"forward":1e999', "/layers/0/forward"], ['"forward":1', '"forward":-1e999', "/layers/0/forward"], ['"none":4', '"none":2E+400', "/layers/0/activation_bytes/none"],
+    ['"micro_batches":8', '"micro_batches":99999999999999999999', "/micro_batches"], ['"name":"decoder","count":8', '"name":"\\"1e999","count":1e309', "/layers/0/count"],
+  ]) {
+    const text = JSON.stringify(PROBLEM);
+    const body = text.replace(from, to);
+    assert.notEqual(body, text);
+    const { status, json } = await s.request("POST", "/v1/plans", { headers: { "Content-Type": "application/json" }, body });
+    assert.equal(status, 422, JSON.stringify(json));
+    assert.equal(json.errors[0].pointer, pointer);
+  }
+  const { status, json } = await s.request("POST", "/v1/plans", { headers: { "Content-Type": "application/json" }, body: '{"kind": 1e999, ]' });
+  assert.equal(status, 400);
+  assert.equal(json.code, "bad_json");
+});
+
+// All recomputed, stage s of four holds n layers in 10 n + (4 - s) n bytes: two on each need 28 at most, and 27 do not hold three on
+// the last one (33).
+test("too little memory: the least, and what would do", async () => {
+  const { status, json } = await ask({ memory_bytes: 27 });
+  assert.equal(status, 422);
+  assert.equal(json.code, "infeasible");
+  assert.equal(json.least_memory_bytes, 28);
+  assert.deepEqual(json.nearest, { memory_bytes: 28 });
+  assert.equal(json.errors[0].pointer, "/memory_bytes");
+  assert.equal((await ask({ memory_bytes: 28 })).status, 201);
+  // of several stages those that have less: 1 + 2 + 2 + 1 layers
+  const uneven = await ask({ memory_bytes: [27, 30, 27, 20] });
+  assert.deepEqual([uneven.json.least_memory_bytes, uneven.json.nearest], [28, { memory_bytes: [28, 30, 28, 28] }]);
+  // a plan of one's own: what it needs, 20 + 4 * 2 * 4 on stage 0
+  const own = await ask({ memory_bytes: 27, ...given({ layers: [2, 2, 2, 2] }) });
+  assert.deepEqual([own.json.least_memory_bytes, own.json.nearest], [52, { memory_bytes: 52 }]);
+});
+
+// What is near is feasible, and the least is the least. Without chunks seven layers on stage 0 need 7 * 2 + 2 * 7 and nine on stage 1
+// 9 * 2 + 9: 28 will do; with four chunks Megatron's order keeps 9 and 7 chunks in flight.
+test("the nearest change is one that helps", async () => {
+  const problem = { stages: 2, micro_batches: 8, interleave: 4, ...layer({ count: 16, parameters_bytes: 2 }) };
+  const { status, json } = await ask({ ...problem, memory_bytes: 29 });
+  assert.equal(status, 422);
+  assert.equal((await ask({ ...problem, memory_bytes: json.least_memory_bytes })).status, 201);
+  assert.equal((await ask({ ...problem, memory_bytes: json.least_memory_bytes - 1 })).status, 422);
+  const { memory_bytes, ...change } = json.nearest;
+  assert.equal(memory_bytes, json.least_memory_bytes);
+  assert.ok(change.interleave >= 1 && change.interleave < 4, JSON.stringify(json.nearest));
+  assert.equal((await ask({ ...problem, memory_bytes: 29, ...change })).status, 201);
+});
+
+test("the methods of others: each has a plan, and says what it is against the exact one", async () => {
+  assert.deepEqual([...kind.methods].sort(), kind.schema.properties.method.enum.toSorted());
+  for (const method of ["pipedream", "adapipe", "alpa", "even", "random"]) {
+    const { status, json } = await ask({ method, memory_bytes: 40, micro_batches: 12, tail: { forward: 1 } });
+    assert.equal(status, 201, JSON.stringify(json));
+    assert.equal(json.method, method);
+    assert.equal(sum(json.solution.layers), 8);
+    assert.ok(json.predicted.memory_bytes.every((b) => b <= 40));
+    const best = json.alternatives.find((a) => a.method === "bmpipe");
+    assert.ok(best.predicted.bottleneck <= json.predicted.bottleneck * (1 + 1e-9));
+    assert.ok(Math.abs(best.loses_by - (best.predicted.makespan / json.predicted.makespan - 1)) < 1e-9);
+    assert.ok(json.quality.lower_bound === null || json.quality.lower_bound <= json.quality.value);
+  }
+  // what a method does not know is told with the member
+  for (const [more, pointer] of [[{ method: "pipedream", interleave: 2 }, "/interleave"], [{ method: "adapipe", schedule: "gpipe" }, "/schedule"]]) {
+    const { status, json } = await ask(more);
+    assert.deepEqual([status, json.errors[0].pointer], [422, pointer]);
+  }
+});
+
 // 16 stages of 4 chunks are 64 cells, and 61 layers cannot fill them; 3 chunks are 48.
 test("more stages than layers is said at once", async () => {
   const { status, json } = await ask({ stages: 16, micro_batches: 32, interleave: 4, ...layer({ count: 61 }) });
