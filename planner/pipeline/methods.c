@@ -6,13 +6,8 @@
 static int plan_bmpipe(const struct pipeline_problem *p, enum pipeline_objective objective,
                        struct pipeline_stage *out, struct pipeline_proof *proof, struct sb_error *err)
 {
-	double bottleneck = 0;
-	int rc = pipeline_least_bottleneck(p, out, &bottleneck, err);
-
 	(void)objective;
-	if (rc == SB_OK)
-		*proof = (struct pipeline_proof){"bottleneck", bottleneck, bottleneck, true, 1};
-	return rc;
+	return pipeline_least_bottleneck(p, out, proof, err);
 }
 
 const struct pipeline_method *pipeline_methods(void)

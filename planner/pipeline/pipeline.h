@@ -125,13 +125,12 @@ struct pipeline_proof {
 	int64_t candidates;    /* plans that were weighed */
 };
 
-/* The plan of least bottleneck, and of those one that recomputes least. Exact: given a bound, every device
- * alone says how many layers it can hold within it and within its memory at the exact peak, and only their
- * number ties the devices together (algorithms.md 1.8). out: a plan. SB_EINFEASIBLE with
- * the reason; SB_EIMPOSSIBLE for a problem that cannot be; SB_ELIMIT past SCHEDULE_CHUNKS_MAX chunks;
+/* The plan of least bottleneck, and of those one that recomputes least. Exact wherever that is not too much
+ * to try (planner/pipeline/frontier.h, runs.h); out_proof says whether it is. out: a plan. SB_EINFEASIBLE
+ * with the reason; SB_EIMPOSSIBLE for a problem that cannot be; SB_ELIMIT past SCHEDULE_CHUNKS_MAX chunks;
  * SB_ENOMEM. */
 int pipeline_least_bottleneck(const struct pipeline_problem *p, struct pipeline_stage *out,
-                              double *out_bottleneck, struct sb_error *err);
+                              struct pipeline_proof *out_proof, struct sb_error *err);
 
 /* The least memory of a device, the same for all, with which some plan fits; the problem's own memory does
  * not count. Exact where a device has one stage; else the peak of a plan, with no other one found 1e-9 below

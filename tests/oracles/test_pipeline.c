@@ -73,7 +73,8 @@ static double checked_bottleneck(const char *id, const struct pipeline_problem *
 	struct pipeline_stage plan[STAGES_MAX] = {{{0}}};
 	PIPELINE_SCORER_AUTO scorer = NULL;
 	struct sb_error err = {0};
-	double told = NAN, peak[STAGES_MAX];
+	struct pipeline_proof told = {0};
+	double peak[STAGES_MAX];
 	int64_t layers = 0;
 
 	if (pipeline_least_bottleneck(p, plan, &told, &err) != SB_OK)
@@ -87,14 +88,14 @@ static double checked_bottleneck(const char *id, const struct pipeline_problem *
 		layers += here;
 	}
 	assert_int_equal(layers, p->bodies[0].count);
-	assert_true(told == pipeline_bottleneck(p, plan));
+	assert_true(told.optimal && told.value == pipeline_bottleneck(p, plan));
 	assert_int_equal(pipeline_scorer_open(p, &scorer, NULL), SB_OK);
 	pipeline_peaks(scorer, plan, peak);
 	for (int64_t d = 0; d < p->shape.devices; d++)
 		if (!(peak[d] <= p->memory[d] * (1 + 1e-9)))
 			fail_msg("%s: device %lld needs %.3f of %.3f", id, (long long)d, peak[d],
 			         p->memory[d]);
-	return told;
+	return told.value;
 }
 
 static void least_bottlenecks(void **state)
