@@ -8,13 +8,17 @@
 #include "base/hash.h"
 #include "planner/pipeline/ways.h"
 
+/* What a run of layers is in its quickest way. */
+struct sums {
+	double forward, parameters, backward, activation;
+};
+
 /* Layers of one body. */
 struct one_body {
-	int64_t first;     /* its first layer */
-	double forward;    /* of all layers before */
-	double parameters; /* the same */
-	struct ways one;   /* of one layer; the part is the kind of recomputing */
-	struct ways *of;   /* of[n] layers, as far as they were asked for */
+	int64_t first;            /* its first layer */
+	struct sums before, each; /* of all layers before, and of one of its own */
+	struct ways one;          /* of one layer; the part is the kind of recomputing */
+	struct ways *of;          /* of[n] layers, as far as they were asked for */
 	size_t known;
 };
 
@@ -31,6 +35,12 @@ struct cells {
 	size_t size, used;
 	uint64_t seed;
 };
+
+static struct sums sum(struct sums a, double n, struct sums b)
+{
+	return (struct sums){a.forward + n * b.forward, a.parameters + n * b.parameters,
+	                     a.backward + n * b.backward, a.activation + n * b.activation};
+}
 
 static int open_body(const struct pipeline_body *b, struct one_body *out)
 {
@@ -60,9 +70,13 @@ int cells_open(const struct pipeline_problem *p, struct cells **out)
 		struct one_body *x = &c->bodies[b];
 
 		rc = open_body(body, x);
+		x->each = (struct sums){body->forward, body->parameters, NAN, NAN};
+		if (x->one.count > 0) {
+			x->each.backward = x->one.backward[0];
+			x->each.activation = x->one.activation[0];
+		}
 		x[1].first = x->first + body->count;
-		x[1].forward = x->forward + (double)body->count * body->forward;
-		x[1].parameters = x->parameters + (double)body->count * body->parameters;
+		x[1].before = sum(x->before, (double)body->count, x->each);
 	}
 	if (rc != SB_OK)
 		return rc;
@@ -108,29 +122,38 @@ static int64_t body_of(const struct cells *c, int64_t layer)
 }
 
 /* A run over the bodies a to b: what of a is in it, all of those between, and what of b is in it. */
-static double sum_of_run(const struct cells *c, int64_t first, int64_t count, bool parameters)
+static struct sums sums_of_run(const struct cells *c, int64_t first, int64_t count)
 {
 	int64_t a = body_of(c, first), b = body_of(c, first + count - 1);
-	const struct pipeline_body *x = &c->p->bodies[a], *y = &c->p->bodies[b];
-	const struct one_body *from = &c->bodies[a + 1], *to = &c->bodies[b];
+	const struct one_body *x = &c->bodies[a], *y = &c->bodies[b];
+	struct sums all = {0};
 
 	if (count <= 0)
-		return 0;
+		return all;
 	if (a == b)
-		return (double)count * (parameters ? x->parameters : x->forward);
-	return (parameters ? to->parameters - from->parameters : to->forward - from->forward) +
-	       (double)(from->first - first) * (parameters ? x->parameters : x->forward) +
-	       (double)(first + count - to->first) * (parameters ? y->parameters : y->forward);
+		return sum(all, (double)count, x->each);
+	all = sum(y->before, -1, x[1].before);
+	all = sum(all, (double)(x[1].first - first), x->each);
+	return sum(all, (double)(first + count - y->first), y->each);
 }
 
 double cells_forward(const struct cells *c, int64_t first, int64_t count)
 {
-	return sum_of_run(c, first, count, false);
+	return sums_of_run(c, first, count).forward;
 }
 
 double cells_parameters(const struct cells *c, int64_t first, int64_t count)
 {
-	return sum_of_run(c, first, count, true);
+	return sums_of_run(c, first, count).parameters;
+}
+
+void cells_quickest(const struct cells *c, int64_t first, int64_t count, double *out_backward,
+                    double *out_activation)
+{
+	struct sums s = sums_of_run(c, first, count);
+
+	*out_backward = s.backward;
+	*out_activation = s.activation;
 }
 
 /* n layers of one body are n - 1 and one more. Borrowed. */

@@ -23,6 +23,9 @@ void cells_free(struct cells **c);
 #define CELLS_AUTO __attribute__((cleanup(cells_free))) struct cells *
 double cells_forward(const struct cells *c, int64_t first, int64_t count);
 double cells_parameters(const struct cells *c, int64_t first, int64_t count);
+/* The first of the ways to hold these layers, without a look at the others. */
+void cells_quickest(const struct cells *c, int64_t first, int64_t count, double *out_backward,
+                    double *out_activation);
 /* The ways to hold these layers; worked out once a kind of cell. SB_ENOMEM. */
 int cells_ways(struct cells *c, int64_t first, int64_t count, struct cell_ways *out);
 /* The way that takes least backward within an activation of one micro-batch; -1 = none keeps so little. */

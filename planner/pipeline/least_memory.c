@@ -2,36 +2,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/pipeline/lightest.h"
 #include "planner/pipeline/methods.h"
 #include "planner/pipeline/straight.h"
 
-/* The problem without bounds, where each layer keeps as little as it can. */
+/* The lightest problem without bounds. */
 struct least_problem {
 	struct pipeline_problem p;
-	struct pipeline_body *bodies;
+	struct lightest lightest;
 	double *memory, *peaks;
 	struct pipeline_stage *plan;
 };
 
 static void least_free(struct least_problem *l)
 {
-	free(l->bodies);
+	lightest_free(&l->lightest);
 	free(l->memory);
 	free(l->peaks);
 	free(l->plan);
-}
-
-static void keep_least(struct pipeline_body *b)
-{
-	int least = -1;
-
-	for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
-		if (!isnan(b->backward[r]) && !isnan(b->activation[r]) &&
-		    (least < 0 || b->activation[r] < b->activation[least]))
-			least = r;
-	for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
-		if (r != least)
-			b->activation[r] = NAN;
 }
 
 static void set_memory(struct least_problem *l, double bytes)
@@ -44,18 +32,15 @@ static int least_open(const struct pipeline_problem *p, struct least_problem *l)
 {
 	size_t bodies = (size_t)p->body_count;
 
-	l->p = *p;
-	l->bodies = malloc((bodies + 1) * sizeof(*l->bodies));
+	if (lightest_open(p, &l->lightest) != SB_OK)
+		return SB_ENOMEM;
+	l->p = l->lightest.p;
 	l->memory = malloc((size_t)p->shape.devices * sizeof(*l->memory));
 	l->peaks = malloc((size_t)p->shape.devices * sizeof(*l->peaks));
 	l->plan = calloc((size_t)schedule_stages(&p->shape) * bodies + 1, sizeof(*l->plan));
-	if (!l->bodies || !l->memory || !l->peaks || !l->plan)
+	if (!l->memory || !l->peaks || !l->plan)
 		return SB_ENOMEM;
-	memcpy(l->bodies, p->bodies, bodies * sizeof(*l->bodies));
-	for (size_t b = 0; b < bodies; b++)
-		keep_least(&l->bodies[b]);
 	set_memory(l, INFINITY);
-	l->p.bodies = l->bodies;
 	l->p.memory = l->memory;
 	return SB_OK;
 }

@@ -24,6 +24,8 @@ const struct pipeline_method *pipeline_method_of(const char *name);
 PIPELINE_PLANNER(plan_pipedream);
 /* The least of AdaPipe's estimate of 1F1B (algorithms.md 6). */
 PIPELINE_PLANNER(plan_adapipe);
+/* A cut of 1F1B near the balanced one, by simulation (AutoPipe; systems.md 3.3). Proves nothing. */
+PIPELINE_PLANNER(plan_autopipe);
 /* The least of Alpa's latency (algorithms.md 8); with GPipe's order that is the time itself. */
 PIPELINE_PLANNER(plan_alpa);
 /* As many layers in each stage, the first ones one more where they do not come out even; each device

@@ -80,32 +80,61 @@ static void add_hops(const struct straight *s, int64_t stage, struct straight_st
 		x->hop = behind;
 }
 
-int straight_stage(struct straight *s, int64_t stage, int64_t first, int64_t count,
-                   struct straight_stage *out, bool *out_fits)
+struct straight_stage straight_quickest(const struct straight *s, int64_t stage, int64_t first, int64_t count)
 {
 	const struct pipeline_problem *p = s->p;
-	struct straight_stage x = {.first = first, .count = count};
-	struct cell_ways ways;
-	int64_t way;
-	int rc = cells_ways(s->cells, first, count, &ways);
+	struct straight_stage x = {.first = first,
+	                           .count = count,
+	                           .forward = cells_forward(s->cells, first, count),
+	                           .peak = p->constant + cells_parameters(s->cells, first, count)};
+	double activation;
 
-	if (rc != SB_OK)
-		return rc;
-	x.forward = cells_forward(s->cells, first, count);
-	x.peak = p->constant + cells_parameters(s->cells, first, count);
+	cells_quickest(s->cells, first, count, &x.backward, &activation);
+	x.peak += s->in_flight[stage] * activation;
 	if (stage == 0)
 		add_end(&x, &p->head);
 	if (stage == p->shape.devices - 1)
 		add_end(&x, &p->tail);
-	/* half of the rounding that a plan is allowed: the sum of its peak is another one */
-	way = cells_way_within(&ways, (p->memory[stage] * (1 + PIPELINE_ROUNDING / 2) - x.peak) /
-	                                  s->in_flight[stage]);
+	return x;
+}
+
+/* The least recomputing with which it fits. */
+static int recompute(struct straight *s, int64_t stage, double memory, struct straight_stage *x,
+                     bool *out_fits)
+{
+	double in_flight = s->in_flight[stage], backward, activation;
+	struct cell_ways ways;
+	int64_t way;
+	int rc = cells_ways(s->cells, x->first, x->count, &ways);
+
+	if (rc != SB_OK)
+		return rc;
+	cells_quickest(s->cells, x->first, x->count, &backward, &activation);
+	x->peak -= in_flight * activation;
+	x->backward -= backward;
+	way = cells_way_within(&ways, (memory - x->peak) / in_flight);
 	*out_fits = way >= 0;
 	if (way < 0)
 		return SB_OK;
-	x.way = (size_t)way;
-	x.backward += ways.backward[way];
-	x.peak += s->in_flight[stage] * ways.activation[way];
+	x->way = (size_t)way;
+	x->backward += ways.backward[way];
+	x->peak += in_flight * ways.activation[way];
+	return SB_OK;
+}
+
+int straight_stage(struct straight *s, int64_t stage, int64_t first, int64_t count,
+                   struct straight_stage *out, bool *out_fits)
+{
+	struct straight_stage x = straight_quickest(s, stage, first, count);
+	/* half of the rounding that a plan is allowed: the sum of its peak is another one */
+	double memory = s->p->memory[stage] * (1 + PIPELINE_ROUNDING / 2);
+	int rc = SB_OK;
+
+	*out_fits = x.peak <= memory;
+	if (!*out_fits)
+		rc = recompute(s, stage, memory, &x, out_fits);
+	if (rc != SB_OK || !*out_fits)
+		return rc;
 	add_hops(s, stage, &x);
 	*out = x;
 	return SB_OK;

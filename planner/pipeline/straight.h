@@ -26,6 +26,9 @@ struct straight_stage {
 /* *out_fits: false = these layers do not fit the device. SB_ENOMEM. */
 int straight_stage(struct straight *s, int64_t stage, int64_t first, int64_t count,
                    struct straight_stage *out, bool *out_fits);
+/* The same in the quickest way, whether it fits or not: no stage of these layers takes less. Without hops. */
+struct straight_stage straight_quickest(const struct straight *s, int64_t stage, int64_t first,
+                                        int64_t count);
 /* The plan of these stages; one a device. SB_ENOMEM. */
 int straight_write(struct straight *s, const struct straight_stage *stages, struct pipeline_stage *out);
 

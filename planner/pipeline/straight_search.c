@@ -2,16 +2,17 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "planner/pipeline/lightest.h"
 #include "planner/pipeline/straight.h"
 
 /* Labels that differ by rounding alone are the same: sums over many stages, in other orders. */
 #define SAME 1e-12
-/* Of one state; the sets of 96 layers on 16 stages with five kinds of recomputing stay far below. */
-#define LABELS_MAX 1024
+/* Of one state: beyond, a search of 1,024 layers takes longer than its last digits are worth. */
+#define LABELS_MAX 64
 #define STATES_MAX (1 << 22)
 
 struct label {
-	double number[STRAIGHT_NUMBERS];
+	double number[STRAIGHT_NUMBERS], bound;
 	int32_t count; /* layers of the stage in front */
 	int32_t next;  /* the label behind it */
 };
@@ -96,8 +97,10 @@ static bool is_worse(const struct search *q, double value)
 	return value >= q->value - SAME * fabs(q->value);
 }
 
-static int keep(struct search *q, struct state *t, const struct label *l, double bound)
+/* Drops the labels that a new one covers; where there is no room, the one of highest bound goes. */
+static int keep(struct search *q, struct state *t, const struct label *l)
 {
+	struct label *worst = NULL;
 	size_t kept = 0;
 	int rc;
 
@@ -105,14 +108,19 @@ static int keep(struct search *q, struct state *t, const struct label *l, double
 		if (!covers(q, l->number, t->labels[i].number))
 			t->labels[kept++] = t->labels[i];
 	t->count = kept;
-	if (kept == LABELS_MAX) {
-		q->dropped = fmin(q->dropped, bound);
-		return SB_OK;
+	if (kept < LABELS_MAX) {
+		rc = sb_grow(&t->labels, t->count, sizeof(*t->labels));
+		if (rc == SB_OK)
+			t->labels[t->count++] = *l;
+		return rc;
 	}
-	rc = sb_grow(&t->labels, t->count, sizeof(*t->labels));
-	if (rc == SB_OK)
-		t->labels[t->count++] = *l;
-	return rc;
+	for (size_t i = 0; i < kept; i++)
+		if (!worst || t->labels[i].bound > worst->bound)
+			worst = &t->labels[i];
+	q->dropped = fmin(q->dropped, fmax(worst->bound, l->bound));
+	if (l->bound < worst->bound)
+		*worst = *l;
+	return SB_OK;
 }
 
 /* Puts a stage in front of all that is behind it. */
@@ -124,21 +132,20 @@ static int put_in_front(struct search *q, int64_t stage, const struct straight_s
 
 	for (size_t i = 0; i < behind->count && rc == SB_OK; i++) {
 		struct label l = {.count = (int32_t)x->count, .next = (int32_t)i};
-		double bound;
 
 		q->rule->extend(q->s, stage, x, behind->labels[i].number, l.number);
 		q->candidates++;
-		bound = stage > 0 ? q->rule->bound(q->s, l.number, q->work[x->first], stage)
-		                  : q->rule->value(q->s, l.number);
-		if (is_worse(q, bound) || is_covered(q, t, l.number))
+		l.bound = stage > 0 ? q->rule->bound(q->s, l.number, q->work[x->first], stage)
+		                    : q->rule->value(q->s, l.number);
+		if (is_worse(q, l.bound) || is_covered(q, t, l.number))
 			continue;
 		if (stage == 0) {
 			/* the last one that is kept is the best: one that is not below was left out */
-			q->value = bound;
+			q->value = l.bound;
 			q->best = 0;
 			t->count = 0;
 		}
-		rc = keep(q, t, &l, bound);
+		rc = keep(q, t, &l);
 	}
 	return rc;
 }
@@ -155,43 +162,64 @@ static bool is_enough(const struct search *q, int64_t stage, struct straight_sta
 	       is_worse(q, q->rule->bound(q->s, alone, 0, stage));
 }
 
-static int fill_state(struct search *q, int64_t stage, int64_t first)
+/* out_stop: more layers in this stage lead to nothing. */
+static int add_stage(struct search *q, int64_t stage, int64_t first, int64_t count, bool *out_stop)
 {
-	int64_t most = q->layers - first - q->least * (q->stages - 1 - stage);
-	int64_t count = stage == q->stages - 1 ? most : q->least;
+	struct straight_stage x;
+	bool fits;
+	int rc;
 
-	for (; count <= most; count++) {
-		struct straight_stage x;
-		bool fits;
-		int rc;
+	*out_stop = false;
+	if (state_of(q, stage + 1, first + count)->count == 0)
+		return SB_OK;
+	*out_stop = is_enough(q, stage, straight_quickest(q->s, stage, first, count));
+	if (*out_stop)
+		return SB_OK;
+	rc = straight_stage(q->s, stage, first, count, &x, &fits);
+	if (rc != SB_OK)
+		return rc;
+	*out_stop = !fits || is_enough(q, stage, x);
+	return *out_stop ? SB_OK : put_in_front(q, stage, &x);
+}
 
-		if (state_of(q, stage + 1, first + count)->count == 0)
-			continue;
-		rc = straight_stage(q->s, stage, first, count, &x, &fits);
-		if (rc == SB_OK && (!fits || is_enough(q, stage, x)))
-			return SB_OK;
-		if (rc == SB_OK)
-			rc = put_in_front(q, stage, &x);
-		if (rc != SB_OK)
-			return rc;
-	}
-	return SB_OK;
+static int fill_stage(struct search *q, int64_t stage)
+{
+	int64_t behind = q->least * (q->stages - 1 - stage); /* that the stages behind need at least */
+	int64_t last = stage == 0 ? 0 : q->layers - behind - q->least;
+	bool stop = false;
+	int rc = SB_OK;
+
+	for (int64_t first = q->least * stage; first <= last && rc == SB_OK; first++, stop = false)
+		for (int64_t n = q->least; n <= q->layers - behind - first && rc == SB_OK && !stop; n++)
+			rc = add_stage(q, stage, first, n, &stop);
+	return rc;
+}
+
+/* The last stage takes all that is left: so the fewest layers come first. */
+static int fill_last(struct search *q)
+{
+	int64_t stage = q->stages - 1, first = q->layers - q->least, low = q->least * stage;
+	bool stop = false;
+	int rc = SB_OK;
+
+	if (stage == 0)
+		return add_stage(q, 0, 0, q->layers, &stop);
+	for (; first >= low && rc == SB_OK && !stop; first--)
+		rc = add_stage(q, stage, first, q->layers - first, &stop);
+	return rc;
 }
 
 static int fill(struct search *q)
 {
-	int rc = sb_grow(&state_of(q, q->stages, q->layers)->labels, 0, sizeof(struct label));
+	struct state *end = state_of(q, q->stages, q->layers);
+	int rc = sb_grow(&end->labels, 0, sizeof(*end->labels));
 
 	if (rc != SB_OK)
 		return rc;
-	state_of(q, q->stages, q->layers)->labels[0] = (struct label){{0}, 0, 0};
-	state_of(q, q->stages, q->layers)->count = 1;
-	for (int64_t stage = q->stages - 1; stage >= 0 && rc == SB_OK; stage--) {
-		int64_t last = stage == 0 ? 0 : q->layers - q->least * (q->stages - stage);
-
-		for (int64_t first = q->least * stage; first <= last && rc == SB_OK; first++)
-			rc = fill_state(q, stage, first);
-	}
+	end->labels[end->count++] = (struct label){.count = 0};
+	rc = fill_last(q);
+	for (int64_t stage = q->stages - 2; stage >= 0 && rc == SB_OK; stage--)
+		rc = fill_stage(q, stage);
 	return rc;
 }
 
@@ -225,28 +253,72 @@ static int read_plan(const struct search *q, struct straight_stage *out)
 	return rc;
 }
 
+/* The stages that a cut comes to; out_fits: all of them fit. */
+static int fit_counts(struct search *q, struct straight_stage *stages, bool *out_fits)
+{
+	int64_t first = 0;
+	int rc = SB_OK;
+
+	*out_fits = true;
+	for (int64_t i = 0; i < q->stages && rc == SB_OK && *out_fits; i++) {
+		int64_t count = stages[i].count;
+
+		rc = straight_stage(q->s, i, first, count, &stages[i], out_fits);
+		first += count;
+	}
+	return rc;
+}
+
+/* Where every layer keeps as little as can be, a search is quick. */
+static int lightest_cut(struct search *q, struct straight_stage *out, struct sb_error *err)
+{
+	LIGHTEST_AUTO light = {0};
+	STRAIGHT_AUTO s = NULL;
+	struct pipeline_proof proof;
+	int rc = lightest_open(straight_problem(q->s), &light);
+
+	if (rc == SB_OK && light.simpler) {
+		rc = straight_open(&light.p, &s, err);
+		return rc == SB_OK ? straight_search(s, q->rule, out, &proof, err) : rc;
+	}
+	for (int64_t i = 0; i < q->stages; i++)
+		out[i].count = q->layers / q->stages + (i < q->layers % q->stages);
+	return rc;
+}
+
+/* A first plan: most labels are not below it. There may be none that is found at once. */
+static int first_plan(struct search *q, struct straight_stage *out, struct pipeline_proof *proof,
+                      struct sb_error *err)
+{
+	bool fits;
+	int rc = q->rule->numbers > 1 ? straight_search(q->s, &straight_slowest, out, proof, err)
+	                              : lightest_cut(q, out, err);
+
+	if (rc == SB_OK)
+		rc = fit_counts(q, out, &fits);
+	if (rc == SB_OK && fits)
+		q->value = value_of(q, out);
+	return rc;
+}
+
 int straight_search(struct straight *s, const struct straight_rule *rule, struct straight_stage *out,
                     struct pipeline_proof *proof, struct sb_error *err)
 {
+	const struct pipeline_problem *p = straight_problem(s);
 	__attribute__((cleanup(search_free))) struct search q = {.s = s,
 	                                                         .rule = rule,
-	                                                         .stages = straight_problem(s)->shape.devices,
+	                                                         .stages = p->shape.devices,
 	                                                         .layers = straight_layers(s),
-	                                                         .least =
-	                                                             straight_problem(s)->allow_empty ? 0 : 1,
+	                                                         .least = p->allow_empty ? 0 : 1,
 	                                                         .value = INFINITY,
 	                                                         .dropped = INFINITY,
 	                                                         .best = -1};
-	int rc = pipeline_check_layers(straight_problem(s), err);
+	int rc = pipeline_check_layers(p, err);
 
-	/* a first plan, that most labels are not below of */
-	if (rc == SB_OK && rule->numbers > 1)
-		rc = straight_search(s, &straight_slowest, out, proof, err);
-	if (rc != SB_OK)
-		return rc;
-	if (rule->numbers > 1)
-		q.value = value_of(&q, out);
-	rc = search_open(&q, err);
+	if (rc == SB_OK)
+		rc = first_plan(&q, out, proof, err);
+	if (rc == SB_OK)
+		rc = search_open(&q, err);
 	if (rc == SB_OK)
 		rc = fill(&q);
 	if (rc == SB_OK && q.best >= 0)

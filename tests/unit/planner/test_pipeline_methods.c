@@ -189,6 +189,83 @@ static void alpa_is_exact_for_gpipe(void **state)
 	assert_true(compared > 50);
 }
 
+/* A pipeline of unlike layers, backward three times the forward, simulated: systems.md 3.3, "Check". Balance
+ * alone finds 164 for the second one. */
+static void autopipe_of_the_page(void **state)
+{
+	static const struct {
+		int layers;
+		double first, last;
+		double makespan;
+		int64_t cut[4];
+	} cases[] = {
+	    {4, 1, 1, 44, {1, 1, 1, 1}}, {11, 1, 3, 152, {4, 3, 3, 1}}, {10, 2, 4, 168, {1, 4, 4, 1}}};
+	static const double memory[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct pipeline_body bodies[11];
+		struct pipeline_problem p = {.shape = {SCHEDULE_1F1B, 4, 8, 1, 1},
+		                             .bodies = bodies,
+		                             .body_count = cases[i].layers,
+		                             .memory = memory};
+		struct pipeline_stage plan[4 * 11] = {{{0}}};
+		struct pipeline_proof proof;
+
+		for (int l = 0; l < cases[i].layers; l++) {
+			double forward = l == 0                     ? cases[i].first
+			                 : l == cases[i].layers - 1 ? cases[i].last
+			                                            : 1;
+
+			bodies[l] = (struct pipeline_body){.count = 1,
+			                                   .forward = forward,
+			                                   .backward = {3 * forward, NAN, NAN, NAN, NAN},
+			                                   .activation = {0, NAN, NAN, NAN, NAN},
+			                                   .weight = NAN,
+			                                   .overlapped = NAN};
+		}
+		assert_int_equal(
+		    pipeline_method_of("autopipe")->plan(&p, PIPELINE_MAKESPAN, plan, &proof, NULL), SB_OK);
+		assert_true(proof.value == cases[i].makespan);
+		for (int64_t k = 0; k < 4; k++)
+			assert_int_equal(pipeline_stage_layers(&p, plan, k), cases[i].cut[k]);
+	}
+}
+
+/* It starts from the balanced cut, so that it is never slower; and it fits. */
+static void autopipe_is_not_slower_than_balance(void **state)
+{
+	struct small x = {.seed = 29};
+	int better = 0, found = 0;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		PIPELINE_SCORER_AUTO scorer = NULL;
+		struct pipeline_stage plan[SMALL_STAGES * SMALL_BODIES] = {{{0}}},
+		                                          start[SMALL_STAGES * SMALL_BODIES] = {{{0}}};
+		struct pipeline_proof proof;
+		double makespan, balanced, peak[SMALL_STAGES];
+		int rc;
+
+		small_problem(&x, one_stage_each[small_pick(&x, 0, 2)]);
+		rc = pipeline_method_of("pipedream")->plan(&x.p, PIPELINE_MAKESPAN, start, &proof, NULL);
+		assert_int_equal(
+		    pipeline_method_of("autopipe")->plan(&x.p, PIPELINE_MAKESPAN, plan, &proof, NULL), rc);
+		if (rc != SB_OK)
+			continue;
+		assert_int_equal(pipeline_scorer_open(&x.p, &scorer, NULL), SB_OK);
+		small_check_plan(&x.p, plan);
+		pipeline_peaks(scorer, plan, peak);
+		assert_true(small_fits(&x.p, peak));
+		assert_int_equal(pipeline_makespan(scorer, start, &balanced, NULL), SB_OK);
+		assert_int_equal(pipeline_makespan(scorer, plan, &makespan, NULL), SB_OK);
+		assert_true(makespan == proof.value && makespan <= balanced && !proof.optimal);
+		better += makespan < balanced;
+		found++;
+	}
+	assert_true(found > 100 && better > 20);
+}
+
 /* The least memory is the fullest device of the plan that is fullest nowhere. */
 static void least_memory(void **state)
 {
@@ -259,9 +336,10 @@ static void refused_schedules(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(pipedream_is_least), cmocka_unit_test(adapipe_is_least),
-	    cmocka_unit_test(alpa_is_least),      cmocka_unit_test(alpa_is_exact_for_gpipe),
-	    cmocka_unit_test(least_memory),       cmocka_unit_test(refused_schedules),
+	    cmocka_unit_test(pipedream_is_least),   cmocka_unit_test(adapipe_is_least),
+	    cmocka_unit_test(alpa_is_least),        cmocka_unit_test(alpa_is_exact_for_gpipe),
+	    cmocka_unit_test(autopipe_of_the_page), cmocka_unit_test(autopipe_is_not_slower_than_balance),
+	    cmocka_unit_test(least_memory),         cmocka_unit_test(refused_schedules),
 	};
 
 	return cmocka_run_group_tests_name("pipeline methods", tests, NULL, NULL);
