@@ -1,0 +1,301 @@
+#include "profiler/layers/layers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/layers/rank.h"
+
+/* Ranks of the same layers in the same stage, joined. */
+struct groups {
+	struct rank_layers *items;
+	size_t count, looked_at;
+};
+
+static void groups_clear(struct groups *g)
+{
+	for (size_t i = 0; i < g->count; i++)
+		rank_layers_free(&g->items[i]);
+	free(g->items);
+}
+
+static int collect(const struct profile *p, struct groups *g, struct sb_strings *texts)
+{
+	int rc = SB_OK;
+
+	g->items = calloc(p->count + 1, sizeof(*g->items));
+	if (!g->items)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < p->count && rc == SB_OK; i++) {
+		struct rank_layers r = {0};
+		size_t k = 0;
+
+		rc = rank_layers_find(p, (uint32_t)i, texts, &r);
+		g->looked_at += r.count > 0;
+		while (k < g->count && (g->items[k].stage != r.stage || g->items[k].signature != r.signature))
+			k++;
+		if (rc != SB_OK || r.count == 0)
+			rank_layers_free(&r);
+		else if (k < g->count)
+			rc = rank_layers_join(&g->items[k], &r);
+		else
+			g->items[g->count++] = r;
+	}
+	return rc;
+}
+
+/* By stage, else by the first rank; of one stage those that most ranks have stand first. */
+static int by_stage(const void *a, const void *b)
+{
+	const struct rank_layers *x = a, *y = b;
+
+	if (x->stage != y->stage)
+		return x->stage < y->stage ? -1 : 1;
+	if (x->stage != SB_NULL && x->ranks != y->ranks)
+		return x->ranks > y->ranks ? -1 : 1;
+	return (x->first_rank > y->first_rank) - (x->first_rank < y->first_rank);
+}
+
+/* Leaves one group a stage. Where no stages are told, ranks that differ and exchange with others are stages
+ * in the order of the ranks, which is how frameworks lay them out; without exchanges one group stands for
+ * all. */
+static void keep_stages(struct groups *g, struct profile_layers *out)
+{
+	size_t kept = 0;
+	bool exchanges = true;
+
+	if (g->count > 1)
+		qsort(g->items, g->count, sizeof(*g->items), by_stage);
+	for (size_t i = 0; i < g->count; i++)
+		exchanges = exchanges && g->items[i].exchanges;
+	for (size_t i = 0; i < g->count; i++) {
+		bool told = g->items[i].stage != SB_NULL;
+		bool again = kept > 0 && (told ? g->items[i].stage == g->items[kept - 1].stage : !exchanges);
+
+		if (again) {
+			out->warnings |= LAYERS_RANKS_DIFFER;
+			rank_layers_free(&g->items[i]);
+			continue;
+		}
+		if (!told && kept > 0)
+			out->warnings |= LAYERS_STAGES_GUESSED;
+		if (told && g->items[i].stage != (int64_t)kept)
+			out->warnings |= LAYERS_STAGES_MISSING;
+		if (kept != i) {
+			g->items[kept] = g->items[i];
+			g->items[i] = (struct rank_layers){0};
+		}
+		kept++;
+	}
+	g->count = kept;
+}
+
+/* A row of the result, and its type, by which the same layers have the same name wherever they stand. */
+struct named_row {
+	uint64_t type;
+	bool repeats;
+	uint32_t name;
+};
+
+/* "layer", "layer 2", … in the order of first appearance, where no name is told; what stands between types
+ * has names of its own. */
+static int name_row(struct profile_layers *out, struct named_row *rows, const struct rank_row *r)
+{
+	struct named_row *own = &rows[out->count];
+	char text[40];
+	size_t n = 1;
+
+	*own = (struct named_row){r->type, r->repeats, r->name};
+	for (size_t i = 0; i < out->count && own->name == 0; i++)
+		if (rows[i].type == r->type)
+			own->name = rows[i].name;
+	if (own->name != 0)
+		return SB_OK;
+	for (size_t i = 0; i < out->count; i++) {
+		bool first = rows[i].repeats == r->repeats;
+
+		for (size_t k = 0; k < i && first; k++)
+			first = rows[k].type != rows[i].type;
+		n += first;
+	}
+	if (r->each > 1)
+		(void)snprintf(text, sizeof(text), "%lld layers", (long long)r->each);
+	else
+		(void)snprintf(text, sizeof(text), n > 1 || !r->repeats ? "%s %zu" : "%s",
+		               r->repeats ? "layer" : "between", n);
+	return sb_strings_add(out->texts, text, strlen(text), &own->name);
+}
+
+static int add_row(struct profile_layers *out, struct named_row *rows, struct rank_row *r)
+{
+	double activation = samples_median(&r->activation);
+	int rc = name_row(out, rows, r);
+
+	if (rc != SB_OK)
+		return rc;
+	out->warnings |= r->repeats ? 0 : LAYERS_BETWEEN;
+	out->warnings |= r->each > 1 ? LAYERS_ALTERNATE : 0;
+	/* a layer that leaves nothing, or less, was not seen to leave what it keeps */
+	if (!(activation > 0)) {
+		activation = NAN;
+		out->warnings |= LAYERS_NO_ACTIVATION;
+	}
+	out->rows[out->count] = (struct layer_row){.name = rows[out->count].name,
+	                                           .count = r->count,
+	                                           .each = r->each,
+	                                           .operators = r->operators,
+	                                           .forward = samples_median(&r->forward),
+	                                           .backward = samples_median(&r->backward),
+	                                           .activation_bytes = activation};
+	out->count++;
+	return SB_OK;
+}
+
+/* The next stage goes on with the same layers: they are one row, with what was measured on both. */
+static int join_row(struct profile_layers *out, struct rank_row *to, struct rank_row *from)
+{
+	int rc = SB_OK;
+
+	samples_join(&to->forward, &from->forward, &rc);
+	samples_join(&to->backward, &from->backward, &rc);
+	samples_join(&to->activation, &from->activation, &rc);
+	to->count += from->count;
+	out->count--;
+	return rc;
+}
+
+static struct layer_stage stage_of(struct rank_layers *g)
+{
+	struct layer_stage s = {.stage = g->stage,
+	                        .ranks = g->ranks,
+	                        .forward = samples_median(&g->head_forward),
+	                        .backward = samples_median(&g->head_backward)};
+
+	s.forward += samples_median(&g->tail_forward);
+	s.backward += samples_median(&g->tail_backward);
+	for (size_t i = 0; i < g->count; i++) {
+		s.layers += g->rows[i].count * g->rows[i].each;
+		s.forward += (double)g->rows[i].count * samples_median(&g->rows[i].forward);
+		s.backward += (double)g->rows[i].count * samples_median(&g->rows[i].backward);
+	}
+	return s;
+}
+
+static int build_rows(struct groups *g, struct profile_layers *out)
+{
+	struct named_row *rows;
+	struct rank_row *last = NULL;
+	size_t n = 0;
+	int rc = SB_OK;
+
+	for (size_t i = 0; i < g->count; i++)
+		n += g->items[i].count;
+	rows = calloc(n + 1, sizeof(*rows));
+	out->rows = calloc(n + 1, sizeof(*out->rows));
+	if (!rows || !out->rows)
+		rc = SB_ENOMEM;
+	for (size_t i = 0; i < g->count && rc == SB_OK; i++)
+		for (size_t k = 0; k < g->items[i].count && rc == SB_OK; k++) {
+			struct rank_row *r = &g->items[i].rows[k];
+
+			if (last && last->type == r->type)
+				rc = join_row(out, last, r);
+			else
+				last = r;
+			if (rc == SB_OK)
+				rc = add_row(out, rows, last);
+		}
+	free(rows);
+	return rc;
+}
+
+/* High: names tell the layers, and backward goes through as many. Medium: repetition alone does, in forward
+ * and in backward alike, or names in forward alone. */
+static int confidence_of(const struct profile_layers *l, const struct groups *g)
+{
+	bool backward = (l->warnings & (LAYERS_NO_BACKWARD | LAYERS_BACKWARD_UNMATCHED)) == 0;
+	bool doubtful = (l->warnings & (LAYERS_RANKS_DIFFER | LAYERS_STAGES_MISSING)) != 0;
+	int level = (l->source == LAYERS_BY_NAME) + backward;
+
+	(void)g;
+	return doubtful ? 0 : level;
+}
+
+static int build(struct groups *g, struct profile_layers *out)
+{
+	struct rank_layers *first = &g->items[0], *last = &g->items[g->count - 1];
+	double micro_batches = samples_median(&first->micro_batches);
+	bool named = true;
+	int rc;
+
+	out->head =
+	    (struct layer_end){samples_median(&first->head_forward), samples_median(&first->head_backward)};
+	out->tail =
+	    (struct layer_end){samples_median(&last->tail_forward), samples_median(&last->tail_backward)};
+	out->micro_batches = isnan(micro_batches) ? SB_NULL : (int64_t)micro_batches;
+	out->stages = calloc(g->count, sizeof(*out->stages));
+	if (!out->stages)
+		return SB_ENOMEM;
+	for (; out->stage_count < g->count; out->stage_count++) {
+		struct rank_layers *x = &g->items[out->stage_count];
+
+		out->stages[out->stage_count] = stage_of(x);
+		named = named && x->named;
+		out->warnings |= x->unmatched ? LAYERS_BACKWARD_UNMATCHED : 0;
+		out->warnings |= x->no_backward ? LAYERS_NO_BACKWARD : 0;
+		out->warnings |= x->open ? LAYERS_ENDS_OPEN : 0;
+	}
+	out->source = named ? LAYERS_BY_NAME : LAYERS_BY_REPETITION;
+	rc = build_rows(g, out);
+	out->confidence = confidence_of(out, g);
+	return rc;
+}
+
+/* More types are no layers: nothing of the model is the same twice then. */
+#define ROWS_MAX 64
+
+static const char *reason_of(const struct profile *p, const struct groups *g)
+{
+	bool work = false;
+
+	for (size_t i = 0; i < p->count; i++)
+		work |= p->captures[i].kernel_count > 0 || p->captures[i].trace.count > 0;
+	if (!work)
+		return "The profile holds no single operators, only sums of them.";
+	return g->looked_at == 0
+	           ? "No sequence of operators repeats itself over half of the forward pass, and "
+	             "no names or spans tell layers."
+	           : "There are too many types of layers for any of them to repeat.";
+}
+
+int profile_layers_find(const struct profile *p, struct profile_layers *out, struct sb_error *err)
+{
+	__attribute__((cleanup(groups_clear))) struct groups g = {0};
+	PROFILE_LAYERS_AUTO l = {.micro_batches = SB_NULL, .head = {NAN, NAN}, .tail = {NAN, NAN}};
+	size_t rows = 0;
+	int rc = sb_strings_new(&l.texts);
+
+	if (rc == SB_OK)
+		rc = collect(p, &g, l.texts);
+	keep_stages(&g, &l);
+	for (size_t i = 0; i < g.count; i++)
+		rows += g.items[i].count;
+	if (rc == SB_OK && rows > 0 && rows <= ROWS_MAX)
+		rc = build(&g, &l);
+	else
+		l.reason = reason_of(p, &g);
+	if (rc != SB_OK)
+		return sb_fail(err, rc, "layers", "The layers cannot be found: %s.", sb_strerror(rc));
+	*out = l;
+	l = (struct profile_layers){0};
+	return SB_OK;
+}
+
+void profile_layers_free(struct profile_layers *l)
+{
+	free(l->rows);
+	free(l->stages);
+	sb_strings_free(&l->texts);
+	*l = (struct profile_layers){0};
+}
