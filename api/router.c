@@ -26,6 +26,7 @@ const struct route ROUTES[] = {
     {"POST", "/v1/profiles/{id}/replays", replays_create, API_POOL, true, NULL, NULL},
     {"GET", "/v1/profiles/{id}/communication", results_rows, API_POOL, false, Q_ROWS, "communication"},
     {"GET", "/v1/profiles/{id}/input-pipeline", results_document, API_POOL, false, NULL, "input-pipeline"},
+    {"GET", "/v1/profiles/{id}/layers", results_document, API_POOL, false, NULL, "layers"},
     {"GET", "/v1/profiles/{id}/memory", memory_get, API_POOL, false, Q_MEMORY, NULL},
     {"GET", "/v1/profiles/{id}/analysis", results_document, API_INLINE, false, NULL, "analysis"},
     {"GET", "/v1/profiles/{id}/advice", results_document, API_INLINE, false, NULL, "advice"},

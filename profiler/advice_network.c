@@ -67,13 +67,13 @@ static const struct advice PARALLEL[] = {
                     "--decoder-last-pipeline-num-layers: the embedding and the head count as "
                     "layers, too",
                     ALL},
-                   {"any", "fewer layers for the slowest stage", ALL}}},
+                   {"any", "a plan of kind pipeline for the layers of this profile", ALL}}},
                  {"Use fewer stages", {{"any", "a plan of kind strategy for this model and cluster", ALL}}}},
      .check = "The bubble's share falls towards (stages - 1) / (micro-batches + stages - 1), and below.",
      .cost =
          "Smaller micro-batches use the device worse; virtual stages send more and keep more activations.",
      .source = "Hermes, Table 4, parallel",
-     .plan = "strategy"},
+     .plan = "pipeline"},
 };
 const struct advice_table ADVICE_PARALLEL = {PARALLEL, sizeof(PARALLEL) / sizeof(PARALLEL[0])};
 

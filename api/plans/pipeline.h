@@ -28,6 +28,7 @@ struct pipeline_input {
 	json_t *request;    /* with the layers of a foreign file: what the names borrow from */
 	double *memory, *cut_send, *link_send;
 	enum pipeline_objective objective;
+	bool unsized; /* some layers do not tell what they take of the memory */
 };
 /* The caller clears *out also after a failure. The text of err and its pointer are those of an API's answer.
  * SB_EINVAL, SB_EIMPOSSIBLE, SB_ENOMEM. */

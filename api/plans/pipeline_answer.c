@@ -72,11 +72,12 @@ static json_t *solution_of(const struct pipeline_input *in, const struct pipelin
 	                 schedule_facts(p->shape.kind)->name, "interleave", (json_int_t)rows_of(&p->shape));
 }
 
-static json_t *predicted_of(const struct pipeline_problem *p, const struct pipeline_choice *c)
+static json_t *predicted_of(const struct pipeline_input *in, const struct pipeline_choice *c)
 {
-	json_t *bytes = json_array();
+	const struct pipeline_problem *p = &in->problem;
+	json_t *bytes = in->unsized ? json_null() : json_array();
 
-	for (int64_t d = 0; d < p->shape.devices; d++)
+	for (int64_t d = 0; !in->unsized && d < p->shape.devices; d++)
 		json_array_append_new(bytes, number_of(c->peaks[d]));
 	return json_pack("{s:o,s:o,s:o,s:o}", "bottleneck", number_of(c->score.bottleneck), "makespan",
 	                 number_of(c->score.makespan), "bubble_share",
@@ -85,8 +86,7 @@ static json_t *predicted_of(const struct pipeline_problem *p, const struct pipel
 
 json_t *pipeline_choice_to_json(const struct pipeline_input *in, const struct pipeline_choice *c)
 {
-	return json_pack("{s:o,s:o}", "solution", solution_of(in, c->plan), "predicted",
-	                 predicted_of(&in->problem, c));
+	return json_pack("{s:o,s:o}", "solution", solution_of(in, c->plan), "predicted", predicted_of(in, c));
 }
 
 /* The first reason that counts: a slower stage, or the same pace with more waiting. */
@@ -139,7 +139,7 @@ json_t *pipeline_alternative_to_json(const struct pipeline_input *in, const stru
 
 	why(chosen, other, reason, sizeof(reason));
 	return json_pack("{s:s,s:o,s:o,s:f,s:s,s:o}", "method", other->method, "solution",
-	                 solution_of(in, other->plan), "predicted", predicted_of(&in->problem, other),
+	                 solution_of(in, other->plan), "predicted", predicted_of(in, other),
 	                 "loses_by", a > 0 ? b / a - 1 : 0.0, "reason", reason, "diff",
 	                 diff_of(&in->problem, chosen, other));
 }

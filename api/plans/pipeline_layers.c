@@ -87,8 +87,24 @@ static int read_parts(const json_t *layer, const struct place *at, struct pipeli
 	return rc;
 }
 
+/* Without a bound the sizes may be unknown: they count as 0 then, and no memory is told. */
+static int read_sizes(const json_t *layer, const struct place *at, enum need need, struct pipeline_body *b,
+                      struct sb_error *err)
+{
+	struct place activation = place_member(at, "activation_bytes");
+	int rc =
+	    parse_number(layer, at, "parameters_bytes", need, 0, PIPELINE_BYTES_MAX, &b->parameters, err);
+
+	if (rc == SB_OK)
+		rc = read_by_recompute(layer, at, "activation_bytes", need, PIPELINE_BYTES_MAX, b->activation,
+		                       err);
+	if (rc == SB_OK && is_given(layer, "activation_bytes") && isnan(b->activation[KEEP_ALL]))
+		rc = parse_fail(err, SB_EINVAL, "missing_member", &activation, "none", "is missing");
+	return rc;
+}
+
 static int read_layer(const json_t *layer, const struct place *at, const double costs[PIPELINE_RECOMPUTES],
-                      struct pipeline_body *b, const char **out_name, struct sb_error *err)
+                      enum need need, struct pipeline_body *b, const char **out_name, struct sb_error *err)
 {
 	static const char *const members[] = {"name",
 	                                      "count",
@@ -99,10 +115,9 @@ static int read_layer(const json_t *layer, const struct place *at, const double 
 	                                      "overlapped",
 	                                      "activation_bytes",
 	                                      NULL};
-	struct place activation = place_member(at, "activation_bytes");
 	int rc = parse_members(layer, at, members, err);
 
-	*b = (struct pipeline_body){.weight = NAN, .overlapped = NAN};
+	*b = (struct pipeline_body){.parameters = NAN, .weight = NAN, .overlapped = NAN};
 	for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
 		b->activation[r] = NAN;
 	if (rc == SB_OK)
@@ -112,13 +127,7 @@ static int read_layer(const json_t *layer, const struct place *at, const double 
 	if (rc == SB_OK)
 		rc = parse_number(layer, at, "forward", REQUIRED, 0, PIPELINE_TIME_MAX, &b->forward, err);
 	if (rc == SB_OK)
-		rc = parse_number(layer, at, "parameters_bytes", REQUIRED, 0, PIPELINE_BYTES_MAX,
-		                  &b->parameters, err);
-	if (rc == SB_OK)
-		rc = read_by_recompute(layer, at, "activation_bytes", REQUIRED, PIPELINE_BYTES_MAX,
-		                       b->activation, err);
-	if (rc == SB_OK && isnan(b->activation[KEEP_ALL]))
-		rc = parse_fail(err, SB_EINVAL, "missing_member", &activation, "none", "is missing");
+		rc = read_sizes(layer, at, need, b, err);
 	if (rc == SB_OK)
 		rc = read_backward(layer, at, costs, b, err);
 	return rc == SB_OK ? read_parts(layer, at, b, err) : rc;
@@ -150,7 +159,15 @@ static int read_end(const json_t *request, const char *member, struct pipeline_e
 	return rc;
 }
 
-static int read_bodies(const json_t *list, const double costs[PIPELINE_RECOMPUTES],
+static void note_sizes(struct pipeline_body *b, struct pipeline_input *out)
+{
+	if (isnan(b->parameters) || isnan(b->activation[KEEP_ALL]))
+		out->unsized = true;
+	b->parameters = isnan(b->parameters) ? 0 : b->parameters;
+	b->activation[KEEP_ALL] = isnan(b->activation[KEEP_ALL]) ? 0 : b->activation[KEEP_ALL];
+}
+
+static int read_bodies(const json_t *list, const double costs[PIPELINE_RECOMPUTES], enum need need,
                        struct pipeline_input *out, struct sb_error *err)
 {
 	struct place root = place_of(""), here = place_of("/layers");
@@ -168,7 +185,9 @@ static int read_bodies(const json_t *list, const double costs[PIPELINE_RECOMPUTE
 	for (size_t i = 0; rc == SB_OK && i < n; i++) {
 		struct place at = place_index(&here, i);
 
-		rc = read_layer(json_array_get(list, i), &at, costs, &out->bodies[i], &out->names[i], err);
+		rc = read_layer(json_array_get(list, i), &at, costs, need, &out->bodies[i], &out->names[i],
+		                err);
+		note_sizes(&out->bodies[i], out);
 		layers += out->bodies[i].count;
 	}
 	if (rc == SB_OK && layers > PIPELINE_LAYERS_MAX)
@@ -191,7 +210,8 @@ int pipeline_read_layers(const json_t *request, struct pipeline_input *out, stru
 	if (rc == SB_OK && !json_is_array(list))
 		rc = parse_fail(err, SB_EINVAL, "wrong_type", &root, "layers", "must be a list");
 	if (rc == SB_OK)
-		rc = read_bodies(list, costs, out, err);
+		rc = read_bodies(list, costs, is_given(request, "memory_bytes") ? REQUIRED : OPTIONAL, out,
+		                 err);
 	if (rc == SB_OK)
 		rc = read_end(request, "head", &out->problem.head, err);
 	return rc == SB_OK ? read_end(request, "tail", &out->problem.tail, err) : rc;

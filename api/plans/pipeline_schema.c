@@ -24,7 +24,7 @@ static json_t *by_recompute(int first, double high, const char *const *required)
 
 static json_t *layer_schema(void)
 {
-	static const char *const needs[] = {"count", "forward", "parameters_bytes", "activation_bytes", NULL};
+	static const char *const needs[] = {"count", "forward", NULL};
 	static const char *const none[] = {"none", NULL};
 	json_t *p = json_object();
 
@@ -41,7 +41,10 @@ static json_t *layer_schema(void)
 	    schema_number(0, 2 * PIPELINE_TIME_MAX,
 	                  "a forward beside another micro-batch's backward, for the pairs of dualpipe; "
 	                  "default: the sum, and never below the longer of the two"));
-	json_object_set_new(p, "parameters_bytes", bytes_of("weights, gradients and optimizer of one layer"));
+	json_object_set_new(
+	    p, "parameters_bytes",
+	    bytes_of("weights, gradients and optimizer of one layer; needed with memory_bytes, as is "
+	             "activation_bytes"));
 	json_object_set_new(p, "activation_bytes", by_recompute(0, PIPELINE_BYTES_MAX, none));
 	return schema_object(p, needs);
 }

@@ -78,5 +78,7 @@ json_t *advice_plan(const struct profile *p, const struct finding *f, const char
 		return json_null();
 	if (c && strcmp(kind, "gradient-fusion") == 0)
 		problem = fusion_problem(c);
+	else if (strcmp(kind, "pipeline") == 0)
+		problem = layers_problem(p);
 	return json_pack("{s:s, s:o}", "kind", kind, "problem", problem ? problem : json_null());
 }

@@ -3,6 +3,7 @@
 #include "api/json.h"
 #include "profiler/analysis.h"
 #include "profiler/critical_path.h"
+#include "profiler/layers/layers.h"
 #include "profiler/operators.h"
 #include "profiler/read.h"
 
@@ -37,6 +38,12 @@ json_t *document_operators(const struct operator_table *t, const struct operator
 json_t *document_communication(const struct communication_report *r);
 /* Iterations and queues of input pipelines. */
 json_t *document_input_pipeline(const struct profile *p);
+/* The layers of the model. */
+json_t *document_layers(const struct profile *p);
+/* They as a request of kind `pipeline`, for the stages that the profile has; NULL where it does not hold
+ * enough.
+ */
+json_t *layers_problem(const struct profile *p);
 /* Time in the data loader, for comparisons: {rows:[{rank,steps,loading_us,calls}]}. */
 json_t *document_loading(const struct profile *p);
 json_t *document_analysis(const struct analysis *a);

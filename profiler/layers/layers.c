@@ -246,6 +246,7 @@ static int build(struct groups *g, struct profile_layers *out)
 		out->warnings |= x->no_backward ? LAYERS_NO_BACKWARD : 0;
 		out->warnings |= x->open ? LAYERS_ENDS_OPEN : 0;
 	}
+	out->warnings |= LAYERS_NO_PARAMETERS;
 	out->source = named ? LAYERS_BY_NAME : LAYERS_BY_REPETITION;
 	rc = build_rows(g, out);
 	out->confidence = confidence_of(out, g);

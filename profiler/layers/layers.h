@@ -48,7 +48,8 @@ enum layers_warning {
 	LAYERS_NO_ACTIVATION = 32,     /* no memory was recorded in forward */
 	LAYERS_BETWEEN = 64,           /* some rows are what stands between two types */
 	LAYERS_STAGES_MISSING = 128,   /* of some stages there is no rank */
-	LAYERS_ALTERNATE = 256         /* one of a row holds several layers */
+	LAYERS_ALTERNATE = 256,        /* one of a row holds several layers */
+	LAYERS_NO_PARAMETERS = 512     /* as of any profile */
 };
 
 struct profile_layers {
@@ -69,6 +70,9 @@ struct profile_layers {
  * its collectives take beyond all computing; waits for other stages and idle time are no part of it. *out is
  * to be freed by profile_layers_free(). O(n log n) for n device events. SB_ENOMEM, SB_ELIMIT. */
 int profile_layers_find(const struct profile *p, struct profile_layers *out, struct sb_error *err);
+/* "no_backward", …, and a sentence that says it; static. */
+const char *layers_warning_code(enum layers_warning w);
+const char *layers_warning_text(enum layers_warning w);
 void profile_layers_free(struct profile_layers *l);
 #define PROFILE_LAYERS_AUTO __attribute__((cleanup(profile_layers_free))) struct profile_layers
 #endif

@@ -49,7 +49,7 @@ void layer_ops_free(struct layer_ops *o);
 /* What each operator counts for, in seconds: of those that compute at once the first; of collectives what
  * goes beyond all computing, of exchanges nothing. Nor do collectives that only backward has: they bring the
  * gradients of a step together. *out is the caller's to free(). O(n log n). SB_ENOMEM. */
-int layer_seconds(const struct layer_ops *o, double **out);
+int layer_op_seconds(const struct layer_ops *o, double **out);
 
 /* ---- spans.c: what the host's calls say of the operators that they launch ---- */
 

@@ -325,7 +325,7 @@ int rank_layers_find(const struct profile *p, uint32_t capture, struct sb_string
 	*out = (struct rank_layers){
 	    .stage = m.c->stage, .ranks = 1, .first_rank = m.c->rank, .signature = TOKEN_START};
 	if (rc == SB_OK)
-		rc = layer_seconds(&o, &seconds);
+		rc = layer_op_seconds(&o, &seconds);
 	if (rc == SB_OK)
 		rc = layer_cut_find(&o, seconds, &cut);
 	m.seconds = seconds;

@@ -111,7 +111,7 @@ static int leave_out_gradients(struct weigher *w)
 	return SB_OK;
 }
 
-int layer_seconds(const struct layer_ops *o, double **out)
+int layer_op_seconds(const struct layer_ops *o, double **out)
 {
 	__attribute__((cleanup(weigher_clear))) struct weigher w = {.o = o};
 	int rc = SB_OK;

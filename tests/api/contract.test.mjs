@@ -10,7 +10,7 @@ import { run, Service } from "./service.mjs";
 let s, profile;
 const UNKNOWN = "00000000-0000-7000-8000-000000000000";
 const PRINTED = ["breakdown", "operators", "communication", "analysis", "advice"]; // by analyze --json, too
-const PARTS = [...PRINTED, "input-pipeline", "memory"];
+const PARTS = [...PRINTED, "input-pipeline", "layers", "memory"];
 const PROBLEM = {
   kind: "estimate",
   model: { layers: 24, hidden: 2048, heads: 16, ffn_hidden: 8192, vocab: 51200, seq_len: 2048 },
