@@ -59,112 +59,157 @@ static bool is_mirrored(const struct layer_body *b, size_t n)
 	return n > 0;
 }
 
-/* How many of the bodies are forward, when as many behind them are backward: 0 = it is not to be told. */
-static size_t forward_bodies(const struct cutter *c, const struct layer_bodies *b)
-{
-	size_t forward = 0;
-
-	while (forward < b->count && !is_gradient(c, &b->items[forward]))
-		forward++;
-	if (forward < b->count)
-		return 2 * forward <= b->count && is_mirrored(b->items, forward) ? forward : 0;
-	/* no name tells: the most that mirror each other; behind them is the optimizer */
-	for (forward = b->count / 2; forward > 0 && !is_mirrored(b->items, forward);)
-		forward--;
-	return forward;
-}
-
-/* Forward and backward of one micro-batch in [low, high), with what its bodies are. Where forward ends is
- * where its first gradient is computed; what stands behind the last layer of backward may be the optimizer.
- */
-static int add_both(struct cutter *c, const struct stretch *s, const struct layer_bodies *b, size_t forward,
-                    uint32_t low, uint32_t high, bool open)
-{
-	uint32_t turn = end_of(c, &b->items[forward - 1]);
-	struct layer_pass p = cutter_pass(c, op_at(c, s, low), s->end, PHASE_FORWARD);
-	int rc = SB_OK;
-
-	while (turn < b->items[forward].first && !c->o->items[c->ops[turn]].gradient)
-		turn++;
-	p.end = op_at(c, s, turn);
-	p.open_before = open && low > 0;
-	for (size_t i = 0; i < forward && rc == SB_OK; i++)
-		rc = add_body(c, s, &b->items[i]);
-	if (rc == SB_OK)
-		rc = cutter_close(c, &p);
-	if (rc != SB_OK)
-		return rc;
-	p = cutter_pass(c, op_at(c, s, turn), op_at(c, s, high), PHASE_BACKWARD);
-	p.open_behind = true;
-	for (size_t i = forward; i < 2 * forward && rc == SB_OK; i++)
-		rc = add_body(c, s, &b->items[i]);
-	return rc == SB_OK ? cutter_close(c, &p) : rc;
-}
-
-static double body_weight(const struct cutter *c, const struct layer_bodies *b, size_t count)
+static double body_weight(const struct cutter *c, const struct layer_bodies *b)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < b->count; i++)
 		sum += c->before[end_of(c, &b->items[i])] - c->before[b->items[i].first];
 	return sum;
 }
 
-/* A repetition whose period holds the layers of forward and of backward is one of micro-batches. */
-static int cut_micro_batches(struct cutter *c, const struct stretch *s, const struct layer_body *all,
-                             bool *out_done)
+/* How many bodies from `from` on are of one pass: those with gradients, or those without. Where no name tells
+ * gradients, the most that the bodies behind them mirror are forward; behind those is the optimizer. */
+static size_t bodies_of_pass(const struct cutter *c, const struct layer_bodies *b, size_t from)
 {
-	struct layer_bodies inner = {0};
-	uint32_t last = all->first + all->period;
-	int rc = layer_bodies_find(c->tokens, c->before, all->first, last, &inner);
-	size_t forward = rc == SB_OK ? forward_bodies(c, &inner) : 0;
-	bool whole = forward > 0 && body_weight(c, &inner, 2 * forward) >=
-	                                LAYERS_LEAST_SHARE * (c->before[last] - c->before[all->first]);
+	size_t n = 1;
 
-	for (uint32_t k = 0; whole && rc == SB_OK && k < all->count; k++) {
-		uint32_t low = all->first + k * all->period;
-
-		rc = add_both(c, s, &inner, forward, low, low + all->period, true);
-		for (size_t i = 0; i < inner.count; i++)
-			inner.items[i].first += all->period;
+	if (!c->gradients) {
+		for (n = b->count / 2; from == 0 && n > 0 && !is_mirrored(b->items, n);)
+			n--;
+		return from == 0 && n > 0 ? n : b->count - from;
 	}
-	layer_bodies_free(&inner);
-	*out_done = whole;
+	while (from + n < b->count && is_gradient(c, &b->items[from + n]) == is_gradient(c, &b->items[from]))
+		n++;
+	return n;
+}
+
+static bool is_backward(const struct cutter *c, const struct layer_bodies *b, size_t from)
+{
+	return c->gradients ? is_gradient(c, &b->items[from]) : from > 0;
+}
+
+/* Where a pass ends whose last body ends at `from`, and the next one's first begins at `to`: at the first
+ * gradient when it is forward, behind the last one when it is backward. */
+static uint32_t turn_of(const struct cutter *c, uint32_t from, uint32_t to, bool backward)
+{
+	uint32_t turn = from;
+
+	for (uint32_t i = from; i < to; i++) {
+		bool gradient = c->o->items[c->ops[i]].gradient;
+
+		if (gradient && !backward)
+			return i;
+		if (gradient)
+			turn = i + 1;
+	}
+	return backward ? turn : to;
+}
+
+/* The passes of the bodies of [low, high), one behind the other. What stands behind the last layer of the
+ * last one may be the optimizer. */
+static int add_passes(struct cutter *c, const struct stretch *s, const struct layer_bodies *b, uint32_t low,
+                      uint32_t high)
+{
+	int rc = SB_OK;
+
+	for (size_t from = 0, to = 0; from < b->count && rc == SB_OK; from = to) {
+		bool backward = is_backward(c, b, from);
+		struct layer_pass p =
+		    cutter_pass(c, op_at(c, s, low), s->end, backward ? PHASE_BACKWARD : PHASE_FORWARD);
+		bool last;
+
+		to = from + bodies_of_pass(c, b, from);
+		last = to == b->count;
+		for (size_t i = from; i < to && rc == SB_OK; i++)
+			rc = add_body(c, s, &b->items[i]);
+		low = turn_of(c, end_of(c, &b->items[to - 1]), last ? high : b->items[to].first, backward);
+		p.end = last && !backward ? op_at(c, s, high) : op_at(c, s, low);
+		p.open_behind = last && backward;
+		if (rc == SB_OK)
+			rc = cutter_close(c, &p);
+	}
 	return rc;
 }
 
-/* Forward and backward are not told apart by the source. */
-static int cut_unphased(struct cutter *c, const struct stretch *s, const struct layer_bodies *b)
+/* Do bodies hold enough of [low, high) to be its layers? */
+static bool are_layers(const struct cutter *c, const struct layer_bodies *b, uint32_t low, uint32_t high)
 {
-	size_t forward = forward_bodies(c, b);
-	bool done = false;
+	return b->count > 0 && body_weight(c, b) >= LAYERS_LEAST_SHARE * (c->before[high] - c->before[low]);
+}
+
+static int add_pass(struct cutter *c, const struct stretch *s, const struct layer_bodies *b, uint32_t low,
+                    uint32_t high)
+{
+	struct layer_pass p = cutter_pass(c, op_at(c, s, low), op_at(c, s, high), s->phase);
 	int rc = SB_OK;
 
-	for (size_t i = 0; i < b->count && rc == SB_OK && !done; i++)
-		rc = cut_micro_batches(c, s, &b->items[i], &done);
-	if (rc != SB_OK || done || forward == 0 ||
-	    body_weight(c, b, 2 * forward) <
-	        LAYERS_LEAST_SHARE * c->before[end_of(c, &b->items[2 * forward - 1])])
-		return rc;
-	return add_both(c, s, b, forward, 0, (uint32_t)c->op_count, false);
+	for (size_t i = 0; i < b->count && rc == SB_OK; i++)
+		rc = add_body(c, s, &b->items[i]);
+	return rc == SB_OK ? cutter_close(c, &p) : rc;
+}
+
+/* Forward and as much backward behind it. */
+static bool is_micro_batch(const struct cutter *c, const struct layer_bodies *b)
+{
+	size_t forward = b->count > 0 ? bodies_of_pass(c, b, 0) : 0;
+
+	return forward > 0 && !is_backward(c, b, 0) && 2 * forward <= b->count &&
+	       is_mirrored(b->items, forward);
+}
+
+/* Cuts each period of a repetition whose period holds layers: they are micro-batches, or iterations. both:
+ * only when it holds forward and backward. */
+static int cut_periods(struct cutter *c, const struct stretch *s, const struct layer_body *all, bool both,
+                       bool *out_done)
+{
+	struct layer_bodies inner = {0};
+	uint32_t low = all->first, high = low + all->period;
+	int rc = layer_bodies_find(c->tokens, c->before, low, high, &inner);
+
+	*out_done = rc == SB_OK && are_layers(c, &inner, low, high) && (!both || is_micro_batch(c, &inner));
+	for (uint32_t k = 0; *out_done && rc == SB_OK && k < all->count && high <= c->op_count; k++) {
+		rc = s->phase == PHASE_UNKNOWN ? add_passes(c, s, &inner, low, high)
+		                               : add_pass(c, s, &inner, low, high);
+		for (size_t i = 0; i < inner.count; i++)
+			inner.items[i].first += all->period;
+		low = high;
+		high += all->period;
+	}
+	layer_bodies_free(&inner);
+	return rc;
+}
+
+/* What repeats from the first operator to the last of a capture without steps is the iteration: there is no
+ * model without a head or a tail of some weight. */
+#define ENDS_LEAST 0.1
+
+static bool is_iteration(const struct cutter *c, const struct layer_bodies *b)
+{
+	const struct layer_body *x = &b->items[0];
+	double period;
+
+	if (b->count != 1 || c->backward || c->o->items[0].step != SB_NULL)
+		return false;
+	period = c->before[x->first + x->period] - c->before[x->first];
+	return c->before[c->op_count] - body_weight(c, b) < ENDS_LEAST * period;
 }
 
 int cut_by_repetition(struct cutter *c, const struct stretch *s)
 {
 	struct layer_bodies b = {0};
-	struct layer_pass p = cutter_pass(c, s->first, s->end, s->phase);
+	bool done = false;
 	int rc;
 
 	list_computing(c, s);
 	rc = layer_bodies_find(c->tokens, c->before, 0, c->op_count, &b);
-	if (rc == SB_OK && s->phase == PHASE_UNKNOWN)
-		rc = cut_unphased(c, s, &b);
-	else if (rc == SB_OK && body_weight(c, &b, b.count) >= LAYERS_LEAST_SHARE * c->before[c->op_count]) {
-		for (size_t i = 0; i < b.count && rc == SB_OK; i++)
-			rc = add_body(c, s, &b.items[i]);
-		if (rc == SB_OK)
-			rc = cutter_close(c, &p);
-	}
+	for (size_t i = 0; i < b.count && rc == SB_OK && !done && s->phase == PHASE_UNKNOWN; i++)
+		rc = cut_periods(c, s, &b.items[i], true, &done);
+	if (rc == SB_OK && !done && is_iteration(c, &b))
+		rc = cut_periods(c, s, &b.items[0], false, &done);
+	else if (rc == SB_OK && !done && are_layers(c, &b, 0, (uint32_t)c->op_count))
+		rc = s->phase == PHASE_UNKNOWN ? add_passes(c, s, &b, 0, (uint32_t)c->op_count)
+		                               : add_pass(c, s, &b, 0, (uint32_t)c->op_count);
 	layer_bodies_free(&b);
 	return rc;
 }

@@ -24,6 +24,13 @@ static int cutter_open(struct cutter *c)
 {
 	size_t n = c->o->count + 1;
 
+	for (size_t i = 0; i < c->o->count; i++) {
+		const struct layer_op *op = &c->o->items[i];
+
+		c->gradients |= op->kind == LAYER_COMPUTE && op->gradient;
+		c->backward |= op->phase == PHASE_BACKWARD;
+	}
+	c->backward |= c->gradients;
 	c->ops = malloc(n * sizeof(*c->ops));
 	c->tokens = malloc(n * sizeof(*c->tokens));
 	c->sorted[0] = malloc(n * sizeof(*c->tokens));

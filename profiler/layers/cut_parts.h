@@ -14,6 +14,8 @@ struct cutter {
 	const struct layer_ops *o;
 	const double *seconds;
 	struct layer_cut *out;
+	bool gradients;        /* some names tell that gradients are computed */
+	bool backward;         /* some operators are of backward */
 	bool exchanges_part;   /* exchanges stand between two micro-batches */
 	struct stretch *items; /* of the step at hand */
 	size_t count;

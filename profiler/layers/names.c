@@ -51,6 +51,12 @@ static const char *without_pass(const char *path)
 	return root ? root : path;
 }
 
+/* The full name of a node of MindSpore's graph. */
+static bool is_node(const char *text)
+{
+	return strstr(text, "Default/") != NULL;
+}
+
 static int read_node(const char *text, struct sb_strings *texts, struct op_name *out)
 {
 	static const char *const again[] = {"recompute", NULL};
@@ -73,12 +79,12 @@ static int read_node(const char *text, struct sb_strings *texts, struct op_name 
 }
 
 /* The type of an operator: numbers that tell one of its kind from another are no part of it. */
-static uint64_t type_of(const char *text, bool nodes)
+static uint64_t type_of(const char *text)
 {
 	char type[1024], family[1024];
 	size_t n;
 
-	if (nodes) {
+	if (is_node(text)) {
 		n = graph_operator_type(text, strlen(text), type, sizeof(type));
 		return token_of(TOKEN_START, type, n);
 	}
@@ -89,12 +95,12 @@ static uint64_t type_of(const char *text, bool nodes)
 	return token_of(TOKEN_START, family, n);
 }
 
-int op_name_read(const char *text, bool nodes, struct sb_strings *texts, struct op_name *out)
+int op_name_read(const char *text, struct sb_strings *texts, struct op_name *out)
 {
 	static const char *const gradients[] = {"grad", "backprop", "backward", "bwd", NULL};
 	static const char *const exchanges[] = {"sendrecv", "send", "recv", "receive", NULL};
-	struct op_name n = {.token = type_of(text, nodes), .known = true};
-	int rc = nodes ? read_node(text, texts, &n) : SB_OK;
+	struct op_name n = {.token = type_of(text), .known = true};
+	int rc = is_node(text) ? read_node(text, texts, &n) : SB_OK;
 
 	n.gradient = has_any(text, gradients);
 	n.exchange = has_any(text, exchanges);

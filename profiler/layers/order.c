@@ -21,7 +21,6 @@ struct reader {
 	struct op_name *names;    /* by text id of the capture */
 	struct host_span *shaped; /* host operators with known work, by lane and start */
 	size_t shaped_count;
-	bool nodes;
 };
 
 static void reader_clear(struct reader *r)
@@ -85,7 +84,7 @@ static const struct op_name *name_of(struct reader *r, uint32_t id, int *rc)
 	struct op_name *n = &r->names[id];
 
 	if (!n->known)
-		*rc = op_name_read(trace_text(&r->c->trace, id, NULL), r->nodes, r->out->texts, n);
+		*rc = op_name_read(trace_text(&r->c->trace, id, NULL), r->out->texts, n);
 	return n;
 }
 
@@ -224,8 +223,7 @@ static int list_ops(struct reader *r)
 int layer_ops_collect(const struct profile *p, uint32_t capture, struct layer_ops *out)
 {
 	const struct capture *c = &p->captures[capture];
-	__attribute__((cleanup(reader_clear))) struct reader r = {
-	    .c = c, .out = out, .nodes = capture_format_facts(c->format)->node_names || c->mindspore};
+	__attribute__((cleanup(reader_clear))) struct reader r = {.c = c, .out = out};
 	int rc = sb_strings_new(&out->texts);
 
 	if (rc == SB_OK)

@@ -98,9 +98,8 @@ struct op_name {
 	uint8_t phase;
 	bool known, gradient, exchange;
 };
-/* text: of an operator or of its type; nodes: it is the full name of a graph's node (MindSpore). SB_ENOMEM,
- * SB_ELIMIT. */
-int op_name_read(const char *text, bool nodes, struct sb_strings *texts, struct op_name *out);
+/* text: of an operator or of its type. SB_ENOMEM, SB_ELIMIT. */
+int op_name_read(const char *text, struct sb_strings *texts, struct op_name *out);
 /* A hash of bytes, carried on from another one (FNV-1a, 64 bits). */
 uint64_t token_of(uint64_t before, const void *bytes, size_t len);
 #define TOKEN_START UINT64_C(0xcbf29ce484222325)
