@@ -14,11 +14,9 @@ struct cutter {
 	const struct layer_ops *o;
 	const double *seconds;
 	struct layer_cut *out;
-	bool gradients;        /* some names tell that gradients are computed */
-	bool backward;         /* some operators are of backward */
-	bool exchanges_part;   /* exchanges stand between two micro-batches */
-	struct stretch *items; /* of the step at hand */
-	size_t count;
+	bool gradients;      /* some names tell that gradients are computed */
+	bool backward;       /* some operators are of backward */
+	bool exchanges_part; /* exchanges stand between two micro-batches */
 	/* of the stretch at hand: the operators that compute, what they are, and what those before weigh */
 	size_t *ops;
 	uint64_t *tokens;

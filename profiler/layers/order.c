@@ -212,7 +212,9 @@ static int list_ops(struct reader *r)
 	if (rc != SB_OK)
 		return rc;
 	order(o);
-	rc = host_spans_scopes(&r->spans, o);
+	rc = layer_phases_settle(o);
+	if (rc == SB_OK)
+		rc = host_spans_scopes(&r->spans, o);
 	for (size_t i = 0; i < o->count; i++) {
 		o->phases |= o->items[i].phase != PHASE_UNKNOWN;
 		o->scopes |= o->items[i].scope != 0;

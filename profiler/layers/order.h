@@ -44,6 +44,11 @@ int layer_ops_collect(const struct profile *p, uint32_t capture, struct layer_op
 void layer_ops_free(struct layer_ops *o);
 #define LAYER_OPS_AUTO __attribute__((cleanup(layer_ops_free))) struct layer_ops
 
+/* ---- phases.c ---- */
+
+/* Makes what is side by side of one phase: frameworks do not mark all that autograd runs. SB_ENOMEM. */
+int layer_phases_settle(struct layer_ops *o);
+
 /* ---- seconds.c ---- */
 
 /* What each operator counts for, in seconds: of those that compute at once the first; of collectives what

@@ -37,6 +37,47 @@ static void operators(struct out *out, const struct kineto_rank *r)
 	truth_write_tally(out, &tally);
 }
 
+static int by_size(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median time of all layers of a phase on the device, over ranks and steps. */
+static int64_t median_layer(const struct kineto_options *o, const struct kineto_rank *ranks,
+                            enum unit_phase phase, int64_t works)
+{
+	int64_t *sums = out_alloc(NULL, o->layers * o->steps * o->ranks + 1, sizeof(*sums)), n = 0, median;
+
+	for (int64_t i = 0; i < o->ranks; i++) {
+		int64_t seen = 0;
+
+		for (int64_t k = 0; k < ranks[i].count; k++) {
+			const struct unit *u = &ranks[i].units[k];
+
+			if (u->kind != UNIT_COMPUTE || u->phase != phase)
+				continue;
+			if (seen++ % works == 0)
+				sums[n++] = 0;
+			sums[n - 1] += u->device_dur;
+		}
+	}
+	qsort(sums, (size_t)n, sizeof(*sums), by_size);
+	median = (sums[n / 2] + sums[(n - 1) / 2]) / 2;
+	free(sums);
+	return median;
+}
+
+static void layers(const struct kineto_options *o, const struct kineto_rank *ranks, struct out *out)
+{
+	out_fmt(out,
+	        "\"layers\": {\"count\": %" PRId64 ", \"forward_ns\": %" PRId64 ", \"backward_ns\": %" PRId64
+	        "}, ",
+	        o->layers, median_layer(o, ranks, PHASE_FORWARD, kineto_forward_count),
+	        median_layer(o, ranks, PHASE_BACKWARD, kineto_backward_count));
+}
+
 static int64_t mean_step(const struct kineto_options *o, const struct kineto_rank *ranks)
 {
 	int64_t sum = 0;
@@ -55,7 +96,10 @@ static void truth(const struct kineto_options *o, const struct kineto_rank *rank
 	out_fmt(out, "{\"format\": \"%s\", \"mean_step_ns\": %" PRId64 ", \"faults\": ", o->format,
 	        mean_step(o, ranks));
 	faults_write(out, &o->faults);
-	out_text(out, ", \"ranks\": [");
+	out_text(out, ", ");
+	if (o->layers > 0)
+		layers(o, ranks, out);
+	out_text(out, "\"ranks\": [");
 	for (int64_t i = 0; i < o->ranks; i++) {
 		const struct kineto_rank *r = &ranks[i];
 		struct truth_row whole = measure(r, -1);

@@ -15,6 +15,7 @@ struct kineto_rank;
 struct kineto_options {
 	int64_t events;  /* elements of traceEvents, per rank; 0: as many as `units` take */
 	int64_t units;   /* operators a step, at least; 0: as many as fit the events */
+	int64_t layers;  /* of forward and backward; 0: as many operators as fit, the last layer cut off */
 	int64_t noise;   /* percent by which a kernel's time varies */
 	int64_t culprit; /* the rank that one of all has the fault of */
 	int64_t skew;    /* ms by which the clocks of ranks differ */

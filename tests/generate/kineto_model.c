@@ -284,7 +284,8 @@ static void end_step(const struct kineto_options *o, struct kineto_rank *r, int6
 
 static void play_step(const struct kineto_options *o, struct kineto_rank *ranks, int64_t step, int64_t units)
 {
-	int64_t n_forward = units * 36 / 100, n_backward = units * 52 / 100;
+	int64_t n_forward = o->layers ? o->layers * kineto_forward_count : units * 36 / 100;
+	int64_t n_backward = o->layers ? o->layers * kineto_backward_count : units * 52 / 100;
 	int64_t buckets = kineto_later(units / 160, 2), every = kineto_later(n_backward / buckets, 1);
 	int64_t late = llround((double)buckets * o->faults.size[FAULT_POOR_OVERLAP]);
 	/* where they could be small, gradients are few: then what each costs besides its bytes is what counts

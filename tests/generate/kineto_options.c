@@ -11,6 +11,7 @@ static void take_option(struct kineto_options *o, int letter, enum fault_dialect
 	switch (letter) {
 	case 'e': o->events = option_number(optarg, 1, INT64_C(1) << 40); break;
 	case 'u': o->units = option_number(optarg, 24, 1000000); break;
+	case 'a': o->layers = option_number(optarg, 1, 10000); break;
 	case 's': o->steps = option_number(optarg, 1, 30000); break;
 	case 'r': o->ranks = option_number(optarg, 1, 4096); break;
 	case 'd': o->seed = (uint64_t)option_number(optarg, 0, INT64_MAX); break;
@@ -32,8 +33,12 @@ int kineto_run(int argc, char **argv, enum fault_dialect dialect, const char *ow
 	o->noise = o->culprit = 1;
 	for (int c = option_next(argc, argv, own); c != -1; c = option_next(argc, argv, own))
 		take_option(o, c, dialect);
-	if ((!o->events) == (!o->units))
-		option_misuse("either --events or --units is needed");
+	/* the rest of a step is the optimizer's */
+	if (o->layers > 0 && !o->events && !o->units)
+		o->units =
+		    kineto_later(24, o->layers * (kineto_forward_count + kineto_backward_count) * 11 / 10);
+	else if (o->layers > 0 || (!o->events) == (!o->units))
+		option_misuse("one of --events, --units and --layers is needed");
 	if (o->faults.given[FAULT_ALL_TO_ALL] || o->faults.given[FAULT_IMBALANCE])
 		o->shape = KINETO_EXPERTS;
 	if (o->faults.given[FAULT_BUBBLE])
@@ -53,7 +58,7 @@ static int run(int argc, char **argv)
 	                           .suffix = "pt.trace.json",
 	                           .write = kineto_write};
 
-	return kineto_run(argc, argv, IN_KINETO, "eusrdfntozpixgc", &o);
+	return kineto_run(argc, argv, IN_KINETO, "eausrdfntozpixgc", &o);
 }
 
 const struct dialect KINETO_DIALECT = {

@@ -19,6 +19,7 @@ static const char common[] =
     "(0)\n"
     "  --culprit N  the rank that one of all has the fault of (1)\n"
     "  --shape data|pipeline|experts (data)\n"
+    "  --layers N   layers of the model, instead of a number of events; the truth has their times\n"
     "generate faults lists codes and dialects for programs\n"
     "  --fault CODE[=SIZE][,CODE[=SIZE]...]  what ails the job; size 0: the same job without it\n";
 
@@ -82,6 +83,7 @@ static const struct option OPTIONS[] = {
     {"noise", required_argument, NULL, 'i'},
     {"skew", required_argument, NULL, 'x'},
     {"units", required_argument, NULL, 'u'},
+    {"layers", required_argument, NULL, 'a'},
     {"graphs", no_argument, NULL, 'g'},
     {"culprit", required_argument, NULL, 'c'},
     {"reduces", required_argument, NULL, 'q'},

@@ -273,7 +273,7 @@ static int run(int argc, char **argv)
 	struct kineto_options o = {
 	    .steps = 3, .ranks = 1, .seed = 1, .format = "nsys", .suffix = "sqlite", .write = write_export};
 
-	return kineto_run(argc, argv, IN_NSYS, "eusrdfntpixc", &o);
+	return kineto_run(argc, argv, IN_NSYS, "eausrdfntpixc", &o);
 }
 
 const struct dialect NSYS_DIALECT = {

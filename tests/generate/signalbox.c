@@ -206,7 +206,7 @@ static int run(int argc, char **argv)
 	                           .suffix = "signalbox.json",
 	                           .write = write_profile};
 
-	return kineto_run(argc, argv, IN_SIGNALBOX, "eusrdfntzpixc", &o);
+	return kineto_run(argc, argv, IN_SIGNALBOX, "eausrdfntzpixc", &o);
 }
 
 const struct dialect SIGNALBOX_DIALECT = {
