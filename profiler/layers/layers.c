@@ -11,37 +11,72 @@
 struct groups {
 	struct rank_layers *items;
 	size_t count, looked_at;
+	struct rank_layers *all; /* of each capture, until it is taken into a group */
+	size_t captures;
+	bool guessed; /* no file tells the stages */
 };
 
 static void groups_clear(struct groups *g)
 {
 	for (size_t i = 0; i < g->count; i++)
 		rank_layers_free(&g->items[i]);
+	for (size_t i = 0; i < g->captures; i++)
+		rank_layers_free(&g->all[i]);
 	free(g->items);
+	free(g->all);
+}
+
+/* Takes what was found on a rank. */
+static int group(struct groups *g, struct rank_layers *r)
+{
+	size_t k = 0;
+
+	if (r->count == 0)
+		return SB_OK;
+	g->looked_at++;
+	while (k < g->count && (g->items[k].stage != r->stage || g->items[k].signature != r->signature))
+		k++;
+	if (k < g->count)
+		return rank_layers_join(&g->items[k], r);
+	g->items[g->count++] = *r;
+	*r = (struct rank_layers){0};
+	return SB_OK;
+}
+
+/* What no file tells is taken from the exchanges, where all ranks have some. */
+static int tell_stages(const struct profile *p, struct groups *g, int64_t *stages)
+{
+	bool exchanges = p->count > 1, told = false;
+
+	for (size_t i = 0; i < p->count; i++) {
+		exchanges = exchanges && g->all[i].exchanges;
+		told |= p->captures[i].stage != SB_NULL;
+		stages[i] = p->captures[i].stage;
+	}
+	if (told || !exchanges)
+		return SB_OK;
+	g->guessed = true;
+	return layer_stages_find(p, stages);
 }
 
 static int collect(const struct profile *p, struct groups *g, struct sb_strings *texts)
 {
+	int64_t *stages = calloc(p->count + 1, sizeof(*stages));
 	int rc = SB_OK;
 
+	g->all = calloc(p->count + 1, sizeof(*g->all));
 	g->items = calloc(p->count + 1, sizeof(*g->items));
-	if (!g->items)
-		return SB_ENOMEM;
+	if (!g->all || !g->items || !stages)
+		rc = SB_ENOMEM;
+	for (; rc == SB_OK && g->captures < p->count; g->captures++)
+		rc = rank_layers_find(p, (uint32_t)g->captures, texts, &g->all[g->captures]);
+	if (rc == SB_OK)
+		rc = tell_stages(p, g, stages);
 	for (size_t i = 0; i < p->count && rc == SB_OK; i++) {
-		struct rank_layers r = {0};
-		size_t k = 0;
-
-		rc = rank_layers_find(p, (uint32_t)i, texts, &r);
-		g->looked_at += r.count > 0;
-		while (k < g->count && (g->items[k].stage != r.stage || g->items[k].signature != r.signature))
-			k++;
-		if (rc != SB_OK || r.count == 0)
-			rank_layers_free(&r);
-		else if (k < g->count)
-			rc = rank_layers_join(&g->items[k], &r);
-		else
-			g->items[g->count++] = r;
+		g->all[i].stage = stages[i];
+		rc = group(g, &g->all[i]);
 	}
+	free(stages);
 	return rc;
 }
 
@@ -78,7 +113,7 @@ static void keep_stages(struct groups *g, struct profile_layers *out)
 			rank_layers_free(&g->items[i]);
 			continue;
 		}
-		if (!told && kept > 0)
+		if (kept > 0 && (!told || g->guessed))
 			out->warnings |= LAYERS_STAGES_GUESSED;
 		if (told && g->items[i].stage != (int64_t)kept)
 			out->warnings |= LAYERS_STAGES_MISSING;

@@ -44,7 +44,7 @@ enum layers_warning {
 	LAYERS_BACKWARD_UNMATCHED = 2, /* its layers are not as many as in forward */
 	LAYERS_ENDS_OPEN = 4,          /* where passes begin and end is not seen: parts of head or tail */
 	LAYERS_RANKS_DIFFER = 8,       /* not all ranks have the same layers, and no stages are told */
-	LAYERS_STAGES_GUESSED = 16,    /* the order of the stages is that of the ranks */
+	LAYERS_STAGES_GUESSED = 16,    /* no file tells the stages */
 	LAYERS_NO_ACTIVATION = 32,     /* no memory was recorded in forward */
 	LAYERS_BETWEEN = 64,           /* some rows are what stands between two types */
 	LAYERS_STAGES_MISSING = 128,   /* of some stages there is no rank */

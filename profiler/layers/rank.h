@@ -42,4 +42,10 @@ int rank_layers_find(const struct profile *p, uint32_t capture, struct sb_string
 /* Adds what was measured of the same layers on another rank, which is empty then. */
 int rank_layers_join(struct rank_layers *to, struct rank_layers *from);
 void rank_layers_free(struct rank_layers *r);
+
+/* ---- stages.c ---- */
+
+/* The stage of each capture, from who sends first to whom; SB_NULL for all where that does not tell. out: one
+ * a capture. SB_ENOMEM, SB_ELIMIT. */
+int layer_stages_find(const struct profile *p, int64_t *out);
 #endif

@@ -16,7 +16,9 @@ static const struct {
     {LAYERS_RANKS_DIFFER, "ranks_differ",
      "Ranks of one stage have other layers: those of most ranks, or of the first one, are shown."},
     {LAYERS_STAGES_GUESSED, "stages_guessed",
-     "The profile does not tell the stages of its ranks: they are taken in the order of the ranks."},
+     "The profile does not tell the stages of its ranks: they follow from who sends first to whom, or else "
+     "from "
+     "the order of the ranks."},
     {LAYERS_NO_ACTIVATION, "no_activation",
      "No memory was recorded that layers keep from forward to backward: a plan that is to keep within a "
      "memory needs activation_bytes."},
