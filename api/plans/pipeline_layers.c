@@ -89,7 +89,7 @@ static int read_parts(const json_t *layer, const struct place *at, struct pipeli
 
 /* Without a bound the sizes may be unknown: they count as 0 then, and no memory is told. */
 static int read_sizes(const json_t *layer, const struct place *at, enum need need, struct pipeline_body *b,
-                      struct sb_error *err)
+                      bool *io_unsized, struct sb_error *err)
 {
 	struct place activation = place_member(at, "activation_bytes");
 	int rc =
@@ -100,11 +100,15 @@ static int read_sizes(const json_t *layer, const struct place *at, enum need nee
 		                       err);
 	if (rc == SB_OK && is_given(layer, "activation_bytes") && isnan(b->activation[KEEP_ALL]))
 		rc = parse_fail(err, SB_EINVAL, "missing_member", &activation, "none", "is missing");
+	*io_unsized |= isnan(b->parameters) || isnan(b->activation[KEEP_ALL]);
+	b->parameters = isnan(b->parameters) ? 0 : b->parameters;
+	b->activation[KEEP_ALL] = isnan(b->activation[KEEP_ALL]) ? 0 : b->activation[KEEP_ALL];
 	return rc;
 }
 
 static int read_layer(const json_t *layer, const struct place *at, const double costs[PIPELINE_RECOMPUTES],
-                      enum need need, struct pipeline_body *b, const char **out_name, struct sb_error *err)
+                      enum need need, struct pipeline_body *b, const char **out_name, bool *io_unsized,
+                      struct sb_error *err)
 {
 	static const char *const members[] = {"name",
 	                                      "count",
@@ -127,7 +131,7 @@ static int read_layer(const json_t *layer, const struct place *at, const double 
 	if (rc == SB_OK)
 		rc = parse_number(layer, at, "forward", REQUIRED, 0, PIPELINE_TIME_MAX, &b->forward, err);
 	if (rc == SB_OK)
-		rc = read_sizes(layer, at, need, b, err);
+		rc = read_sizes(layer, at, need, b, io_unsized, err);
 	if (rc == SB_OK)
 		rc = read_backward(layer, at, costs, b, err);
 	return rc == SB_OK ? read_parts(layer, at, b, err) : rc;
@@ -159,14 +163,6 @@ static int read_end(const json_t *request, const char *member, struct pipeline_e
 	return rc;
 }
 
-static void note_sizes(struct pipeline_body *b, struct pipeline_input *out)
-{
-	if (isnan(b->parameters) || isnan(b->activation[KEEP_ALL]))
-		out->unsized = true;
-	b->parameters = isnan(b->parameters) ? 0 : b->parameters;
-	b->activation[KEEP_ALL] = isnan(b->activation[KEEP_ALL]) ? 0 : b->activation[KEEP_ALL];
-}
-
 static int read_bodies(const json_t *list, const double costs[PIPELINE_RECOMPUTES], enum need need,
                        struct pipeline_input *out, struct sb_error *err)
 {
@@ -186,8 +182,7 @@ static int read_bodies(const json_t *list, const double costs[PIPELINE_RECOMPUTE
 		struct place at = place_index(&here, i);
 
 		rc = read_layer(json_array_get(list, i), &at, costs, need, &out->bodies[i], &out->names[i],
-		                err);
-		note_sizes(&out->bodies[i], out);
+		                &out->unsized, err);
 		layers += out->bodies[i].count;
 	}
 	if (rc == SB_OK && layers > PIPELINE_LAYERS_MAX)

@@ -25,8 +25,6 @@ async function layersOf(...options) {
   return { profile, layers: json, truth: JSON.parse(readFileSync(`${job}.truth`, "utf8")).layers };
 }
 
-const ns = (seconds) => Math.round(seconds * 1e9);
-
 test("layers are those that were made", async () => {
   for (const options of [["kineto", "--layers", "24"], ["kineto", "--layers", "7", "--old", "--seed", "5"], ["kineto", "--layers", "16", "--ranks", "3"],
     ["nsys", "--layers", "40"], ["signalbox", "--layers", "12", "--seed", "3"]]) {
@@ -34,7 +32,9 @@ test("layers are those that were made", async () => {
     assert.equal(layers.reason, null, options.join(" "));
     assert.equal(layers.layers.length, 1);
     const [row] = layers.layers;
-    assert.deepEqual([row.name, row.count, ns(row.forward), ns(row.backward)], ["layer", truth.count, truth.forward_ns, truth.backward_ns], options.join(" "));
+    assert.deepEqual([row.name, row.count], ["layer", truth.count], options.join(" "));
+    // a median of two is half a nanosecond beside the books' whole one
+    for (const way of ["forward", "backward"]) assert.ok(Math.abs(row[way] * 1e9 - truth[`${way}_ns`]) <= 0.51, `${options.join(" ")}: ${way} ${row[way]}`);
     assert.deepEqual([layers.source, layers.confidence, layers.micro_batches], ["repetition", "medium", 1]);
     // the job has nothing but layers, and no sizes
     for (const end of [layers.head, layers.tail]) assert.deepEqual([end.forward, end.backward], [0, 0]);
