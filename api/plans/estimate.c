@@ -7,16 +7,6 @@
 
 static const char *const methods[] = {"simulation", NULL};
 
-static int check_fit(const struct cost_problem *p, const struct strategy *s, struct sb_error *err)
-{
-	struct place at = place_of("/strategy");
-	enum misfit f = strategy_fit(&p->model, &p->cluster, s, p->sequences);
-
-	if (f == FIT_OK)
-		return SB_OK;
-	return parse_fail(err, SB_EIMPOSSIBLE, misfit_word(f), &at, misfit_field(f), misfit_text(f));
-}
-
 static int cost_of(const json_t *value, const struct cost_problem *p, int64_t micro, json_t **out,
                    struct sb_error *err)
 {
@@ -31,7 +21,7 @@ static int cost_of(const json_t *value, const struct cost_problem *p, int64_t mi
 		s.micro_batch = micro;
 	rc = strategy_from_json(value, &at, &s, &stages, err);
 	if (rc == SB_OK)
-		rc = check_fit(p, &s, err);
+		rc = strategy_check(p, &s, err);
 	if (rc == SB_OK)
 		rc = strategy_cost(p, &s, &c, err);
 	if (rc == SB_OK)

@@ -250,3 +250,13 @@ int strategy_from_json(const json_t *value, const struct place *at, struct strat
 	*io = s;
 	return SB_OK;
 }
+
+int strategy_check(const struct cost_problem *p, const struct strategy *s, struct sb_error *err)
+{
+	struct place at = place_of("/strategy");
+	enum misfit f = strategy_fit(&p->model, &p->cluster, s, p->sequences);
+
+	if (f == FIT_OK)
+		return SB_OK;
+	return parse_fail(err, SB_EIMPOSSIBLE, misfit_word(f), &at, misfit_field(f), misfit_text(f));
+}

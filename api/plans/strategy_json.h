@@ -15,6 +15,8 @@ int cost_problem_from_json(const json_t *request, struct cost_problem *out, int6
  * when even; io->stage_layers points to it; the caller frees it. */
 int strategy_from_json(const json_t *value, const struct place *at, struct strategy *io, int64_t **out_stages,
                        struct sb_error *err);
+/* SB_EIMPOSSIBLE, with the reason, at the member that is to blame when the strategy cannot be run. */
+int strategy_check(const struct cost_problem *p, const struct strategy *s, struct sb_error *err);
 json_t *strategy_to_json(const struct model *m, const struct strategy *s, int64_t sequences);
 /* The bytes a device needs, every part rounded for itself, so that the parts of an answer add up. */
 int64_t memory_bytes_of(const struct memory_parts *m);
