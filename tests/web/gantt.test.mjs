@@ -194,6 +194,11 @@ test('no time, no picture; what fails is told and can be tried again', async () 
   const empty = await open({ ...SMALL, forward: 0, backward: 0 }, { without: true });
   await empty.page.getByText('Nothing in this schedule takes any time.').waitFor();
   await empty.close();
+  const none = await open(SMALL, { without: true, expect: [404], prepare: (p) => p.route('**/schedule?*', (route) => route.fulfill({ status: 404,
+    contentType: 'application/problem+json', body: JSON.stringify({ title: 'Not Found', detail: 'a plan without one', code: 'no_schedule' }) })) });
+  await none.page.getByText('This plan has no schedule that could be drawn.').waitFor();
+  assert.equal(await none.page.getByRole('alert').count(), 0);
+  await none.close();
   let broken = true;
   const { page, close } = await open(SMALL, { without: true, expect: [503], prepare: (p) => p.route('**/schedule?*', (route) => (broken
     ? route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify({ title: 'Busy', detail: 'Try later.', code: 'busy' }) }) : route.continue())) });

@@ -148,3 +148,34 @@ test('a preset cluster takes a number of nodes, and a constraint narrows the sea
   assert.ok(plan.solution.devices_used <= 32);
   await close();
 });
+
+test('any kind can be asked for by its problem as JSON', async () => {
+  const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new', expect: [400, 422] });
+  const { items } = await (await fetch(`${service.url}/v1/plan-kinds`)).json();
+  const kinds = page.getByLabel('Kind', { exact: false }).first();
+  assert.deepEqual(await kinds.locator('option').evaluateAll((all) => all.map((o) => o.value)), items.map((k) => k.kind));
+  await kinds.selectOption('schedule');
+  const problem = page.getByLabel('Problem as JSON');
+  assert.equal(JSON.parse(await problem.inputValue()).schedule, 'zb-h1');
+  await problem.fill('[1]');
+  await page.getByRole('button', { name: 'Make the plan' }).click();
+  assert.match(await page.getByRole('alert').innerText(), /an object is needed/);
+  await problem.fill('{"schedule": "<img src=x onerror=alert(1)>", "stages": 2, "micro_batches": 3, "forward": 1}');
+  await page.getByRole('button', { name: 'Make the plan' }).click();
+  await page.getByText('/schedule').first().waitFor();
+  assert.equal(await page.locator('main img').count(), 0);
+  // a whole request wins over what was chosen
+  await problem.fill(JSON.stringify({ kind: 'gradient-fusion', gradients: [{ bytes: 10, backward_seconds: 1 }], cost: { latency_seconds: 1, bytes_per_second: 10 } }));
+  await page.getByRole('button', { name: 'Make the plan' }).click();
+  await planned(page);
+  assert.equal((await stored(page)).kind, 'gradient-fusion');
+  for (const kind of ['schedule', 'pipeline']) {
+    await page.goto(`${service.url}/#/plans/new`);
+    await kinds.selectOption(kind);
+    await page.getByRole('button', { name: 'Make the plan' }).click();
+    await planned(page);
+    await page.locator('#schedule canvas').waitFor();
+    assert.equal((await stored(page)).kind, kind, 'the sample is a problem of its kind');
+  }
+  await close();
+});

@@ -85,6 +85,7 @@ function Gantt({ path, devices }) {
   const shown = view ?? whole;
   const full = answer && shown.to > shown.from;
   const label = () => `Schedule of ${many(answer.devices.length, 'device')} from ${plain(shown.from)} to ${plain(shown.to)}`;
+  if (error?.code === 'no_schedule') return html`<${Empty}>This plan has no schedule that could be drawn.<//>`;
   return html`${error && html`<${ProblemBox} error=${error} again=${again} />`}
     ${!answer && !error && html`<${Loading} what="the schedule" />`}
     ${answer && !full && html`<${Empty}>Nothing in this schedule takes any time.<//>`}

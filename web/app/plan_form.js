@@ -1,7 +1,10 @@
-// The form of a plan request: model, cluster, batch, constraints.
-import { Problem, call, get } from './api.js';
+// The form of a plan request: which kind, and of a strategy model, cluster, batch, constraints.
+import { get } from './api.js';
 import { html, useState } from './dom.js';
-import { Loaded, ProblemBox, useLoaded } from './parts.js';
+import { words } from './format.js';
+import { Loaded, useLoaded } from './parts.js';
+import { ProblemForm } from './plan_problem_form.js';
+import { Failed, FieldError, parse, useSubmit } from './plan_request.js';
 import { constraintFields, enumOf } from './schema.js';
 
 const OWN = ' own'; // no name starts with a space
@@ -31,32 +34,12 @@ function Named({ id, label, items, value, set }) {
       onInput=${(e) => set({ ...value, text: e.target.value })}></textarea>`}</div>`;
 }
 
-class FieldError extends Error {}
-
-function parse(text, label) {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new FieldError(`${label}: this is not JSON. ${error.message}`);
-  }
-}
 const named = (value, label) => (value.name === OWN ? parse(value.text, label) : value.name);
 
 function whole(text, label) {
   const n = Number(text);
   if (!Number.isInteger(n) || n < 1) throw new FieldError(`${label}: a whole number from 1 up is needed.`);
   return n;
-}
-
-// A search that takes long is a job first; it names the plan when it is done.
-async function solve(request) {
-  let answer = await call('POST', '/v1/plans', { json: request, headers: { Prefer: 'wait=25' } });
-  for (let delay = 500; answer.state === 'queued' || answer.state === 'running'; delay = Math.min(delay * 1.6, 4000)) {
-    await new Promise((resolve) => setTimeout(resolve, delay));
-    answer = await get(`/v1/jobs/${encodeURIComponent(answer.id)}`);
-  }
-  if (answer.state === 'failed') throw new Problem(answer.error ?? { detail: 'The search failed.' }, 422);
-  return answer.object ?? answer.id;
 }
 
 // A preset is often one node: the number of nodes is laid over it.
@@ -103,22 +86,10 @@ function Form({ models, clusters, schema }) {
   const [form, setForm] = useState({
     model: { name: first(models, 'llama3-8b'), text: inline(SAMPLE.model) }, cluster: { name: first(clusters, 'dgx-h100'), text: inline(SAMPLE.cluster) },
     nodes: '', sequences: '1024', micro: '', objective: '', constraints: {}, more: '' });
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState(null);
   const set = (change) => setForm((old) => ({ ...old, ...change }));
   const fields = constraintFields(schema);
   const objectives = enumOf(schema, 'objective');
-  const submit = async (event) => {
-    event.preventDefault();
-    setError(null);
-    setBusy(true);
-    try {
-      location.hash = `#/plans/${encodeURIComponent(await solve(requestOf(form, fields)))}`;
-    } catch (problem) {
-      setError(problem instanceof FieldError ? { document: { title: 'Please check the form', detail: problem.message } } : problem);
-      setBusy(false);
-    }
-  };
+  const { submit, busy, error } = useSubmit(() => requestOf(form, fields));
   return html`<form class="panel plan-form" onSubmit=${submit}>
     <${Named} id="model" label="Model" items=${models} value=${form.model} set=${(model) => set({ model })} />
     <${Named} id="cluster" label="Cluster" items=${clusters} value=${form.cluster} set=${(cluster) => set({ cluster })} />
@@ -135,20 +106,29 @@ function Form({ models, clusters, schema }) {
       <div class="field wide"><label for="more">More constraints, as JSON</label><textarea id="more" rows="3" spellcheck="false" value=${form.more}
         placeholder=${'{ }'} onInput=${(e) => set({ more: e.target.value })}></textarea></div></div></details>
     <p class="wide"><button type="submit" class="primary" disabled=${busy}>${busy ? 'Searching…' : 'Find the best plan'}</button></p>
-    ${error && html`<div class="wide"><${ProblemBox} error=${error} title=${error.code === 'infeasible' ? 'No plan fits' : undefined} /></div>`}
+    <${Failed} error=${error} />
   </form>`;
 }
 
 async function everything(signal) {
   const [models, clusters, kinds] = await Promise.all([
     get('/v1/models?limit=200', { signal }), get('/v1/clusters?limit=200', { signal }), get('/v1/plan-kinds', { signal })]);
-  const kind = kinds.items.find((k) => k.kind === 'strategy');
-  return { models: models.items, clusters: clusters.items, schema: kind?.schema ?? {} };
+  return { models: models.items, clusters: clusters.items, kinds: kinds.items };
+}
+
+const STRATEGY = 'strategy';
+
+function Kinds({ models, clusters, kinds }) {
+  const [chosen, setChosen] = useState(STRATEGY);
+  const kind = kinds.find((k) => k.kind === chosen) ?? kinds[0];
+  return html`<p class="tools"><label>Kind <select value=${kind.kind} onChange=${(e) => setChosen(e.target.value)}>${kinds.map((k) => html`<option
+      value=${k.kind}>${words(k.kind)}</option>`)}</select></label>
+    <span class="quiet">${kind.kind === STRATEGY ? 'How to split the model over the cluster so that a step is shortest and fits in memory.' : 'The problem as JSON, as the API takes it.'}</span></p>
+    ${kind.kind === STRATEGY ? html`<${Form} models=${models} clusters=${clusters} schema=${kind.schema ?? {}} />` : html`<${ProblemForm} key=${kind.kind} kind=${kind} />`}`;
 }
 
 export function PlanForm() {
   const state = useLoaded(everything, []);
   return html`<header class="view-head"><h1 tabindex="-1">New plan</h1><a href="#/plans">Recent plans</a></header>
-    <p class="quiet">How to split the model over the cluster so that a step is shortest and fits in memory.</p>
-    <${Loaded} state=${state} what="models and clusters">${(data) => html`<${Form} ...${data} />`}<//>`;
+    <${Loaded} state=${state} what="models and clusters">${(data) => html`<${Kinds} ...${data} />`}<//>`;
 }
