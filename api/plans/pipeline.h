@@ -30,6 +30,8 @@ struct pipeline_input {
 	enum pipeline_objective objective;
 	bool unsized; /* some layers do not tell what they take of the memory */
 };
+/* schedule, interleave, slices, stages and micro_batches of a request. SB_EINVAL, SB_EIMPOSSIBLE. */
+int pipeline_read_shape(const json_t *request, struct schedule_shape *out, struct sb_error *err);
 /* The caller clears *out also after a failure. The text of err and its pointer are those of an API's answer.
  * SB_EINVAL, SB_EIMPOSSIBLE, SB_ENOMEM. */
 int pipeline_from_json(const json_t *request, struct pipeline_input *out, struct sb_error *err);
@@ -112,5 +114,7 @@ json_t *pipeline_quality_to_json(const struct pipeline_proof *proof, double seco
 int pipeline_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
                     struct sb_error *err);
 
+/* The schema of a schedule's name. */
+json_t *pipeline_schedule_names(void);
 json_t *pipeline_schema(void);
 #endif

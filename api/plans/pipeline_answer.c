@@ -139,8 +139,8 @@ json_t *pipeline_alternative_to_json(const struct pipeline_input *in, const stru
 
 	why(chosen, other, reason, sizeof(reason));
 	return json_pack("{s:s,s:o,s:o,s:f,s:s,s:o}", "method", other->method, "solution",
-	                 solution_of(in, other->plan), "predicted", predicted_of(in, other),
-	                 "loses_by", a > 0 ? b / a - 1 : 0.0, "reason", reason, "diff",
+	                 solution_of(in, other->plan), "predicted", predicted_of(in, other), "loses_by",
+	                 a > 0 ? b / a - 1 : 0.0, "reason", reason, "diff",
 	                 diff_of(&in->problem, chosen, other));
 }
 

@@ -59,7 +59,7 @@ static int check_shape(const struct schedule_shape *s, struct sb_error *err)
 	                  strcmp(why.field, "chunks") == 0 ? "interleave" : why.field, why.text);
 }
 
-static int read_shape(const json_t *request, struct schedule_shape *s, struct sb_error *err)
+int pipeline_read_shape(const json_t *request, struct schedule_shape *s, struct sb_error *err)
 {
 	struct place root = place_of("");
 	int rc = read_schedule(request, s, err);
@@ -174,7 +174,7 @@ int pipeline_from_json(const json_t *request, struct pipeline_input *out, struct
 	int rc = parse_members(request, &root, members, err);
 
 	if (rc == SB_OK)
-		rc = read_shape(request, &out->problem.shape, err);
+		rc = pipeline_read_shape(request, &out->problem.shape, err);
 	if (rc == SB_OK)
 		rc = pipeline_sapp_import(request, &out->request, err);
 	if (rc == SB_OK)

@@ -60,7 +60,7 @@ static json_t *end_schema(void)
 	return schema_object(p, NULL);
 }
 
-static json_t *schedule_names(void)
+json_t *pipeline_schedule_names(void)
 {
 	json_t *names = json_array();
 
@@ -75,7 +75,7 @@ static void add_shape(json_t *p)
 	json_object_set_new(p, "stages", schema_integer(1, PIPELINE_DEVICES_MAX));
 	json_object_set_new(p, "micro_batches", schema_integer(1, UINT32_MAX));
 	json_object_set_new(p, "interleave", schema_integer(1, SCHEDULE_CHUNKS_MAX));
-	json_object_set_new(p, "schedule", schedule_names());
+	json_object_set_new(p, "schedule", pipeline_schedule_names());
 	json_object_set_new(p, "slices", schema_integer(1, UINT16_MAX));
 	json_object_set_new(p, "memory_bytes",
 	                    schema_either(bytes_of("of each stage; left out: no bound"),

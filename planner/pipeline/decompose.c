@@ -218,6 +218,16 @@ static int not_apart(const struct decomposition *d, size_t dependent, struct sb_
 	                     UNKNOWN_NAMES[dependent]);
 }
 
+/* What is left of sums of peaks that cancel out is rounding. */
+static double without_dust(const struct decomposition *d, double bytes)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		most = fmax(most, d->rows[i].run->peak);
+	return fabs(bytes) <= 1e-12 * most ? 0 : bytes;
+}
+
 static int fit(struct decomposition *d, struct sb_error *err)
 {
 	size_t column[UNKNOWNS], columns = 0, rows = 0, dependent = 0;
@@ -239,7 +249,7 @@ static int fit(struct decomposition *d, struct sb_error *err)
 	if (least_squares(d->a, d->b, rows, columns, x, &dependent) != SB_OK)
 		return not_apart(d, column[dependent], err);
 	for (size_t k = 0; k < columns; k++)
-		d->value[column[k]] = x[k];
+		d->value[column[k]] = without_dust(d, x[k]);
 	return SB_OK;
 }
 
@@ -278,7 +288,7 @@ static double beyond(const struct decomposition *d, bool head, bool tail)
 		sum += r->run->peak - peak_at(d, r, r->moment);
 		n++;
 	}
-	return n > 0 ? sum / (double)n : NAN;
+	return n > 0 ? without_dust(d, sum / (double)n) : NAN;
 }
 
 static void tell(const struct decomposition *d, struct layer_memory *out, double *predicted)
