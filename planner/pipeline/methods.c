@@ -3,10 +3,13 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "planner/pipeline/makespan.h"
+
 static int plan_bmpipe(const struct pipeline_problem *p, enum pipeline_objective objective,
                        struct pipeline_stage *out, struct pipeline_proof *proof, struct sb_error *err)
 {
-	(void)objective;
+	if (objective == PIPELINE_MAKESPAN)
+		return pipeline_least_makespan(p, out, proof, err);
 	return pipeline_least_bottleneck(p, out, proof, err);
 }
 

@@ -1,0 +1,233 @@
+#include "planner/pipeline/relax.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CELLS_MAX (1 << 22)
+
+size_t relax_cell(const struct relaxation *r, int64_t stage, int64_t first, int64_t count)
+{
+	return ((size_t)stage * (size_t)(r->s->layers + 1) + (size_t)first) * (size_t)(r->most + 1) +
+	       (size_t)count;
+}
+
+size_t relax_point(const struct relaxation *r, int64_t stage, int64_t layers)
+{
+	return (size_t)stage * (size_t)(r->s->layers + 1) + (size_t)layers;
+}
+
+/* The runs that a stage can begin with, and how many layers it must hold. */
+struct range {
+	int64_t low, high, least;
+};
+
+struct relax_range relax_range(const struct relaxation *r, int64_t stage)
+{
+	int64_t layers = r->s->layers, after = r->s->stages - stage;
+
+	if (stage == 0)
+		return (struct relax_range){0, 0, r->s->p->allow_empty ? 0 : 1};
+	if (r->s->p->allow_empty)
+		return (struct relax_range){0, layers, 0};
+	return (struct relax_range){stage, layers - after, 1};
+}
+
+size_t relax_hull(const struct relaxation *r, int64_t first, int64_t count)
+{
+	return (size_t)(r->s->p->body_count == 1 ? 0 : first) * (size_t)(r->most + 1) + (size_t)count;
+}
+
+void relax_free(struct relaxation *r)
+{
+	size_t hulls = r->s ? relax_hull(r, r->s->layers, r->most) + 1 : 0;
+
+	for (size_t i = 0; r->hulls && i < hulls; i++) {
+		free(r->hulls[i].backward);
+		free(r->hulls[i].way);
+	}
+	free(r->hulls);
+	free(r->forward);
+	free(r->parameters);
+	free(r->hop);
+	free(r->least);
+	free(r->value);
+	free(r->struck);
+	free(r->ahead);
+	free(r->behind);
+	free(r->from);
+	free(r->memory_price);
+	free(r->moment);
+	free(r->activation_price);
+	free(r->parameter_price);
+	*r = (struct relaxation){0};
+}
+
+static bool left_turn(const struct cell_ways *w, size_t a, size_t b, size_t c)
+{
+	return (w->activation[b] - w->activation[a]) * (w->backward[c] - w->backward[a]) <
+	       (w->activation[c] - w->activation[a]) * (w->backward[b] - w->backward[a]);
+}
+
+static int build_hull(const struct cell_ways *w, struct hull *out)
+{
+	struct hull h = {.backward = malloc(2 * w->count * sizeof(double)),
+	                 .way = malloc(w->count * sizeof(*h.way))};
+
+	if (!h.backward || !h.way) {
+		free(h.backward);
+		free(h.way);
+		return SB_ENOMEM;
+	}
+	h.activation = h.backward + w->count;
+	for (size_t i = 0; i < w->count; i++) {
+		while (h.count >= 2 &&
+		       !left_turn(w, (size_t)h.way[h.count - 2], (size_t)h.way[h.count - 1], i))
+			h.count--;
+		h.way[h.count++] = (int32_t)i;
+	}
+	for (int32_t i = 0; i < h.count; i++) {
+		h.backward[i] = w->backward[h.way[i]];
+		h.activation[i] = w->activation[h.way[i]];
+	}
+	*out = h;
+	return SB_OK;
+}
+
+/* How often a device runs a stage. */
+static double runs_of(const struct drafts *s)
+{
+	double m = (double)s->p->shape.micro_batches;
+
+	return schedule_facts(s->p->shape.kind)->two_way ? m / 2 : m;
+}
+
+/* The most layers that keep a device no longer than the bound, wherever they stand. */
+static int count_most(struct relaxation *r, double bound)
+{
+	struct drafts *s = r->s;
+	double share = bound * (1 + PIPELINE_ROUNDING) / runs_of(s);
+	int64_t end = 0;
+
+	for (int64_t j = 0; j < s->layers; j++) {
+		for (end = end > j ? end : j; end < s->layers; end++) {
+			struct cell_ways w;
+			int rc = cells_ways(s->cells, j, end + 1 - j, &w);
+
+			if (rc != SB_OK)
+				return rc;
+			if (r->forward[end + 1] - r->forward[j] + w.backward[0] -
+			        (s->pairs ? (s->saved[end + 1] - s->saved[j]) / 2 : 0) >
+			    share)
+				break;
+		}
+		r->most = end - j > r->most ? end - j : r->most;
+	}
+	return SB_OK;
+}
+
+static int fill_cell(struct relaxation *r, int64_t stage, int64_t first, int64_t count)
+{
+	struct drafts *s = r->s;
+	const struct device *d = &s->devices[s->device[stage]];
+	size_t cell = relax_cell(r, stage, first, count);
+	struct cell_ways w;
+	int64_t way;
+	int rc;
+
+	/* with one type of layers it is one for all */
+	if (s->p->body_count == 1 && first > relax_range(r, stage).low) {
+		r->least[cell] = r->least[relax_cell(r, stage, relax_range(r, stage).low, count)];
+		return SB_OK;
+	}
+	rc = cells_ways(s->cells, first, count, &w);
+	if (rc != SB_OK)
+		return rc;
+	way = cells_way_within(
+	    &w, draft_limit(s, NULL, 0, stage, r->parameters[first + count] - r->parameters[first]));
+	/* of a thinned list the one that is just too large may hide a quicker one that is not */
+	if (w.thinned && way > 0)
+		way--;
+	r->thinned = r->thinned || w.thinned;
+	r->least[cell] = way < 0 ? INFINITY : w.backward[way] + d->end_backward[s->chunk[stage]];
+	if (!r->single && !r->hulls[relax_hull(r, first, count)].way)
+		return build_hull(&w, &r->hulls[relax_hull(r, first, count)]);
+	return SB_OK;
+}
+
+static int fill_cells(struct relaxation *r)
+{
+	int rc = SB_OK;
+
+	for (int64_t i = 0; i < r->s->stages; i++) {
+		struct relax_range range = relax_range(r, i);
+
+		for (int64_t j = range.low; j <= range.high; j++)
+			for (int64_t n = 0; n <= r->most && j + n <= r->s->layers && rc == SB_OK; n++)
+				rc = n < range.least ? SB_OK : fill_cell(r, i, j, n);
+	}
+	return rc;
+}
+
+static int make_room(struct relaxation *r)
+{
+	size_t stages = (size_t)r->s->stages, points = (stages + 1) * (size_t)(r->s->layers + 1);
+	size_t cells = points * (size_t)(r->most + 1), moments = 0;
+
+	if (cells > CELLS_MAX)
+		return SB_ELIMIT;
+	r->moment = calloc((size_t)r->s->device_count + 1, sizeof(*r->moment));
+	if (!r->moment)
+		return SB_ENOMEM;
+	for (int64_t d = 0; d < r->s->device_count; d++) {
+		moments += r->s->devices[d].peak_count;
+		r->moment[d + 1] = moments;
+	}
+	r->hop = calloc(points, sizeof(*r->hop));
+	r->least = malloc(cells * sizeof(*r->least));
+	r->value = malloc(cells * sizeof(*r->value));
+	r->struck = calloc(cells, sizeof(*r->struck));
+	r->hulls = calloc(relax_hull(r, r->s->layers, r->most) + 1, sizeof(*r->hulls));
+	r->ahead = malloc(points * sizeof(*r->ahead));
+	r->behind = malloc(points * sizeof(*r->behind));
+	r->from = calloc(points, sizeof(*r->from));
+	r->memory_price = calloc(moments + 1, sizeof(*r->memory_price));
+	r->activation_price = calloc(stages, sizeof(*r->activation_price));
+	r->parameter_price = calloc(stages, sizeof(*r->parameter_price));
+	return r->hop && r->least && r->value && r->struck && r->hulls && r->ahead && r->behind && r->from &&
+	               r->memory_price && r->activation_price && r->parameter_price
+	           ? SB_OK
+	           : SB_ENOMEM;
+}
+
+/* NOLINTBEGIN(clang-analyzer-unix.Malloc): the cleanup attribute frees them */
+int relax_open(struct drafts *s, double bound, struct relaxation *out)
+{
+	RELAX_AUTO r = {.s = s, .single = s->p->shape.chunks == 1, .most = 1};
+	size_t layers = (size_t)s->layers;
+	int rc;
+
+	r.forward = calloc(layers + 1, sizeof(*r.forward));
+	r.parameters = calloc(layers + 1, sizeof(*r.parameters));
+	if (!r.forward || !r.parameters)
+		return SB_ENOMEM;
+	for (size_t i = 0; i <= layers; i++) {
+		r.forward[i] = cells_forward(s->cells, 0, (int64_t)i);
+		r.parameters[i] = cells_parameters(s->cells, 0, (int64_t)i);
+	}
+	rc = count_most(&r, bound);
+	if (rc == SB_OK)
+		rc = make_room(&r);
+	if (rc != SB_OK)
+		return rc;
+	for (int64_t i = 0; i + 1 < s->stages; i++)
+		for (int64_t j = 0; j <= s->layers; j++)
+			r.hop[relax_point(&r, i, j)] = pipeline_hop(s->p, i, j, s->layers - j);
+	rc = fill_cells(&r);
+	if (rc != SB_OK)
+		return rc;
+	*out = r;
+	r = (struct relaxation){0};
+	return SB_OK;
+}
+/* NOLINTEND(clang-analyzer-unix.Malloc) */
