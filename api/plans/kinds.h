@@ -22,7 +22,8 @@ struct plan_kind {
 
 extern const struct plan_kind strategy_kind, estimate_kind, schedule_kind, gradient_fusion_kind,
     pipeline_kind;
-extern const struct plan_kind resharding_kind, weight_pipeline_kind, embedding_placement_kind;
+extern const struct plan_kind resharding_kind, weight_pipeline_kind, embedding_placement_kind,
+    swap_or_pipeline_kind;
 extern const struct plan_kind layer_memory_kind;
 
 /* Seconds of a clock that only goes forward, for quality.search_seconds. */
