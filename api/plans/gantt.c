@@ -146,7 +146,8 @@ static int choose(struct picture *v, const struct plan_view *view, struct sb_err
 	if (v->from > v->to)
 		return bad_view(err, isnan(view->to) ? "from" : "to", "The view must end after it begins.");
 	devices = (size_t)(v->last - v->first + 1);
-	v->keys = (schedule_facts(s->kind)->pairs ? 6 : 4) * (size_t)s->chunks * (size_t)s->slices;
+	v->keys = (size_t)(OP_PAIR + (schedule_facts(s->kind)->pairs ? 2 : 0)) * (size_t)s->chunks *
+	          (size_t)s->slices;
 	v->begin = calloc(2 * devices, sizeof(*v->begin));
 	v->works = calloc(v->keys, sizeof(*v->works));
 	v->work_of = calloc(v->keys, sizeof(*v->work_of));
@@ -211,8 +212,8 @@ typedef void cell(struct picture *v, size_t op, struct sb_buf *b);
 
 static void cell_kind(struct picture *v, size_t op, struct sb_buf *b)
 {
-	static const char *const names[] = {"\"forward\"", "\"backward\"", "\"backward_input\"", "\"weight\"",
-	                                    "\"pair\""};
+	static const char *const names[] = {"\"forward\"", "\"backward\"",  "\"backward_input\"",
+	                                    "\"weight\"",  "\"recompute\"", "\"pair\""};
 
 	sb_buf_adds(b, names[v->p->ops[op].kind]);
 }
@@ -237,8 +238,10 @@ static void cell_recompute(struct picture *v, size_t op, struct sb_buf *b)
 	const struct schedule_op *o = &v->p->ops[op];
 	size_t at = (size_t)o->stage * (size_t)v->p->shape.slices + o->slice;
 
-	add_number(b, o->kind == OP_BACKWARD || o->kind == OP_BACKWARD_INPUT ? v->g->recompute[at] : 0,
-	           EXACT);
+	bool early = schedule_facts(v->p->shape.kind)->recomputes;
+	bool does = early ? o->kind == OP_RECOMPUTE : o->kind == OP_BACKWARD || o->kind == OP_BACKWARD_INPUT;
+
+	add_number(b, does ? v->g->recompute[at] : 0, EXACT);
 }
 
 static void cell_work(struct picture *v, size_t op, struct sb_buf *b)

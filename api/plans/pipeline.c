@@ -7,8 +7,8 @@
 #include "planner/pipeline/methods.h"
 
 /* The rows of pipeline_methods(), and what is no search of one schedule. */
-static const char *const methods[] = {"bmpipe", "pipedream", "adapipe", "autopipe", "alpa",
-                                      "even",   "random",    "given",   NULL};
+static const char *const methods[] = {"bmpipe", "pipedream", "adapipe", "autopipe", "merak",
+                                      "alpa",   "even",      "random",  "given",    NULL};
 
 static int no_memory(struct sb_error *err)
 {

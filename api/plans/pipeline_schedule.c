@@ -45,7 +45,7 @@ static int fill(struct drawing *d, struct gantt *g)
 {
 	const struct pipeline_problem *p = &d->in.problem;
 	int64_t stages = schedule_stages(&p->shape), slices = p->shape.slices;
-	bool known = true;
+	bool known = true, early = schedule_facts(p->shape.kind)->recomputes;
 
 	d->activation = calloc((size_t)stages, sizeof(*d->activation));
 	d->fixed = calloc((size_t)p->shape.devices, sizeof(*d->fixed));
@@ -62,8 +62,11 @@ static int fill(struct drawing *d, struct gantt *g)
 	}
 	for (int64_t i = 0; i < p->shape.devices; i++) {
 		d->fixed[i] = p->constant;
-		for (int64_t k = 0; k < p->shape.chunks; k++)
-			d->fixed[i] += pipeline_load(p, d->plan, schedule_stage(&p->shape, i, k)).parameters;
+		for (int64_t k = 0; k < p->shape.chunks; k++) {
+			struct pipeline_load l = pipeline_load(p, d->plan, schedule_stage(&p->shape, i, k));
+
+			d->fixed[i] += l.parameters + (early ? l.rebuilt : 0);
+		}
 	}
 	g->activation = d->activation;
 	g->fixed = d->fixed;

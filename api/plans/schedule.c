@@ -17,7 +17,7 @@ struct schedule_input {
 	struct schedule_shape shape;
 	struct schedule_times times;
 	/* of one slice of a stage: what the times borrow */
-	double *forward, *backward, *weight, *overlapped;
+	double *forward, *backward, *weight, *overlapped, *recompute;
 	bool halved; /* the backward was not told apart, and had to be */
 };
 
@@ -27,6 +27,7 @@ static void input_clear(struct schedule_input *in)
 	free(in->backward);
 	free(in->weight);
 	free(in->overlapped);
+	free(in->recompute);
 	*in = (struct schedule_input){0};
 }
 
@@ -166,6 +167,23 @@ static int read_overlapped(const json_t *request, struct schedule_input *in, str
 	return rc;
 }
 
+/* One number a stage; a kind that recomputes early has one part of one chunk. */
+static int read_recompute(const json_t *request, struct schedule_input *in, struct sb_error *err)
+{
+	struct place root = place_of("");
+
+	if (!is_given(request, "recompute"))
+		return SB_OK;
+	if (!schedule_facts(in->shape.kind)->recomputes)
+		return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &root, "recompute",
+		                  "this schedule does not recompute early: it is a part of backward");
+	in->recompute = malloc((size_t)in->shape.devices * sizeof(*in->recompute));
+	if (!in->recompute)
+		return no_memory(err);
+	in->times.recompute = in->recompute;
+	return read_by_stage(request, "recompute", &in->shape, in->recompute, err);
+}
+
 static int read_times(const json_t *request, struct schedule_input *in, struct sb_error *err)
 {
 	struct place root = place_of("");
@@ -196,14 +214,17 @@ static int read_times(const json_t *request, struct schedule_input *in, struct s
 	if (rc == SB_OK)
 		rc = parse_boolean(request, &root, "blocking", &in->times.blocking, err);
 	free(by_device);
+	if (rc == SB_OK)
+		rc = read_recompute(request, in, err);
 	return rc == SB_OK ? read_overlapped(request, in, err) : rc;
 }
 
 static int read_input(const json_t *request, struct schedule_input *in, struct sb_error *err)
 {
 	static const char *const members[] = {
-	    "kind",    "method",   "schedule",        "stages",       "micro_batches", "chunks",   "slices",
-	    "forward", "backward", "weight_gradient", "send_seconds", "overlapped",    "blocking", NULL};
+	    "kind",         "method",     "schedule",  "stages",   "micro_batches",
+	    "chunks",       "slices",     "forward",   "backward", "weight_gradient",
+	    "send_seconds", "overlapped", "recompute", "blocking", NULL};
 	struct place root = place_of("");
 	int rc = parse_members(request, &root, members, err);
 
@@ -348,6 +369,9 @@ static json_t *schema(void)
 	json_object_set_new(p, "send_seconds", schema_number(0, SECONDS_MAX, "a hop; default 0"));
 	json_object_set_new(p, "overlapped",
 	                    schema_number(0, SECONDS_MAX, "a pair of dualpipe; default: its sum"));
+	json_object_set_new(
+	    p, "recompute",
+	    seconds_by_stage("of 1f1b-early-recompute: that part of a backward, apart from it"));
 	json_object_set_new(p, "blocking", schema_boolean("a transfer keeps both of its devices busy"));
 	return schema_object(p, needs);
 }

@@ -49,11 +49,11 @@ int plan_adapipe(const struct pipeline_problem *p, enum pipeline_objective objec
 {
 	static const struct straight_rule rule = {"AdaPipe's estimate of 1F1B", 3, put_in_front, estimate,
 	                                          at_least};
-	int rc = straight_needs_1f1b(p, "adapipe", err);
 
 	(void)objective;
-	if (rc != SB_OK)
-		return rc;
+	if (p->shape.kind != SCHEDULE_1F1B)
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "schedule",
+		                     "must be 1f1b: adapipe estimates no other one");
 	if (p->shape.micro_batches < p->shape.devices)
 		return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "micro_batches",
 		                     "must be at least as many as stages: adapipe's estimate knows no fewer");

@@ -202,11 +202,13 @@ int plan_autopipe(const struct pipeline_problem *p, enum pipeline_objective obje
 	STRAIGHT_AUTO s = NULL;
 	PIPELINE_SCORER_AUTO scorer = NULL;
 	__attribute__((cleanup(improvement_free))) struct improvement x = {.best = INFINITY};
-	int rc = straight_needs_1f1b(p, "autopipe", err);
+	int rc;
 
 	(void)objective;
-	if (rc == SB_OK)
-		rc = straight_open(p, &s, err);
+	if (p->shape.kind != SCHEDULE_1F1B && p->shape.kind != SCHEDULE_1F1B_EARLY_RECOMPUTE)
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "schedule",
+		                     "must be 1f1b or 1f1b-early-recompute with this method");
+	rc = straight_open(p, &s, err);
 	if (rc == SB_OK)
 		rc = pipeline_scorer_open(p, &scorer, err);
 	if (rc != SB_OK)

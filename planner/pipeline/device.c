@@ -81,6 +81,10 @@ int devices_open(const struct pipeline_problem *p, struct device **out, struct s
 
 	if (rc != SB_OK)
 		return rc;
+	if (schedule_facts(p->shape.kind)->recomputes)
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "schedule",
+		                     "must recompute within backward: this method does not know what an "
+		                     "early recompute keeps");
 	list = calloc((size_t)count, sizeof(*list));
 	rc = list ? SB_OK : SB_ENOMEM;
 	for (int64_t d = 0; d < count && rc == SB_OK; d++)

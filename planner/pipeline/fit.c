@@ -20,9 +20,7 @@ void fitter_free(struct fitter **at)
 
 	if (!f)
 		return;
-	for (int64_t d = 0; f->devices && d < f->count; d++)
-		device_free(&f->devices[d]);
-	free(f->devices);
+	devices_free(f->devices, f->count);
 	cells_free(&f->cells);
 	free(f->first);
 	free(f);
@@ -32,26 +30,17 @@ void fitter_free(struct fitter **at)
 int fitter_open(const struct pipeline_problem *p, struct fitter **out, struct sb_error *err)
 {
 	FITTER_AUTO f = calloc(1, sizeof(*f));
-	SCHEDULE_PROGRAM_AUTO program = {0};
-	int rc = schedule_program_build(&p->shape, &program, err);
+	int rc = f ? devices_open(p, &f->devices, err) : SB_ENOMEM;
 
-	if (rc != SB_OK)
+	if (rc != SB_OK && f)
 		return rc;
 	if (f) {
 		f->p = p;
 		f->count = device_count(p);
-		f->devices = calloc((size_t)f->count, sizeof(*f->devices));
 		f->first = malloc((size_t)schedule_stages(&p->shape) * sizeof(*f->first));
 	}
-	if (!f || !f->devices || !f->first || cells_open(p, &f->cells) != SB_OK)
+	if (!f || !f->first || cells_open(p, &f->cells) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	for (int64_t d = 0; d < f->count && rc == SB_OK; d++)
-		rc = device_open(p, &program, d, &f->devices[d]);
-	if (rc == SB_ELIMIT)
-		return sb_fail(err, rc, "too_many_chunks", "a device has more than %d chunks",
-		               SCHEDULE_CHUNKS_MAX);
-	if (rc != SB_OK)
-		return sb_fail(err, rc, "no_memory", "out of memory");
 	*out = f;
 	f = NULL;
 	return SB_OK;
@@ -62,7 +51,7 @@ struct fitting {
 	const struct device *d;
 	struct cell_ways ways[SCHEDULE_CHUNKS_MAX];
 	size_t at[SCHEDULE_CHUNKS_MAX]; /* the way of each chunk */
-	double room, slices;
+	double room;
 };
 
 /* The moment that takes up most. */
@@ -75,7 +64,7 @@ static const struct in_flight *peak_of(const struct fitting *x, double *out)
 		double sum = 0;
 
 		for (int64_t k = 0; k < x->d->chunks; k++)
-			sum += x->d->peaks[i].of[k] / x->slices * x->ways[k].activation[x->at[k]];
+			sum += x->d->peaks[i].of[k] / x->d->units * x->ways[k].activation[x->at[k]];
 		if (!peak || sum > *out) {
 			peak = &x->d->peaks[i];
 			*out = sum;
@@ -133,8 +122,7 @@ int fitter_plan(struct fitter *f, const int64_t *layers, struct pipeline_stage *
 	}
 	for (int64_t d = 0; d < f->count; d++) {
 		struct fitting x = {.d = &f->devices[d],
-		                    .room = f->devices[d].room * (1 + PIPELINE_ROUNDING / 2),
-		                    .slices = (double)f->p->shape.slices};
+		                    .room = f->devices[d].room * (1 + PIPELINE_ROUNDING / 2)};
 		int rc = SB_OK;
 
 		for (int64_t k = 0; k < x.d->chunks && rc == SB_OK; k++) {

@@ -9,7 +9,7 @@
 /* The lightest problem without bounds. */
 struct least_problem {
 	struct pipeline_problem p;
-	struct lightest lightest;
+	struct lightest_problem lightest;
 	double *memory, *peaks;
 	struct pipeline_stage *plan;
 };

@@ -17,14 +17,14 @@ static bool keep_least(struct pipeline_body *b)
 	}
 	for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
 		if (r != least)
-			b->activation[r] = NAN;
+			b->backward[r] = NAN; /* what it would keep is still known */
 	return offered > 1;
 }
 
-int lightest_open(const struct pipeline_problem *p, struct lightest *out)
+int lightest_open(const struct pipeline_problem *p, struct lightest_problem *out)
 {
 	size_t bodies = (size_t)p->body_count;
-	struct lightest l = {.p = *p, .bodies = malloc((bodies + 1) * sizeof(*l.bodies))};
+	struct lightest_problem l = {.p = *p, .bodies = malloc((bodies + 1) * sizeof(*l.bodies))};
 
 	if (!l.bodies)
 		return SB_ENOMEM;
@@ -36,8 +36,8 @@ int lightest_open(const struct pipeline_problem *p, struct lightest *out)
 	return SB_OK;
 }
 
-void lightest_free(struct lightest *l)
+void lightest_free(struct lightest_problem *l)
 {
 	free(l->bodies);
-	*l = (struct lightest){0};
+	*l = (struct lightest_problem){0};
 }

@@ -64,6 +64,8 @@ struct pipeline_load pipeline_load(const struct pipeline_problem *p, const struc
 			                         : b->overlapped + b->backward[r] - b->backward[KEEP_ALL]);
 			l.activation += n * b->activation[r];
 			l.parameters += n * b->parameters;
+			l.recompute += n * fmax(0, b->backward[r] - b->backward[KEEP_ALL]);
+			l.rebuilt += n * fmax(0, b->activation[KEEP_ALL] - b->activation[r]);
 		}
 	}
 	if (stage == 0)

@@ -15,10 +15,10 @@ static int plan_bmpipe(const struct pipeline_problem *p, enum pipeline_objective
 
 const struct pipeline_method *pipeline_methods(void)
 {
-	static const struct pipeline_method all[] = {{"bmpipe", plan_bmpipe},   {"pipedream", plan_pipedream},
-	                                             {"adapipe", plan_adapipe}, {"autopipe", plan_autopipe},
-	                                             {"alpa", plan_alpa},       {"even", plan_even},
-	                                             {"random", plan_random},   {NULL, NULL}};
+	static const struct pipeline_method all[] = {
+	    {"bmpipe", plan_bmpipe},     {"pipedream", plan_pipedream}, {"adapipe", plan_adapipe},
+	    {"autopipe", plan_autopipe}, {"merak", plan_merak},         {"alpa", plan_alpa},
+	    {"even", plan_even},         {"random", plan_random},       {NULL, NULL}};
 
 	return all;
 }

@@ -26,6 +26,10 @@ PIPELINE_PLANNER(plan_pipedream);
 PIPELINE_PLANNER(plan_adapipe);
 /* A cut of 1F1B near the balanced one, by simulation (AutoPipe; systems.md 3.3). Proves nothing. */
 PIPELINE_PLANNER(plan_autopipe);
+/* The cuts of AutoPipe, each layer kept whole or recomputed as far as it can be, and of those kept as many as
+ * fit their stage (Merak's stage-aware recompute; algorithms.md 7). Its shifted critical path is the schedule
+ * 1f1b-early-recompute; with 1f1b it is left out. Its sub-pipelined tensor parallelism is not modelled. */
+PIPELINE_PLANNER(plan_merak);
 /* The least of Alpa's latency (algorithms.md 8); with GPipe's order that is the time itself. */
 PIPELINE_PLANNER(plan_alpa);
 /* As many layers in each stage, the first ones one more where they do not come out even; each device

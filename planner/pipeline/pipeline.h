@@ -77,6 +77,10 @@ struct pipeline_load {
 	double forward, backward; /* backward: all of it */
 	double weight, overlapped;
 	double activation, parameters;
+	/* What recomputing adds to the backward, and what of one micro-batch is there again until its
+	 * backward where that comes early; of layers that are never kept whole it is not known, and left out.
+	 */
+	double recompute, rebuilt;
 };
 struct pipeline_load pipeline_load(const struct pipeline_problem *p, const struct pipeline_stage *plan,
                                    int64_t stage);

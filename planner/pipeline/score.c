@@ -8,7 +8,8 @@ struct pipeline_scorer {
 	struct schedule_program program;
 	struct schedule_times times;
 	/* What the times borrow; then room for one simulation. */
-	double *forward, *backward, *weight, *overlapped, *send, *activation, *busy;
+	/* apart: the part of a backward that is an operation of its own. */
+	double *forward, *backward, *apart, *overlapped, *send, *activation, *busy;
 };
 
 void pipeline_scorer_free(struct pipeline_scorer **at)
@@ -20,7 +21,7 @@ void pipeline_scorer_free(struct pipeline_scorer **at)
 	schedule_program_free(&s->program);
 	free(s->forward);
 	free(s->backward);
-	free(s->weight);
+	free(s->apart);
 	free(s->overlapped);
 	free(s->send);
 	free(s->activation);
@@ -41,12 +42,12 @@ static int make_room(struct pipeline_scorer *s, size_t stages, size_t parts)
 {
 	s->forward = malloc(parts * sizeof(*s->forward));
 	s->backward = malloc(parts * sizeof(*s->backward));
-	s->weight = malloc(parts * sizeof(*s->weight));
+	s->apart = malloc(parts * sizeof(*s->apart));
 	s->overlapped = malloc(stages * sizeof(*s->overlapped));
 	s->send = malloc(stages * sizeof(*s->send));
 	s->activation = malloc(stages * sizeof(*s->activation));
 	s->busy = malloc((size_t)s->p->shape.devices * sizeof(*s->busy));
-	return s->forward && s->backward && s->weight && s->overlapped && s->send && s->activation && s->busy
+	return s->forward && s->backward && s->apart && s->overlapped && s->send && s->activation && s->busy
 	           ? SB_OK
 	           : SB_ENOMEM;
 }
@@ -70,7 +71,8 @@ int pipeline_scorer_open(const struct pipeline_problem *p, struct pipeline_score
 	s->times =
 	    (struct schedule_times){.forward = s->forward,
 	                            .backward = s->backward,
-	                            .weight = facts->splits ? s->weight : NULL,
+	                            .weight = facts->splits ? s->apart : NULL,
+	                            .recompute = facts->recomputes ? s->apart : NULL,
 	                            .overlapped = facts->pairs && any_overlapped(p) ? s->overlapped : NULL,
 	                            .send = p->cut_send || p->link_send ? s->send : NULL,
 	                            .send_seconds = p->send_seconds,
@@ -103,16 +105,17 @@ static void fill_times(struct pipeline_scorer *s, const struct pipeline_stage *p
 	const struct pipeline_problem *p = s->p;
 	int64_t stages = schedule_stages(&p->shape), slices = p->shape.slices, layers = 0,
 	        all = pipeline_layers(p);
-	bool splits = s->times.weight != NULL;
 
 	for (int64_t i = 0; i < stages; i++) {
 		struct pipeline_load l = pipeline_load(p, plan, i);
-		double weight = splits ? fmin(l.weight, l.backward) : 0;
+		double apart = s->times.weight      ? fmin(l.weight, l.backward)
+		               : s->times.recompute ? l.recompute
+		                                    : 0;
 
 		for (int64_t k = 0; k < slices; k++) {
 			s->forward[i * slices + k] = l.forward / (double)slices;
-			s->backward[i * slices + k] = (l.backward - weight) / (double)slices;
-			s->weight[i * slices + k] = weight / (double)slices;
+			s->backward[i * slices + k] = (l.backward - apart) / (double)slices;
+			s->apart[i * slices + k] = apart / (double)slices;
 		}
 		/* half of what its own pair would save */
 		s->overlapped[i] = (l.forward + l.backward - l.overlapped) / 2;
@@ -132,8 +135,8 @@ static void fill_pairs(struct pipeline_scorer *s)
 		int64_t a = schedule_stage(h, d, 0), b = schedule_stage(h, d, 1);
 		double saved = s->overlapped[a] + s->overlapped[b];
 
-		s->overlapped[a] = s->forward[a] + s->backward[b] + s->weight[b] - saved;
-		s->overlapped[b] = s->forward[b] + s->backward[a] + s->weight[a] - saved;
+		s->overlapped[a] = s->forward[a] + s->backward[b] + s->apart[b] - saved;
+		s->overlapped[b] = s->forward[b] + s->backward[a] + s->apart[a] - saved;
 	}
 }
 
@@ -160,14 +163,19 @@ int pipeline_makespan(struct pipeline_scorer *s, const struct pipeline_stage *pl
 void pipeline_peaks(const struct pipeline_scorer *s, const struct pipeline_stage *plan, double *out)
 {
 	const struct pipeline_problem *p = s->p;
+	/* it runs right before a backward, when as many micro-batches are in flight as ever */
+	bool early = schedule_facts(p->shape.kind)->recomputes;
 
 	for (int64_t i = 0; i < schedule_stages(&p->shape); i++)
 		s->activation[i] = pipeline_load(p, plan, i).activation / (double)p->shape.slices;
 	schedule_peaks(&s->program, s->activation, out);
 	for (int64_t d = 0; d < p->shape.devices; d++) {
 		out[d] += p->constant;
-		for (int64_t k = 0; k < p->shape.chunks; k++)
-			out[d] += pipeline_load(p, plan, schedule_stage(&p->shape, d, k)).parameters;
+		for (int64_t k = 0; k < p->shape.chunks; k++) {
+			struct pipeline_load l = pipeline_load(p, plan, schedule_stage(&p->shape, d, k));
+
+			out[d] += l.parameters + (early ? l.rebuilt : 0);
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ struct straight {
 	struct cells *cells;
 	int64_t layers;
 	double *in_flight; /* micro-batches, of each device at its peak */
+	double *kept;      /* by all layers before one, nothing recomputed; NULL = does not matter */
 };
 
 const struct pipeline_problem *straight_problem(const struct straight *s)
@@ -28,8 +29,32 @@ void straight_free(struct straight **at)
 		return;
 	cells_free(&s->cells);
 	free(s->in_flight);
+	free(s->kept);
 	free(s);
 	*at = NULL;
+}
+
+/* Where recomputing comes early, all of a stage is there again until its backward. */
+static int open_kept(struct straight *s, struct sb_error *err)
+{
+	const struct pipeline_problem *p = s->p;
+	int64_t at = 0;
+
+	s->kept = calloc((size_t)s->layers + 1, sizeof(*s->kept));
+	if (!s->kept)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	for (int64_t b = 0; b < p->body_count; b++) {
+		double whole = p->bodies[b].activation[KEEP_ALL];
+
+		for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
+			if (isnan(whole) || p->bodies[b].activation[r] > whole)
+				return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "layers",
+				                     "must keep most without recomputing, with this "
+				                     "schedule");
+		for (int64_t i = 0; i < p->bodies[b].count; i++, at++)
+			s->kept[at + 1] = s->kept[at] + whole;
+	}
+	return SB_OK;
 }
 
 int straight_open(const struct pipeline_problem *p, struct straight **out, struct sb_error *err)
@@ -52,6 +77,9 @@ int straight_open(const struct pipeline_problem *p, struct straight **out, struc
 	schedule_peaks(&program, NULL, s->in_flight);
 	for (int64_t d = 0; d < p->shape.devices; d++)
 		s->in_flight[d] /= (double)p->shape.slices;
+	rc = schedule_facts(p->shape.kind)->recomputes ? open_kept(s, err) : SB_OK;
+	if (rc != SB_OK)
+		return rc;
 	*out = s;
 	s = NULL;
 	return SB_OK;
@@ -80,6 +108,27 @@ static void add_hops(const struct straight *s, int64_t stage, struct straight_st
 		x->hop = behind;
 }
 
+/* Activations of a stage at its peak, given those of one micro-batch. */
+static double held(const struct straight *s, int64_t stage, int64_t first, int64_t count, double activation)
+{
+	double in_flight = s->in_flight[stage];
+
+	if (!s->kept)
+		return in_flight * activation;
+	return (in_flight - 1) * activation + s->kept[first + count] - s->kept[first];
+}
+
+/* The most of one micro-batch's that stays within some bytes. */
+static double most_within(const struct straight *s, int64_t stage, int64_t first, int64_t count, double room)
+{
+	double in_flight = s->in_flight[stage], rest;
+
+	if (!s->kept)
+		return room / in_flight;
+	rest = room - (s->kept[first + count] - s->kept[first]);
+	return rest < 0 ? -1 : in_flight > 1 ? rest / (in_flight - 1) : INFINITY;
+}
+
 struct straight_stage straight_quickest(const struct straight *s, int64_t stage, int64_t first, int64_t count)
 {
 	const struct pipeline_problem *p = s->p;
@@ -90,7 +139,7 @@ struct straight_stage straight_quickest(const struct straight *s, int64_t stage,
 	double activation;
 
 	cells_quickest(s->cells, first, count, &x.backward, &activation);
-	x.peak += s->in_flight[stage] * activation;
+	x.peak += held(s, stage, first, count, activation);
 	if (stage == 0)
 		add_end(&x, &p->head);
 	if (stage == p->shape.devices - 1)
@@ -102,23 +151,24 @@ struct straight_stage straight_quickest(const struct straight *s, int64_t stage,
 static int recompute(struct straight *s, int64_t stage, double memory, struct straight_stage *x,
                      bool *out_fits)
 {
-	double in_flight = s->in_flight[stage], backward, activation;
+	int64_t first = x->first, count = x->count;
+	double backward, activation;
 	struct cell_ways ways;
 	int64_t way;
-	int rc = cells_ways(s->cells, x->first, x->count, &ways);
+	int rc = cells_ways(s->cells, first, count, &ways);
 
 	if (rc != SB_OK)
 		return rc;
-	cells_quickest(s->cells, x->first, x->count, &backward, &activation);
-	x->peak -= in_flight * activation;
+	cells_quickest(s->cells, first, count, &backward, &activation);
+	x->peak -= held(s, stage, first, count, activation);
 	x->backward -= backward;
-	way = cells_way_within(&ways, (memory - x->peak) / in_flight);
+	way = cells_way_within(&ways, most_within(s, stage, first, count, memory - x->peak));
 	*out_fits = way >= 0;
 	if (way < 0)
 		return SB_OK;
 	x->way = (size_t)way;
 	x->backward += ways.backward[way];
-	x->peak += in_flight * ways.activation[way];
+	x->peak += held(s, stage, first, count, ways.activation[way]);
 	return SB_OK;
 }
 
@@ -148,12 +198,4 @@ int straight_write(struct straight *s, const struct straight_stage *stages, stru
 		rc = cells_stage(s->cells, stages[i].first, stages[i].count, stages[i].way,
 		                 &out[i * s->p->body_count]);
 	return rc;
-}
-
-int straight_needs_1f1b(const struct pipeline_problem *p, const char *method, struct sb_error *err)
-{
-	if (p->shape.kind == SCHEDULE_1F1B)
-		return SB_OK;
-	return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "schedule",
-	                     "must be 1f1b: %s estimates no other one", method);
 }

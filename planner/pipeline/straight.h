@@ -58,6 +58,4 @@ extern const struct straight_rule straight_slowest;
 /* A method that does nothing but search by one rule. */
 int straight_plan(const struct pipeline_problem *p, const struct straight_rule *rule,
                   struct pipeline_stage *out, struct pipeline_proof *out_proof, struct sb_error *err);
-/* SB_EIMPOSSIBLE with the field, unless the schedule is 1F1B: for methods that know no other one. */
-int straight_needs_1f1b(const struct pipeline_problem *p, const char *method, struct sb_error *err);
 #endif

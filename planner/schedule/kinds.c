@@ -16,6 +16,7 @@ static const struct schedule_facts FACTS[SCHEDULE_KINDS] = {
     [SCHEDULE_DUALPIPE_V] = {.name = "dualpipe-v", .chunks = 2, .splits = true, .pairs = true, .vee = true},
     [SCHEDULE_TERAPIPE] = {.name = "terapipe", .chunks = 1, .sliced = true},
     [SCHEDULE_SEQ_1F1B] = {.name = "seq1f1b", .chunks = 1, .sliced = true},
+    [SCHEDULE_1F1B_EARLY_RECOMPUTE] = {.name = "1f1b-early-recompute", .chunks = 1, .recomputes = true},
 };
 
 const struct schedule_facts *schedule_facts(enum schedule_kind kind)
@@ -70,7 +71,7 @@ double schedule_operations(const struct schedule_shape *s)
 {
 	const struct schedule_facts *f = &FACTS[s->kind];
 
-	return (f->splits ? 3 : 2) * (double)schedule_stages(s) * (double)s->micro_batches *
+	return (f->splits || f->recomputes ? 3 : 2) * (double)schedule_stages(s) * (double)s->micro_batches *
 	       (double)s->slices;
 }
 

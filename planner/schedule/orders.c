@@ -24,6 +24,8 @@ static void add_sliced(struct schedule_list *l, int64_t k, bool forward)
 {
 	int64_t slices = l->shape->slices, slice = k % slices;
 
+	if (!forward && schedule_facts(l->shape->kind)->recomputes)
+		list_add(l, OP_RECOMPUTE, l->device, k / slices, slices - 1 - slice);
 	list_add(l, forward ? OP_FORWARD : OP_BACKWARD, l->device, k / slices,
 	         forward ? slice : slices - 1 - slice);
 }
@@ -42,7 +44,8 @@ static int64_t warm_up(const struct schedule_shape *s, int64_t device, int64_t a
 	int64_t behind = s->devices - 1 - device;
 
 	switch (s->kind) {
-	case SCHEDULE_1F1B: return behind;
+	case SCHEDULE_1F1B:
+	case SCHEDULE_1F1B_EARLY_RECOMPUTE: return behind;
 	case SCHEDULE_EAGER_1F1B: return 2 * behind;
 	case SCHEDULE_INTERLEAVED: return (s->chunks - 1) * s->devices + 2 * behind;
 	case SCHEDULE_INTERLEAVED_LESS_MEMORY: return (s->chunks - 1) * s->devices + behind;

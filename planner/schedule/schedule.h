@@ -25,6 +25,9 @@ enum schedule_kind {
 	SCHEDULE_DUALPIPE_V, /* the same pairs on a V of two chunks, one copy */
 	SCHEDULE_TERAPIPE,   /* GPipe of slices of the sequence (Li et al., ICML 2021) */
 	SCHEDULE_SEQ_1F1B,   /* 1F1B of slices (Sun et al., 2024) */
+	/* 1F1B where a stage recomputes while the gradient is still on its way (Merak's shifted critical
+	 * path; algorithms.md 7) */
+	SCHEDULE_1F1B_EARLY_RECOMPUTE,
 	SCHEDULE_KINDS
 };
 
@@ -37,6 +40,7 @@ struct schedule_facts {
 	bool pairs;       /* some forwards run overlapped with a backward */
 	bool vee;         /* the second chunk's stages go from the last device back to the first */
 	bool two_way;     /* half of the micro-batches go from the last device to the first */
+	bool recomputes;  /* what a backward computes again comes before it, as an operation of its own */
 };
 /* Static; NULL for a number that is no kind. */
 const struct schedule_facts *schedule_facts(enum schedule_kind kind);
@@ -71,6 +75,7 @@ enum schedule_op_kind {
 	OP_BACKWARD,       /* all of it */
 	OP_BACKWARD_INPUT, /* the gradient of the input alone: what the stage before waits for */
 	OP_WEIGHT,         /* the gradient of the weights */
+	OP_RECOMPUTE,      /* what the backward behind it needs again: it waits for no gradient */
 	OP_PAIR            /* a forward and another micro-batch's whole backward, overlapped */
 };
 
@@ -101,6 +106,8 @@ struct schedule_times {
 	 * is its input's part alone and weight the other one; else weight may be NULL, and counts as part of
 	 * the backward where it is given. */
 	const double *forward, *backward, *weight;
+	/* Where the kind recomputes early: that part of a backward, apart from it; NULL = none. */
+	const double *recompute;
 	/* Of one pair, [stage of its forward]; NULL = the sum of its parts. */
 	const double *overlapped;
 	/* From the device of a stage to that of the next and back, [stage]; none between two chunks of one

@@ -119,7 +119,8 @@ static struct inputs inputs_of(const struct simulation *s, const struct schedule
 		take_forward(s, &in, o->stage, o->micro_batch, 0);
 		take_backward(s, &in, o->other_stage, o->other_micro_batch, 0);
 		break;
-	case OP_WEIGHT: break; /* its backward stands before it in the same list */
+	case OP_WEIGHT: /* its backward stands before it in the same list, */
+	case OP_RECOMPUTE: /* and so does its forward */ break;
 	default: take_backward(s, &in, o->stage, o->micro_batch, o->slice); break;
 	}
 	return in;
@@ -135,6 +136,7 @@ double schedule_op_seconds(const struct schedule_program *p, const struct schedu
 	case OP_FORWARD: return t->forward[at];
 	case OP_BACKWARD_INPUT: return t->backward[at];
 	case OP_WEIGHT: return t->weight ? t->weight[at] : 0;
+	case OP_RECOMPUTE: return t->recompute ? t->recompute[at] : 0;
 	case OP_BACKWARD: return t->backward[at] + (t->weight ? t->weight[at] : 0);
 	default:
 		whole = t->backward[o->other_stage] + (t->weight ? t->weight[o->other_stage] : 0);
@@ -157,7 +159,7 @@ static void give(const struct simulation *s, const struct schedule_op *o, double
 {
 	double end = *clock;
 	bool forward = o->kind == OP_FORWARD || o->kind == OP_PAIR;
-	bool backward = o->kind != OP_FORWARD && o->kind != OP_WEIGHT;
+	bool backward = o->kind == OP_BACKWARD || o->kind == OP_BACKWARD_INPUT || o->kind == OP_PAIR;
 	int64_t stage = o->kind == OP_PAIR ? o->other_stage : o->stage;
 	uint32_t mb = o->kind == OP_PAIR ? o->other_micro_batch : o->micro_batch;
 

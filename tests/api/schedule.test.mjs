@@ -16,7 +16,7 @@ const ask = (more) => s.post("/v1/plans", { ...PROBLEM, ...more });
 
 test("every schedule is taken, and its name is in the schema", async () => {
   const names = schema.properties.schedule.enum;
-  assert.equal(names.length, 12);
+  assert.equal(names.length, 13);
   for (const schedule of names) {
     const problem = { ...PROBLEM, schedule, ...(/interleaved/.test(schedule) ? { chunks: 2 } : {}), ...(/seq|tera/.test(schedule) ? { slices: 2 } : {}) };
     assert.deepEqual(errorsOf(schema, schema, problem), []);
@@ -38,6 +38,9 @@ test("worked examples", async () => {
     [{ schedule: "zb-h2", backward: 1, weight_gradient: 1 }, 27], [{ send_seconds: 0.5 }, 41],
     [{ schedule: "dualpipe-v", stages: 2, forward: 2, backward: 2, weight_gradient: 2, overlapped: 3 }, 50],
   ]) assert.equal((await ask(more)).json.predicted.makespan, makespan, JSON.stringify(more));
+  // what stage 0 recomputes is done while it waits: test_schedule.c, early_recompute
+  const early = { schedule: "1f1b-early-recompute", stages: 2, micro_batches: 2, recompute: [1, 0] };
+  assert.equal((await ask(early)).json.predicted.makespan, 9);
   const { predicted } = (await ask({})).json;
   assert.deepEqual([predicted.bubble_makespan, predicted.bubble_span, predicted.peak], [[9, 9, 9, 9], [9, 6, 3, 0], [4, 3, 2, 1]]);
 });
@@ -49,7 +52,7 @@ test("what cannot be is told with its member", async () => {
     [{ slices: 2 }, 422, "/slices"], [{ forward: -1 }, 422, "/forward"], [{ forward: [1, 1, 1] }, 422, "/forward"],
     [{ forward: [1, 1, -1, 1] }, 422, "/forward/2"], [{ forward: [1, "1", 1, 1] }, 400, "/forward/1"], [{ forward: undefined }, 400, "/forward"],
     [{ weight_gradient: 1, backward: undefined }, 400, "/backward"], [{ send_seconds: 1e300 }, 422, "/send_seconds"],
-    [{ overlapped: 1 }, 422, "/overlapped"], [{ blocking: 1 }, 400, "/blocking"], [{ colour: 1 }, 400, "/colour"],
+    [{ overlapped: 1 }, 422, "/overlapped"], [{ recompute: 1 }, 422, "/recompute"], [{ blocking: 1 }, 400, "/blocking"], [{ colour: 1 }, 400, "/colour"],
     [{ schedule: "dualpipe", stages: 3, micro_batches: 12 }, 422, "/stages"], [{ schedule: "zb-v", micro_batches: 7 }, 422, "/micro_batches"],
     [{ stages: 65535, micro_batches: 65535 }, 422, "/micro_batches"],
   ]) {

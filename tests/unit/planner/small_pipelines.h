@@ -47,7 +47,7 @@ static inline void small_body(struct small *x, struct pipeline_body *b, int64_t 
 	b->activation[REDO_FULL] = (double)small_pick(x, 1, 9);
 	if (small_pick(x, 0, 1)) {
 		b->backward[REDO_SELECT] = b->backward[KEEP_ALL] + (double)small_pick(x, 0, 2);
-		b->activation[REDO_SELECT] = (double)small_pick(x, 8, 40);
+		b->activation[REDO_SELECT] = (double)small_pick(x, 8, (int64_t)b->activation[KEEP_ALL]);
 	}
 }
 

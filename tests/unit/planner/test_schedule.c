@@ -284,14 +284,80 @@ static void transfers_that_block(void **state)
 		fail_msg("bubble %.5f", a.makespan / ideal - 1);
 }
 
+/* Merak's shifted critical path. Two stages, two micro-batches: forward 1 each, backward 2 each, and stage 0
+ * recomputes for 1 before it. Stage 0: F 0-1, F 1-2, R 2-3; stage 1: F 1-2, B 2-4, F 4-5, B 5-7; stage 0:
+ * B 4-6, R 6-7, B 7-9. Where R is a part of B, it waits for the gradient: B 4-7, B 7-10.
+ * Three stages, one micro-batch, all but the last recompute: F 0-1, 1-2, 2-3, B 3-5, 5-7, 7-9, since R of
+ * stage 1 is done at 3 and that of stage 0 at 2; else B is 3-5, 5-8, 8-11. */
+static void early_recompute(void **state)
+{
+	static const double one[] = {1, 1, 1}, two[] = {2, 2, 2}, again[] = {1, 0}, longer[] = {3, 2},
+	                    twice[] = {1, 1, 0}, longer_twice[] = {3, 3, 2};
+	const struct schedule_times early = {.forward = one, .backward = two, .recompute = again},
+	                            late = {.forward = one, .backward = longer},
+	                            early_of_three = {.forward = one, .backward = two, .recompute = twice},
+	                            late_of_three = {.forward = one, .backward = longer_twice};
+	struct schedule_shape two_stages = shape(SCHEDULE_1F1B_EARLY_RECOMPUTE, 2, 2, 1, 1),
+	                      three_stages = shape(SCHEDULE_1F1B_EARLY_RECOMPUTE, 3, 1, 1, 1);
+	struct answer a;
+
+	(void)state;
+	simulate(&two_stages, &early, &a);
+	is(a.makespan, 9);
+	is(a.busy[0], 8);
+	is(a.busy[1], 6);
+	is(a.peak[0], 2);
+	is(a.peak[1], 1);
+	simulate(&three_stages, &early_of_three, &a);
+	is(a.makespan, 9);
+	two_stages.kind = three_stages.kind = SCHEDULE_1F1B;
+	simulate(&two_stages, &late, &a);
+	is(a.makespan, 10);
+	simulate(&three_stages, &late_of_three, &a);
+	is(a.makespan, 11);
+}
+
+/* Never later than where it is a part of the backward, and never before 1F1B that does not recompute. */
+static void early_recompute_between(void **state)
+{
+	uint64_t seed = 7;
+	int gained = 0;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		struct schedule_shape s = shape(SCHEDULE_1F1B_EARLY_RECOMPUTE, 2 + i % 4, 1 + i % 9, 1, 1);
+		double f[5], b[5], r[5], both[5];
+		struct schedule_times t = {
+		    .forward = f, .backward = b, .recompute = r, .send_seconds = i % 3};
+		struct answer early, late, never;
+
+		for (int k = 0; k < 5; k++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			f[k] = 1 + (double)(seed >> 60);
+			b[k] = 1 + (double)(seed >> 55 & 15);
+			r[k] = (double)(seed >> 50 & 7);
+			both[k] = b[k] + r[k];
+		}
+		simulate(&s, &t, &early);
+		s.kind = SCHEDULE_1F1B;
+		simulate(&s, &t, &never);
+		t.backward = both;
+		simulate(&s, &t, &late);
+		assert_true(never.makespan <= early.makespan && early.makespan <= late.makespan);
+		gained += early.makespan < late.makespan;
+	}
+	assert_true(gained > 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(worked_examples),      cmocka_unit_test(uneven_stages),
-	    cmocka_unit_test(two_stages_by_hand),   cmocka_unit_test(formulas),
-	    cmocka_unit_test(hops_that_delay),      cmocka_unit_test(short_last_group),
-	    cmocka_unit_test(vees_and_pairs),       cmocka_unit_test(two_directions),
-	    cmocka_unit_test(transfers_that_block),
+	    cmocka_unit_test(worked_examples),         cmocka_unit_test(uneven_stages),
+	    cmocka_unit_test(two_stages_by_hand),      cmocka_unit_test(formulas),
+	    cmocka_unit_test(hops_that_delay),         cmocka_unit_test(short_last_group),
+	    cmocka_unit_test(vees_and_pairs),          cmocka_unit_test(two_directions),
+	    cmocka_unit_test(transfers_that_block),    cmocka_unit_test(early_recompute),
+	    cmocka_unit_test(early_recompute_between),
 	};
 
 	return cmocka_run_group_tests_name("times of schedules", tests, NULL, NULL);
