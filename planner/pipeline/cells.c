@@ -70,7 +70,7 @@ int cells_open(const struct pipeline_problem *p, struct cells **out)
 		struct one_body *x = &c->bodies[b];
 
 		rc = open_body(body, x);
-		x->each = (struct sums){body->forward, body->parameters, NAN, NAN};
+		x->each = (struct sums){body->forward, pipeline_fixed_bytes(p, body), NAN, NAN};
 		if (x->one.count > 0) {
 			x->each.backward = x->one.backward[0];
 			x->each.activation = x->one.activation[0];

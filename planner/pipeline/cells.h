@@ -22,6 +22,7 @@ int cells_open(const struct pipeline_problem *p, struct cells **out);
 void cells_free(struct cells **c);
 #define CELLS_AUTO __attribute__((cleanup(cells_free))) struct cells *
 double cells_forward(const struct cells *c, int64_t first, int64_t count);
+/* pipeline_fixed_bytes() of all. */
 double cells_parameters(const struct cells *c, int64_t first, int64_t count);
 /* The first of the ways to hold these layers, without a look at the others. */
 void cells_quickest(const struct cells *c, int64_t first, int64_t count, double *out_backward,

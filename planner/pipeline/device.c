@@ -57,6 +57,9 @@ int device_open(const struct pipeline_problem *p, const struct schedule_program 
 			x.room -= p->tail.parameters;
 		}
 	}
+	/* pipeline_fixed_bytes() */
+	for (size_t i = 0; i < x.peak_count && schedule_facts(p->shape.kind)->recomputes; i++)
+		x.peaks[i].of[0]--;
 	if (rc == SB_OK && two_way)
 		rc = add_turned(&x, program, other);
 	if (rc == SB_OK)
@@ -79,12 +82,11 @@ int devices_open(const struct pipeline_problem *p, struct device **out, struct s
 	int rc = schedule_program_build(&p->shape, &program, err);
 	struct device *list;
 
+	if (rc == SB_OK)
+		rc = pipeline_check_recompute(p, err);
+
 	if (rc != SB_OK)
 		return rc;
-	if (schedule_facts(p->shape.kind)->recomputes)
-		return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "schedule",
-		                     "must recompute within backward: this method does not know what an "
-		                     "early recompute keeps");
 	list = calloc((size_t)count, sizeof(*list));
 	rc = list ? SB_OK : SB_ENOMEM;
 	for (int64_t d = 0; d < count && rc == SB_OK; d++)
@@ -112,7 +114,7 @@ struct lightest device_lightest(const struct pipeline_problem *p)
 
 	for (int64_t b = 0; b < p->body_count; b++) {
 		if (p->bodies[b].count > 0)
-			l.parameters = fmin(l.parameters, p->bodies[b].parameters);
+			l.parameters = fmin(l.parameters, pipeline_fixed_bytes(p, &p->bodies[b]));
 		for (int r = 0; r < PIPELINE_RECOMPUTES && p->bodies[b].count > 0; r++)
 			if (!isnan(p->bodies[b].backward[r]))
 				l.activation = fmin(l.activation, p->bodies[b].activation[r]);
@@ -148,7 +150,7 @@ double device_room(const struct device *d, double parameters)
 		return d->room;
 	for (size_t i = 0; i < d->peak_count; i++)
 		most = d->peaks[i].of[0] > most ? d->peaks[i].of[0] : most;
-	return most > 0 ? rest * d->units / most : INFINITY;
+	return most > 0 ? rest * d->units / most : rest < 0 ? -INFINITY : INFINITY;
 }
 
 /* How many layers of each chunk there are while they are counted. */

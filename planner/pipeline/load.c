@@ -33,6 +33,27 @@ int64_t pipeline_stage_layers(const struct pipeline_problem *p, const struct pip
 	return n;
 }
 
+double pipeline_fixed_bytes(const struct pipeline_problem *p, const struct pipeline_body *b)
+{
+	return b->parameters + (schedule_facts(p->shape.kind)->recomputes ? b->activation[KEEP_ALL] : 0);
+}
+
+int pipeline_check_recompute(const struct pipeline_problem *p, struct sb_error *err)
+{
+	if (!schedule_facts(p->shape.kind)->recomputes)
+		return SB_OK;
+	for (int64_t b = 0; b < p->body_count; b++) {
+		double whole = p->bodies[b].activation[KEEP_ALL];
+
+		for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
+			if (isnan(whole) || p->bodies[b].activation[r] > whole)
+				return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "layers",
+				                     "must keep most without recomputing, with this "
+				                     "schedule");
+	}
+	return SB_OK;
+}
+
 static void add_end(struct pipeline_load *l, const struct pipeline_end *e)
 {
 	l->forward += e->forward;

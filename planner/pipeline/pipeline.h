@@ -88,6 +88,14 @@ struct pipeline_load pipeline_load(const struct pipeline_problem *p, const struc
  * pair of the steady phase (SAPP's objective B; algorithms.md 1.6). stages: one a stage of the schedule. */
 double pipeline_bottleneck(const struct pipeline_problem *p, const struct pipeline_stage *plan);
 
+/* A layer's bytes that do not grow with the micro-batches in flight: its parameters; where a schedule
+ * recomputes early also all that it keeps, since one micro-batch, no longer counted in flight, has it there
+ * again until its backward. */
+double pipeline_fixed_bytes(const struct pipeline_problem *p, const struct pipeline_body *b);
+/* SB_EIMPOSSIBLE, with the field, where a schedule recomputes early and a layer does not keep most without
+ * recomputing: what would be there again is not known. */
+int pipeline_check_recompute(const struct pipeline_problem *p, struct sb_error *err);
+
 /* Scores many plans of one problem: the order of its schedule is listed once. */
 struct pipeline_scorer;
 /* *out is to be freed by pipeline_scorer_free(); it borrows the problem. SB_EIMPOSSIBLE for a schedule that

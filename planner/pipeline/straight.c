@@ -8,7 +8,6 @@ struct straight {
 	struct cells *cells;
 	int64_t layers;
 	double *in_flight; /* micro-batches, of each device at its peak */
-	double *kept;      /* by all layers before one, nothing recomputed; NULL = does not matter */
 };
 
 const struct pipeline_problem *straight_problem(const struct straight *s)
@@ -29,32 +28,8 @@ void straight_free(struct straight **at)
 		return;
 	cells_free(&s->cells);
 	free(s->in_flight);
-	free(s->kept);
 	free(s);
 	*at = NULL;
-}
-
-/* Where recomputing comes early, all of a stage is there again until its backward. */
-static int open_kept(struct straight *s, struct sb_error *err)
-{
-	const struct pipeline_problem *p = s->p;
-	int64_t at = 0;
-
-	s->kept = calloc((size_t)s->layers + 1, sizeof(*s->kept));
-	if (!s->kept)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	for (int64_t b = 0; b < p->body_count; b++) {
-		double whole = p->bodies[b].activation[KEEP_ALL];
-
-		for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
-			if (isnan(whole) || p->bodies[b].activation[r] > whole)
-				return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "layers",
-				                     "must keep most without recomputing, with this "
-				                     "schedule");
-		for (int64_t i = 0; i < p->bodies[b].count; i++, at++)
-			s->kept[at + 1] = s->kept[at] + whole;
-	}
-	return SB_OK;
 }
 
 int straight_open(const struct pipeline_problem *p, struct straight **out, struct sb_error *err)
@@ -62,7 +37,10 @@ int straight_open(const struct pipeline_problem *p, struct straight **out, struc
 	STRAIGHT_AUTO s = calloc(1, sizeof(*s));
 	SCHEDULE_PROGRAM_AUTO program = {0};
 	int rc = schedule_program_build(&p->shape, &program, err);
+	double early; /* pipeline_fixed_bytes() */
 
+	if (rc == SB_OK)
+		rc = pipeline_check_recompute(p, err);
 	if (rc != SB_OK)
 		return rc;
 	if (p->shape.chunks > 1)
@@ -75,11 +53,9 @@ int straight_open(const struct pipeline_problem *p, struct straight **out, struc
 	s->p = p;
 	s->layers = pipeline_layers(p);
 	schedule_peaks(&program, NULL, s->in_flight);
+	early = schedule_facts(p->shape.kind)->recomputes ? 1 : 0;
 	for (int64_t d = 0; d < p->shape.devices; d++)
-		s->in_flight[d] /= (double)p->shape.slices;
-	rc = schedule_facts(p->shape.kind)->recomputes ? open_kept(s, err) : SB_OK;
-	if (rc != SB_OK)
-		return rc;
+		s->in_flight[d] = (s->in_flight[d] - early) / (double)p->shape.slices;
 	*out = s;
 	s = NULL;
 	return SB_OK;
@@ -108,27 +84,6 @@ static void add_hops(const struct straight *s, int64_t stage, struct straight_st
 		x->hop = behind;
 }
 
-/* Activations of a stage at its peak, given those of one micro-batch. */
-static double held(const struct straight *s, int64_t stage, int64_t first, int64_t count, double activation)
-{
-	double in_flight = s->in_flight[stage];
-
-	if (!s->kept)
-		return in_flight * activation;
-	return (in_flight - 1) * activation + s->kept[first + count] - s->kept[first];
-}
-
-/* The most of one micro-batch's that stays within some bytes. */
-static double most_within(const struct straight *s, int64_t stage, int64_t first, int64_t count, double room)
-{
-	double in_flight = s->in_flight[stage], rest;
-
-	if (!s->kept)
-		return room / in_flight;
-	rest = room - (s->kept[first + count] - s->kept[first]);
-	return rest < 0 ? -1 : in_flight > 1 ? rest / (in_flight - 1) : INFINITY;
-}
-
 struct straight_stage straight_quickest(const struct straight *s, int64_t stage, int64_t first, int64_t count)
 {
 	const struct pipeline_problem *p = s->p;
@@ -139,7 +94,7 @@ struct straight_stage straight_quickest(const struct straight *s, int64_t stage,
 	double activation;
 
 	cells_quickest(s->cells, first, count, &x.backward, &activation);
-	x.peak += held(s, stage, first, count, activation);
+	x.peak += s->in_flight[stage] * activation;
 	if (stage == 0)
 		add_end(&x, &p->head);
 	if (stage == p->shape.devices - 1)
@@ -151,24 +106,23 @@ struct straight_stage straight_quickest(const struct straight *s, int64_t stage,
 static int recompute(struct straight *s, int64_t stage, double memory, struct straight_stage *x,
                      bool *out_fits)
 {
-	int64_t first = x->first, count = x->count;
-	double backward, activation;
+	double in_flight = s->in_flight[stage], backward, activation;
 	struct cell_ways ways;
 	int64_t way;
-	int rc = cells_ways(s->cells, first, count, &ways);
+	int rc = cells_ways(s->cells, x->first, x->count, &ways);
 
 	if (rc != SB_OK)
 		return rc;
-	cells_quickest(s->cells, first, count, &backward, &activation);
-	x->peak -= held(s, stage, first, count, activation);
+	cells_quickest(s->cells, x->first, x->count, &backward, &activation);
+	x->peak -= s->in_flight[stage] * activation;
 	x->backward -= backward;
-	way = cells_way_within(&ways, most_within(s, stage, first, count, memory - x->peak));
+	way = in_flight > 0 ? cells_way_within(&ways, (memory - x->peak) / in_flight) : -1;
 	*out_fits = way >= 0;
 	if (way < 0)
 		return SB_OK;
 	x->way = (size_t)way;
 	x->backward += ways.backward[way];
-	x->peak += held(s, stage, first, count, ways.activation[way]);
+	x->peak += s->in_flight[stage] * ways.activation[way];
 	return SB_OK;
 }
 

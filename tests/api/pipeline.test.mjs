@@ -51,7 +51,7 @@ test("an even cut without a bound on memory", async () => {
 
 test("every schedule is planned, and every plan holds all layers", async () => {
   const names = kind.schema.properties.schedule.enum;
-  assert.equal(names.length, 12);
+  assert.equal(names.length, 13);
   for (const schedule of names) {
     const more = { schedule, ...(/interleaved/.test(schedule) ? { interleave: 2 } : {}), ...(/seq|tera/.test(schedule) ? { slices: 2 } : {}) };
     assert.deepEqual(errorsOf(kind.schema, kind.schema, { ...PROBLEM, ...more }), []);

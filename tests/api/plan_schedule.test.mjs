@@ -37,6 +37,8 @@ function checkOrder(all, { send = 0, stages, slices }) {
       if (o.slice > 0) needs.push(key("forward", o.stage, o.mb, o.slice - 1));
     } else if (o.kind === "weight") {
       needs.push(key("backward", o.stage, o.mb, o.slice));
+    } else if (o.kind === "recompute") {
+      needs.push(key("forward", o.stage, o.mb, o.slice));
     } else {
       needs.push(key("forward", o.stage, o.mb, o.slice));
       if (o.stage + 1 < stages) needs.push(key("backward", o.stage + 1, o.mb, o.slice));

@@ -29,7 +29,7 @@ const telling = (answer) => ({ device, at, held, op }) => html`${op !== null ? t
 function Legend({ answer }) {
   const kinds = new Set(answer.devices.flatMap((d) => d.works.kind));
   const there = { forward: kinds.has('forward') || kinds.has('pair'), backward: ['backward', 'backward_input', 'pair'].some((k) => kinds.has(k)),
-    weight: kinds.has('weight'), recompute: answer.devices.some((d) => d.works.recompute?.some((r) => r > 0)) };
+    weight: kinds.has('weight'), recompute: kinds.has('recompute') || answer.devices.some((d) => d.works.recompute?.some((r) => r > 0)) };
   const cap = answer.devices.some((d) => d.cap !== null);
   return html`<ul class="legend" aria-label="Kinds of operations">${GROUPS.filter((g) => there[g.id]).map((g) => html`<li key=${g.id}><span
       class=${`swatch ${g.hatched ? 'hatched' : ''}`} style=${{ backgroundColor: `var(${g.colour})` }} aria-hidden="true"></span>${g.label}</li>`)}

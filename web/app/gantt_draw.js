@@ -12,9 +12,9 @@ export const GROUPS = [
   { id: 'recompute', label: 'Recompute', colour: '--t1', ink: '#fff', hatched: true },
   { id: 'weight', label: 'Gradient of the weights', colour: '--t3', ink: '#17202a' },
 ];
-const GROUP_OF = { forward: 'forward', backward: 'backward', backward_input: 'backward', weight: 'weight' };
+const GROUP_OF = { forward: 'forward', backward: 'backward', backward_input: 'backward', recompute: 'recompute', weight: 'weight' };
 export const KINDS = { forward: 'Forward', backward: 'Backward', backward_input: 'Backward, gradient of the input',
-  weight: 'Gradient of the weights', pair: 'Forward and backward, overlapped' };
+  recompute: 'Recompute, before the gradient is there', weight: 'Gradient of the weights', pair: 'Forward and backward, overlapped' };
 
 // One operation of a device as an object.
 export function operation(device, i) {

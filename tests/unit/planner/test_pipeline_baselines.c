@@ -3,9 +3,13 @@
 
 #include "planner/pipeline/methods.h"
 
-static const struct schedule_shape shapes[] = {
-    {SCHEDULE_1F1B, 3, 4, 1, 1},        {SCHEDULE_GPIPE, 2, 3, 1, 1}, {SCHEDULE_SEQ_1F1B, 2, 3, 1, 2},
-    {SCHEDULE_INTERLEAVED, 2, 4, 2, 1}, {SCHEDULE_ZB_V, 2, 6, 2, 1},  {SCHEDULE_DUALPIPE, 2, 4, 2, 1}};
+static const struct schedule_shape shapes[] = {{SCHEDULE_1F1B, 3, 4, 1, 1},
+                                               {SCHEDULE_GPIPE, 2, 3, 1, 1},
+                                               {SCHEDULE_SEQ_1F1B, 2, 3, 1, 2},
+                                               {SCHEDULE_INTERLEAVED, 2, 4, 2, 1},
+                                               {SCHEDULE_ZB_V, 2, 6, 2, 1},
+                                               {SCHEDULE_DUALPIPE, 2, 4, 2, 1},
+                                               {SCHEDULE_1F1B_EARLY_RECOMPUTE, 3, 4, 1, 1}};
 
 /* Of plans that fit: the least time; and of those with given counts of layers the least backward. */
 struct least {
@@ -67,7 +71,7 @@ static void even_counts(void **state)
 		struct small_walk w = {.p = &x.p, .weigh = weigh, .context = &e};
 		int rc;
 
-		small_problem(&x, shapes[small_pick(&x, 0, 5)]);
+		small_problem(&x, shapes[small_pick(&x, 0, 6)]);
 		all = pipeline_layers(&x.p);
 		stages = schedule_stages(&x.p.shape);
 		for (int64_t s = 0; s < stages; s++)
@@ -108,7 +112,7 @@ static void random_cuts(void **state)
 		struct small_walk w = {.p = &x.p, .weigh = weigh, .context = &e};
 		double makespan;
 
-		small_problem(&x, shapes[small_pick(&x, 0, 5)]);
+		small_problem(&x, shapes[small_pick(&x, 0, 6)]);
 		assert_int_equal(pipeline_scorer_open(&x.p, &scorer, NULL), SB_OK);
 		e.scorer = scorer;
 		small_walk(&w);
