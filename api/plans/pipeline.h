@@ -19,6 +19,8 @@
 extern const char *const pipeline_recompute_words[];
 /* By enum pipeline_objective; NULL-terminated. */
 extern const char *const pipeline_objective_words[];
+/* What a transfer does to its two devices: nothing, or it keeps them busy. */
+extern const char *const pipeline_communication_words[];
 
 /* A request as read; the arrays are its own. */
 struct pipeline_input {

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "api/plans/pipeline.h"
+#include "planner/pipeline/methods.h"
 
 const char *const pipeline_objective_words[] = {"makespan", "bottleneck", "whole", NULL};
+const char *const pipeline_communication_words[] = {"overlapped", "serial", NULL};
 
 void pipeline_input_clear(struct pipeline_input *in)
 {
@@ -27,6 +29,7 @@ static int read_schedule(const json_t *request, struct schedule_shape *s, struct
 {
 	struct place root = place_of("");
 	const struct schedule_facts *facts;
+	const struct pipeline_method *method;
 	const char *name = NULL;
 	int64_t chunks = 0;
 	int rc = parse_integer(request, &root, "interleave", OPTIONAL, 1, SCHEDULE_CHUNKS_MAX, &chunks, err);
@@ -35,7 +38,8 @@ static int read_schedule(const json_t *request, struct schedule_shape *s, struct
 		rc = parse_text(request, &root, "schedule", OPTIONAL, &name, err);
 	if (rc != SB_OK)
 		return rc;
-	s->kind = chunks > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
+	method = pipeline_method_of(json_string_value(json_object_get(request, "method")));
+	s->kind = chunks > 1 ? SCHEDULE_INTERLEAVED : method ? method->schedule : SCHEDULE_1F1B;
 	if (name && schedule_kind_of(name, &s->kind) != SB_OK)
 		return parse_fail(err, SB_EINVAL, "unknown_word", &root, "schedule", "is no schedule");
 	facts = schedule_facts(s->kind);
@@ -147,7 +151,7 @@ static int read_sends(const json_t *request, struct pipeline_input *in, struct s
 static int read_rest(const json_t *request, struct pipeline_input *out, struct sb_error *err)
 {
 	struct place root = place_of("");
-	int objective = PIPELINE_MAKESPAN;
+	int objective = PIPELINE_MAKESPAN, communication = 0;
 	int rc = read_sends(request, out, err);
 
 	/* what was fitted to measured peaks can be negative (algorithms.md 1.3) */
@@ -159,7 +163,11 @@ static int read_rest(const json_t *request, struct pipeline_input *out, struct s
 	if (rc == SB_OK)
 		rc = parse_word(request, &root, "objective", OPTIONAL, pipeline_objective_words, &objective,
 		                err);
+	if (rc == SB_OK)
+		rc = parse_word(request, &root, "communication", OPTIONAL, pipeline_communication_words,
+		                &communication, err);
 	out->objective = (enum pipeline_objective)objective;
+	out->problem.blocking = communication == 1;
 	return rc;
 }
 
@@ -169,7 +177,8 @@ int pipeline_from_json(const json_t *request, struct pipeline_input *out, struct
 	    "kind",       "method",       "stages",         "micro_batches", "memory_bytes",
 	    "interleave", "schedule",     "slices",         "layers",        "head",
 	    "tail",       "send_seconds", "constant_bytes", "allow_empty",   "recompute_cost",
-	    "objective",  "format",       "layers_file",    "given",         NULL};
+	    "objective",  "format",       "layers_file",    "given",         "communication",
+	    NULL};
 	struct place root = place_of("");
 	int rc = parse_members(request, &root, members, err);
 

@@ -85,6 +85,11 @@ static void add_shape(json_t *p)
 	                                  schema_list(PIPELINE_LAYERS_MAX - 1, time_of(NULL),
 	                                              "one a cut between two layers (layers - 1), or one a "
 	                                              "link between two stages (stages - 1)")));
+	json_object_set_new(p, "communication",
+	                    json_pack("{s:[s,s],s:s}", "enum", pipeline_communication_words[0],
+	                              pipeline_communication_words[1], "description",
+	                              "serial: a hop keeps both of its devices busy; default: overlapped, it "
+	                              "only delays"));
 	json_object_set_new(p, "constant_bytes",
 	                    schema_number(-PIPELINE_BYTES_MAX, PIPELINE_BYTES_MAX,
 	                                  "what each stage needs besides; a fitted one may be negative"));

@@ -8,24 +8,30 @@
 static int plan_bmpipe(const struct pipeline_problem *p, enum pipeline_objective objective,
                        struct pipeline_stage *out, struct pipeline_proof *proof, struct sb_error *err)
 {
-	if (objective == PIPELINE_MAKESPAN)
+	/* its bounds take all of a backward to wait for the gradient */
+	if (objective == PIPELINE_MAKESPAN && !schedule_facts(p->shape.kind)->recomputes)
 		return pipeline_least_makespan(p, out, proof, err);
 	return pipeline_least_bottleneck(p, out, proof, err);
 }
 
 const struct pipeline_method *pipeline_methods(void)
 {
-	static const struct pipeline_method all[] = {
-	    {"bmpipe", plan_bmpipe},     {"pipedream", plan_pipedream}, {"adapipe", plan_adapipe},
-	    {"autopipe", plan_autopipe}, {"merak", plan_merak},         {"alpa", plan_alpa},
-	    {"even", plan_even},         {"random", plan_random},       {NULL, NULL}};
+	static const struct pipeline_method all[] = {{"bmpipe", plan_bmpipe, SCHEDULE_1F1B},
+	                                             {"pipedream", plan_pipedream, SCHEDULE_1F1B},
+	                                             {"adapipe", plan_adapipe, SCHEDULE_1F1B},
+	                                             {"autopipe", plan_autopipe, SCHEDULE_1F1B},
+	                                             {"merak", plan_merak, SCHEDULE_1F1B_EARLY_RECOMPUTE},
+	                                             {"alpa", plan_alpa, SCHEDULE_1F1B},
+	                                             {"even", plan_even, SCHEDULE_1F1B},
+	                                             {"random", plan_random, SCHEDULE_1F1B},
+	                                             {NULL, NULL, SCHEDULE_1F1B}};
 
 	return all;
 }
 
 const struct pipeline_method *pipeline_method_of(const char *name)
 {
-	for (const struct pipeline_method *m = pipeline_methods(); m->name; m++)
+	for (const struct pipeline_method *m = pipeline_methods(); name && m->name; m++)
 		if (strcmp(m->name, name) == 0)
 			return m;
 	return NULL;

@@ -10,10 +10,11 @@ struct pipeline_method {
 	 * the field, for a schedule that the method does not know; SB_ENOMEM. */
 	int (*plan)(const struct pipeline_problem *p, enum pipeline_objective objective,
 	            struct pipeline_stage *out, struct pipeline_proof *out_proof, struct sb_error *err);
+	enum schedule_kind schedule; /* that it is for, where none is asked for and devices have one chunk */
 };
 /* NULL-terminated by its name. */
 const struct pipeline_method *pipeline_methods(void);
-/* The method of a public name; NULL = there is none. */
+/* The method of a public name; NULL = there is none. name may be NULL. */
 const struct pipeline_method *pipeline_method_of(const char *name);
 
 /* Rows of the table whose search is one function; see above. */

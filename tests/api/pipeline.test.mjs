@@ -166,7 +166,7 @@ test("the nearest change is one that helps", async () => {
 
 test("the methods of others: each has a plan, and says what it is against the exact one", async () => {
   assert.deepEqual([...kind.methods].sort(), kind.schema.properties.method.enum.toSorted());
-  for (const method of ["pipedream", "adapipe", "alpa", "even", "random"]) {
+  for (const method of ["pipedream", "adapipe", "autopipe", "merak", "alpa", "even", "random"]) {
     const { status, json } = await ask({ method, memory_bytes: 40, micro_batches: 12, tail: { forward: 1 } });
     assert.equal(status, 201, JSON.stringify(json));
     assert.equal(json.method, method);
@@ -182,6 +182,31 @@ test("the methods of others: each has a plan, and says what it is against the ex
     const { status, json } = await ask(more);
     assert.deepEqual([status, json.errors[0].pointer], [422, pointer]);
   }
+});
+
+// Two stages, two micro-batches, a layer of 1 and 2 on each, and a hop of 1. Stage 0 F 0-1, 1-2; stage 1 F 2-3, B 3-5, F 5-6, B 6-8;
+// stage 0 B 6-8, 9-11. Serial, the hop is work of both: stage 0 F 0-1, sends 1-2, F 2-3, sends 3-4; stage 1 receives 1-2 after the
+// sending began, F 2-3, B 3-5, sends 5-6, receives 6-7, F 7-8, B 8-10, sends 10-11; stage 0 receives 5-6, B 6-8, receives 10-11, B 11-13.
+test("a transfer delays, or keeps both of its devices busy", async () => {
+  const problem = { stages: 2, micro_batches: 2, send_seconds: 1, memory_bytes: undefined, ...layer({ count: 2 }) };
+  for (const [communication, makespan] of [[undefined, 11], ["overlapped", 11], ["serial", 13]]) {
+    const { status, json } = await ask({ ...problem, communication });
+    assert.deepEqual([status, json.predicted?.makespan], [201, makespan], communication);
+  }
+  // PipeDream's slowest stage: 3 and two transfers of 1 of it, in each way
+  const { json } = await ask({ ...problem, method: "pipedream", communication: "serial" });
+  assert.equal(json.quality.value, 5);
+  assert.equal((await ask({ communication: "loud" })).json.errors[0].pointer, "/communication");
+});
+
+// Merak's own schedule, where none is asked for
+test("merak recomputes before the gradient comes", async () => {
+  const problem = { method: "merak", memory_bytes: 60, micro_batches: 8 };
+  const { status, json } = await ask(problem);
+  assert.equal(status, 201, JSON.stringify(json));
+  assert.equal(json.solution.schedule, "1f1b-early-recompute");
+  const plain = await ask({ ...problem, schedule: "1f1b" });
+  assert.equal(plain.json.solution.schedule, "1f1b");
 });
 
 // 16 stages of 4 chunks are 64 cells, and 61 layers cannot fill them; 3 chunks are 48.
