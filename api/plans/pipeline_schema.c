@@ -173,9 +173,14 @@ json_t *pipeline_schema(void)
 	json_object_set_new(p, "objective", schema_words(pipeline_objective_words));
 	json_object_set_new(p, "format", json_pack("{s:s}", "const", "sapp"));
 	json_object_set_new(p, "layers_file", pipeline_sapp_schema());
+	json_object_set_new(
+	    p, "profile",
+	    json_pack("{s:s,s:s}", "type", "string", "description",
+	              "id of a stored profile: its layers, head and tail, where they are not given"));
 	json_object_set_new(p, "given", given_schema());
 	o = schema_object(p, needs);
 	json_object_set_new(o, "anyOf",
-	                    json_pack("[{s:[s]},{s:[s]}]", "required", "layers", "required", "layers_file"));
+	                    json_pack("[{s:[s]},{s:[s]},{s:[s]}]", "required", "layers", "required",
+	                              "layers_file", "required", "profile"));
 	return o;
 }

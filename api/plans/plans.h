@@ -14,8 +14,8 @@
  */
 struct plan_lookup {
 	void *self;
-	/* The stored document of a name (family "models" or "clusters"), owned by the caller (free()).
-	 * SB_ENOENT. */
+	/* The stored document of a name (family "models" or "clusters"; "profiles": the layers of that id),
+	 * owned by the caller (free()). SB_ENOENT. */
 	int (*named)(void *self, const char *family, const char *name, char **out_text);
 };
 

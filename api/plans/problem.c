@@ -22,7 +22,8 @@ static int document_of(const struct plan_lookup *lookup, const char *family, con
 	free(text);
 	if (!found && (rc == SB_OK || rc == SB_ENOENT))
 		return parse_fail(err, SB_EINVAL, "unknown_name", &root, member,
-		                  "is neither a preset nor a stored name");
+		                  strcmp(family, "profiles") == 0 ? "is no stored profile that is ready"
+		                                                  : "is neither a preset nor a stored name");
 	if (!found)
 		return sb_fail(err, rc, "storage", "the stored document cannot be read");
 	json_object_del(found, "preset"); /* the name says it; a changed copy is no preset any more */
@@ -72,6 +73,32 @@ static int resolve_member(const struct plan_lookup *lookup, json_t *request, con
 	return rc;
 }
 
+/* A pipeline of the layers of a stored profile: what the request gives itself stays. */
+static int resolve_profile(const struct plan_lookup *lookup, json_t *request, struct sb_error *err)
+{
+	static const char *const members[] = {"layers", "head", "tail"};
+	const char *kind = json_string_value(json_object_get(request, "kind"));
+	const char *id = json_string_value(json_object_get(request, "profile"));
+	struct place root = place_of("");
+	JSON_AUTO found = NULL;
+	int rc;
+
+	if (!kind || strcmp(kind, "pipeline") != 0 || !id)
+		return SB_OK;
+	rc = document_of(lookup, "profiles", "profile", id, &found, err);
+	if (rc != SB_OK)
+		return rc;
+	if (json_array_size(json_object_get(found, "layers")) == 0)
+		return parse_fail(err, SB_EIMPOSSIBLE, "no_layers", &root, "profile",
+		                  "is of a profile in which no layers were found");
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		if (!json_object_get(request, members[i]) &&
+		    json_object_set(request, members[i], json_object_get(found, members[i])) != 0)
+			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	json_object_del(request, "profile");
+	return SB_OK;
+}
+
 int problem_resolve(const struct plan_lookup *lookup, const json_t *request, json_t **out,
                     struct sb_error *err)
 {
@@ -83,6 +110,8 @@ int problem_resolve(const struct plan_lookup *lookup, const json_t *request, jso
 	rc = resolve_member(lookup, copy, "model", "models", err);
 	if (rc == SB_OK)
 		rc = resolve_member(lookup, copy, "cluster", "clusters", err);
+	if (rc == SB_OK)
+		rc = resolve_profile(lookup, copy, err);
 	if (rc == SB_OK)
 		*out = json_incref(copy);
 	return rc;

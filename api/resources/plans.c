@@ -10,7 +10,10 @@
 static int named(void *self, const char *family, const char *name, char **out_text)
 {
 	struct api_service *s = self;
+	size_t len;
 
+	if (strcmp(family, "profiles") == 0)
+		return store_document_get(s->config.store, name, "layers", out_text, &len, NULL);
 	return store_named_get(s->config.store, family, name, out_text, NULL);
 }
 

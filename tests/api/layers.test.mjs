@@ -56,6 +56,24 @@ test("they are what a plan of kind pipeline takes", async () => {
   assert.deepEqual([bound.status, bound.json.errors[0].pointer], [400, "/layers/0/parameters_bytes"]);
 });
 
+test("a plan takes them from the profile itself", async () => {
+  const { profile, layers } = await layersOf("kineto", "--layers", "24");
+  const problem = { kind: "pipeline", stages: 6, micro_batches: 8 };
+  const { status, json } = await s.post("/v1/plans", { ...problem, profile: profile.id });
+  assert.equal(status, 201, JSON.stringify(json));
+  assert.deepEqual(json.problem.layers, layers.layers);
+  // the same problem is the same plan, however it was written
+  const again = await s.post("/v1/plans", { ...problem, layers: layers.layers, head: layers.head, tail: layers.tail });
+  assert.deepEqual([again.status, again.json.id], [200, json.id]);
+  const own = await s.post("/v1/plans", { ...problem, profile: profile.id, layers: [{ count: 8, forward: 1 }] });
+  assert.equal(own.json.problem.layers[0].count, 8);
+  const { json: few } = await s.upload("few", kineto(10));
+  for (const [id, expected] of [["00000000-0000-7000-8000-000000000000", 400], ["nobody", 400], [few.id, 422], [7, 400]]) {
+    const { status, json } = await s.post("/v1/plans", { ...problem, profile: id });
+    assert.deepEqual([status, json.errors[0].pointer], [expected, "/profile"], JSON.stringify(json));
+  }
+});
+
 test("the advice on a bubble links such a plan", async () => {
   const { profile, truth } = await layersOf("kineto", "--layers", "12", "--ranks", "4", "--fault", "parallel.pipeline_bubble");
   const advice = (await s.get(`/v1/profiles/${profile.id}/advice`)).json.items.find((i) => i.finding === "parallel.pipeline_bubble");
