@@ -9,12 +9,10 @@ int cut_by_name(struct cutter *c, const struct stretch *s)
 	int rc = SB_OK;
 
 	for (size_t i = s->first; i < s->end && rc == SB_OK; i++) {
-		struct layer_range *last = &c->out->ranges[c->out->range_count - 1];
-
 		if (ops[i].scope == 0)
 			continue;
 		if (ops[i].scope == scope) {
-			last->end = i + 1;
+			c->out->ranges[c->out->range_count - 1].end = i + 1;
 			continue;
 		}
 		if (ops[i].scope == start) {

@@ -146,6 +146,71 @@ static void ranks_that_differ_are_told(void **state)
 	assert_int_equal(l.confidence, 0);
 }
 
+static uint64_t seed = 17;
+
+static int64_t pick(int64_t n)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (int64_t)((seed >> 33) % (uint64_t)n);
+}
+
+/* Kernels, collectives, exchanges, spans of modules and of autograd in any order and at any time. */
+static void add_anything(struct capture *c, const uint32_t lanes[4], int64_t n)
+{
+	static const char *const kernels[] = {"a",
+	                                      "b",
+	                                      "c_grad",
+	                                      "d",
+	                                      "Default/layers-CellList/1-B/Mul-op1",
+	                                      "Gradients/Default/layers-CellList/2-B/Mul-op2"};
+	static const char *const links[] = {"hcom_send__1_0", "ncclDevKernel_AllReduce_Sum",
+	                                    "hcom_allGather_"};
+	static const char *const hosts[] = {
+	    "nn.Module: Block_1",  "nn.Module: Block_2",
+	    "nn.Module: Linear_3", "autograd::engine::evaluate_function: MulBackward0",
+	    "aten::mul",           "Optimizer.step#SGD.step"};
+
+	for (int64_t i = 0; i < n; i++) {
+		int64_t at = pick(100000), dur = pick(3000), what = pick(10);
+
+		if (what < 5)
+			add_event(c, lanes[2], EVENT_KERNEL, kernels[pick(6)], at, dur, pick(40));
+		else if (what == 5)
+			add_event(c, lanes[3], EVENT_COMMUNICATION, links[pick(3)], at, dur, pick(40));
+		else if (what < 8)
+			add_event(c, lanes[pick(2)], EVENT_HOST_RUNTIME, "cudaLaunchKernel", at, 10,
+			          pick(40));
+		else
+			add_event(c, lanes[pick(2)], pick(2) ? EVENT_HOST_OP : EVENT_HOST_PYTHON,
+			          hosts[pick(6)], at, 10 * dur, -1);
+	}
+}
+
+static void random_captures(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 400; round++) {
+		PROFILE_AUTO p = {0};
+		PROFILE_LAYERS_AUTO l = {0};
+
+		for (int64_t rank = 0; rank < 1 + round % 3; rank++) {
+			struct capture *c = make_capture(&p, FORMAT_KINETO, rank);
+			const uint32_t lanes[] = {add_lane(c, "python", "1", -1),
+			                          add_lane(c, "python", "2", -1),
+			                          add_lane(c, "GPU 0", "7", 0), add_lane(c, "GPU 0", "9", 0)};
+
+			for (int64_t step = 0; step < round % 4; step++)
+				add_step(c, step, step * 30000, 30000);
+			add_anything(c, lanes, pick(400));
+		}
+		find(&p, &l);
+		assert_true((l.count > 0) == (l.reason == NULL));
+		for (size_t i = 0; i < l.count; i++)
+			assert_true(l.rows[i].count >= 1 && l.rows[i].forward >= 0 &&
+			            l.rows[i].forward < 1e-4);
+	}
+}
+
 /* Times beyond all bounds, and one operator over and over. */
 static void hostile_times(void **state)
 {
@@ -173,6 +238,7 @@ int main(void)
 	    cmocka_unit_test(iterations_are_no_layers),
 	    cmocka_unit_test(ranks_that_differ_are_told),
 	    cmocka_unit_test(hostile_times),
+	    cmocka_unit_test(random_captures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
