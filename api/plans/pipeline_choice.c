@@ -72,6 +72,9 @@ static int fail_as_told(int rc, const struct sb_error *why, struct sb_error *err
 {
 	struct place root = place_of("");
 
+	/* not the request is too large, but what it asks for */
+	if (rc == SB_ELIMIT)
+		return parse_fail(err, SB_EIMPOSSIBLE, why->word, &root, "layers", why->text);
 	if (rc != SB_EIMPOSSIBLE || !why->field[0] || why->field[0] == '/') {
 		*err = *why;
 		return rc;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/pipeline/device.h"
 #include "planner/pipeline/lightest.h"
 #include "planner/pipeline/methods.h"
 #include "planner/pipeline/straight.h"
@@ -105,13 +106,62 @@ static int peak_of_plan(struct least_problem *l, double *out, struct sb_error *e
 	return SB_OK;
 }
 
+/* Do the devices hold all layers of one body, each with this memory? */
+static bool is_room(const struct least_problem *l, struct device *devices, const double *taken, double bytes)
+{
+	int64_t sum = 0;
+
+	for (int64_t d = 0; d < device_count(&l->p); d++) {
+		int64_t most;
+
+		devices[d].room = bytes + taken[d];
+		most = device_capacity(&l->p, &devices[d]);
+		if (most < 0)
+			return false;
+		sum += most;
+	}
+	return sum >= pipeline_layers(&l->p);
+}
+
+/* With one body the devices alone say whether there is a plan: none is made before the last. */
+static int narrow(struct least_problem *l, double *high, struct sb_error *err)
+{
+	struct device *devices = NULL;
+	double low = 0, peak;
+	int rc;
+
+	set_memory(l, 0);
+	rc = devices_open(&l->p, &devices, err);
+	if (rc != SB_OK)
+		return rc;
+	for (int64_t d = 0; d < device_count(&l->p); d++)
+		l->peaks[d] = devices[d].room;
+	for (int i = 0; i < 100 && *high - low > PIPELINE_ROUNDING / 2 * *high; i++) {
+		double middle = low + (*high - low) / 2;
+
+		if (is_room(l, devices, l->peaks, middle))
+			*high = middle;
+		else
+			low = middle;
+	}
+	devices_free(devices, device_count(&l->p));
+	set_memory(l, *high);
+	rc = peak_of_plan(l, &peak, err);
+	if (rc == SB_OK)
+		*high = peak;
+	return rc;
+}
+
 /* Each plan that is found is itself a bound: so the end is the peak of a plan, not a number near to it. */
 static int least_of_plans(struct least_problem *l, double *out, struct sb_error *err)
 {
 	double low = 0, high = 0, peak = 0;
 	int rc = peak_of_plan(l, &high, err);
 
-	for (int i = 0; i < 100 && rc == SB_OK && high - low > PIPELINE_ROUNDING * high; i++) {
+	if (rc == SB_OK && l->p.body_count == 1)
+		rc = narrow(l, &high, err);
+	for (int i = 0;
+	     l->p.body_count > 1 && i < 100 && rc == SB_OK && high - low > PIPELINE_ROUNDING * high; i++) {
 		double middle = low + (high - low) / 2;
 
 		set_memory(l, middle);
