@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "planner/pipeline/makespan_search.h"
-#define TURNS 100
-#define WORK 1e7
+
+const struct pipeline_effort PIPELINE_THOROUGH = {
+    .turns = 200, .kept = CUTS_KEPT, .near_work = 3e7, .all_work = 1e7};
+const struct pipeline_effort PIPELINE_CLOSER = {.turns = 60, .kept = 2, .near_work = 1e7};
+const struct pipeline_effort PIPELINE_QUICK = {.turns = 24, .kept = 1, .near_work = 3e6};
 
 static int no_memory(struct sb_error *err)
 {
@@ -46,16 +49,17 @@ static double work_bound(const struct drafts *s)
 	return sum * (double)s->p->shape.micro_batches / (double)s->p->shape.devices;
 }
 
-static int search_whole(struct cuts *x)
+static int search(struct cuts *x, const struct pipeline_effort *effort, double beat)
 {
-	int rc = cuts_by_price(x, TURNS);
+	int rc = cuts_by_price(x, effort->turns, beat);
 
-	for (int i = 0; i < x->kept_count && rc == SB_OK; i++)
-		rc = cuts_near(x, i);
-	if (rc != SB_OK || x->bound >= x->time[0] * (1 - PIPELINE_ROUNDING))
+	for (int i = 0; i < x->kept_count && i < effort->kept && rc == SB_OK && x->bound < beat; i++)
+		rc = cuts_near(x, i, effort->near_work);
+	if (rc != SB_OK || effort->all_work <= 0 ||
+	    x->bound >= fmin(beat, x->time[0]) * (1 - PIPELINE_ROUNDING))
 		return rc;
-	cuts_bound(x);
-	return cuts_all(x, WORK);
+	cuts_bound(x, 2 * effort->all_work);
+	return cuts_all(x, effort->all_work);
 }
 
 static struct pipeline_proof proof_of(const struct cuts *x)
@@ -70,8 +74,9 @@ static struct pipeline_proof proof_of(const struct cuts *x)
 	return (struct pipeline_proof){"makespan", time, bound, false, s->weighed};
 }
 
-int pipeline_least_makespan(const struct pipeline_problem *p, struct pipeline_stage *out,
-                            struct pipeline_proof *out_proof, struct sb_error *err)
+int pipeline_search_makespan(const struct pipeline_problem *p, const struct pipeline_effort *effort,
+                             double beat, struct pipeline_stage *out, struct pipeline_proof *out_proof,
+                             struct sb_error *err)
 {
 	DRAFTS_AUTO s = NULL;
 	RELAX_AUTO r = {0};
@@ -88,9 +93,9 @@ int pipeline_least_makespan(const struct pipeline_problem *p, struct pipeline_st
 	rc = relax_open(s, x.time[0], &r);
 	if (rc == SB_OK) {
 		x.relaxed = &r;
-		rc = search_whole(&x);
+		rc = search(&x, effort, beat);
 	} else if (rc == SB_ELIMIT) {
-		rc = cuts_near(&x, 0);
+		rc = cuts_near(&x, 0, effort->near_work);
 	}
 	if (rc == SB_OK)
 		rc = draft_to_plan(s, x.kept[0], out);
@@ -98,4 +103,10 @@ int pipeline_least_makespan(const struct pipeline_problem *p, struct pipeline_st
 		return no_memory(err);
 	*out_proof = proof_of(&x);
 	return SB_OK;
+}
+
+int pipeline_least_makespan(const struct pipeline_problem *p, struct pipeline_stage *out,
+                            struct pipeline_proof *out_proof, struct sb_error *err)
+{
+	return pipeline_search_makespan(p, &PIPELINE_THOROUGH, INFINITY, out, out_proof, err);
 }

@@ -8,18 +8,26 @@
 #define ROUNDS 3
 #define WAYS_BEHIND (1 << 20) /* doubles */
 
+/* Strikes by one path; true: no cut remains. */
+static bool strike(struct cuts *x, const struct price *path, double bound, double *work)
+{
+	/* three walks over all cells */
+	*work -= 3 * (double)relax_cell(x->relaxed, x->s->stages, 0, 0);
+	return relax_strike(x->relaxed, path, bound);
+}
+
 /* Does no cut remain when all cells are struck that no draft quicker than the bound has? */
-static bool rules_out(struct cuts *x, double bound)
+static bool rules_out(struct cuts *x, double bound, double *work)
 {
 	size_t cells = relax_cell(x->relaxed, x->s->stages, 0, 0), before, after = 0;
 	int64_t paths = x->path_count;
 
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; round<ROUNDS && * work> 0; round++) {
 		before = after;
-		if (relax_strike(x->relaxed, x->price, bound))
+		if (strike(x, x->price, bound, work))
 			return true;
-		for (int64_t age = paths; age > 0; age--)
-			if (relax_strike(x->relaxed, cuts_path(x, age), bound))
+		for (int64_t age = paths; age > 0 && *work > 0; age--)
+			if (strike(x, cuts_path(x, age), bound, work))
 				return true;
 		after = 0;
 		for (size_t i = 0; i < cells; i++)
@@ -30,27 +38,28 @@ static bool rules_out(struct cuts *x, double bound)
 	return false;
 }
 
-void cuts_bound(struct cuts *x)
+void cuts_bound(struct cuts *x, double work)
 {
 	size_t cells = relax_cell(x->relaxed, x->s->stages, 0, 0);
 	double low = x->bound, high = x->time[0];
 
-	if (rules_out(x, high)) {
+	if (rules_out(x, high, &work)) {
 		x->bound = high;
 		return;
 	}
-	for (int i = 0; i < BISECTIONS && low < high * (1 - PIPELINE_ROUNDING); i++) {
+	for (int i = 0; i < BISECTIONS && low < high * (1 - PIPELINE_ROUNDING) && work > 0; i++) {
 		double bound = low + (high - low) / 2;
 
 		memset(x->relaxed->struck, 0, cells);
-		if (rules_out(x, bound))
+		if (rules_out(x, bound, &work))
 			low = bound;
 		else
 			high = bound;
 	}
 	x->bound = fmax(x->bound, low);
 	memset(x->relaxed->struck, 0, cells);
-	(void)rules_out(x, x->time[0]);
+	work = 3 * (double)(x->path_count + 1) * (double)cells;
+	(void)rules_out(x, x->time[0], &work);
 }
 
 /* All drafts that nothing rules out, stage by stage. */
@@ -109,6 +118,7 @@ static int try_run(struct deep *d, int64_t stage, int64_t first, int64_t count)
 	if (rc != SB_OK)
 		return rc;
 	limit = draft_limit(s, d->draft, stage, stage, parameters);
+	d->work -= 8 + (double)s->p->shape.chunks * (double)s->devices[s->device[stage]].peak_count;
 	way = cells_way_within(&w, limit);
 	/* what recomputes more than it must only helps the later chunks of the device */
 	last = way >= 0 && is_last_of_device(s, stage) ? way : (int64_t)w.count - 1;

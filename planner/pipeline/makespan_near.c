@@ -9,6 +9,7 @@ struct near {
 	struct draft_stage *now; /* as quick as `time` */
 	double time;
 	const struct price *path; /* its longest */
+	double work;              /* that is left */
 };
 
 /* What a layer of stage `from` would add to the path in stage `to` instead, recomputing left as it is. */
@@ -23,6 +24,9 @@ static double added(const struct near *n, int64_t from, int64_t to, int64_t laye
 	return (b->forward - a->forward) * (r->forward[layer + 1] - r->forward[layer]) +
 	       (b->backward - a->backward) * w.backward[0];
 }
+
+/* Fitting two devices takes about as long as so many steps. */
+#define FITTING 1000
 
 /* Moves one layer; all stages between the two hand one on. False: it cannot be. */
 static int move_layer(const struct near *n, int64_t from, int64_t to, bool *out_can)
@@ -57,8 +61,10 @@ static bool take(struct near *n)
 	struct cuts *x = n->x;
 	double time;
 
+	n->work -= (double)x->s->stages;
 	if (cuts_is_slow(x, x->try, n->time * (1 - PIPELINE_ROUNDING)))
 		return false;
+	n->work -= (double)x->s->program.first[x->s->p->shape.devices];
 	time = draft_time(x->s, x->try, n->time);
 	if (!(time < n->time * (1 - PIPELINE_ROUNDING)))
 		return false;
@@ -73,7 +79,7 @@ static int move_from(struct near *n, int64_t from, bool *out_better)
 {
 	struct drafts *s = n->x->s;
 
-	for (int64_t step = 1; step < s->stages; step++) {
+	for (int64_t step = 1; step < s->stages && n->work > 0; step++) {
 		for (int side = -1; side <= 1; side += 2) {
 			int64_t to = from + side * step;
 			const struct draft_stage *a = &n->now[from];
@@ -83,6 +89,7 @@ static int move_from(struct near *n, int64_t from, bool *out_better)
 			if (to < 0 || to >= s->stages || a->count == 0 ||
 			    added(n, from, to, side < 0 ? a->first : a->first + a->count - 1) > 0)
 				continue;
+			n->work -= FITTING;
 			rc = move_layer(n, from, to, &can);
 			if (rc != SB_OK)
 				return rc;
@@ -106,9 +113,9 @@ static int move_recompute(struct near *n, int64_t device, bool *out_better)
 	return rc;
 }
 
-int cuts_near(struct cuts *x, int kept)
+int cuts_near(struct cuts *x, int kept, double work)
 {
-	struct near n = {.x = x, .now = x->draft};
+	struct near n = {.x = x, .now = x->draft, .work = work};
 	bool better = true;
 	int rc = SB_OK;
 
@@ -116,7 +123,7 @@ int cuts_near(struct cuts *x, int kept)
 	n.time = draft_time(x->s, x->draft, INFINITY);
 	cuts_keep_path(x);
 	n.path = cuts_path(x, 1);
-	while (better && rc == SB_OK) {
+	while (better && rc == SB_OK && n.work > 0) {
 		better = false;
 		for (int64_t i = 0; i < x->s->stages && rc == SB_OK; i++)
 			rc = move_from(&n, i, &better);

@@ -17,6 +17,7 @@ void cuts_free(struct cuts *x)
 	free(x->draft);
 	free(x->try);
 	free(x->price);
+	free(x->mean);
 	*x = (struct cuts){0};
 }
 
@@ -29,8 +30,9 @@ int cuts_open(struct drafts *s, struct cuts *out)
 	x.draft = malloc(draft_size(&x));
 	x.try = malloc(draft_size(&x));
 	x.price = calloc(stages, sizeof(*x.price));
+	x.mean = malloc(draft_size(&x));
 	x.paths = calloc(((size_t)s->device_count + CUTS_PATHS) * stages, sizeof(*x.paths));
-	ok = x.draft && x.try && x.price && x.paths;
+	ok = x.draft && x.try && x.mean && x.price && x.paths;
 	for (int i = 0; i < CUTS_KEPT; i++)
 		ok = (x.kept[i] = malloc(draft_size(&x))) && ok;
 	if (!ok)
@@ -178,30 +180,51 @@ int cuts_even(struct cuts *x)
 	return rc;
 }
 
-int cuts_by_price(struct cuts *x, int turns)
+/* Moves the mean towards a draft. */
+static void mix_draft(const struct cuts *x, struct draft_stage *mean, const struct draft_stage *draft,
+                      double share)
+{
+	for (int64_t i = 0; i < x->s->stages; i++) {
+		mean[i].forward += share * (draft[i].forward - mean[i].forward);
+		mean[i].backward += share * (draft[i].backward - mean[i].backward);
+		mean[i].weight += share * (draft[i].weight - mean[i].weight);
+		mean[i].saved += share * (draft[i].saved - mean[i].saved);
+		mean[i].send += share * (draft[i].send - mean[i].send);
+	}
+}
+
+/* One turn: the cheapest cut by the mean of paths so far; then the longest path of the mean of cuts so far.
+ */
+static int take_turn(struct cuts *x, double share, double least)
 {
 	struct relaxation *r = x->relaxed;
+	int rc = relax_draft(r, x->price, x->draft);
+
+	if (rc != SB_OK)
+		return rc;
+	mix_draft(x, x->mean, x->draft, share);
+	if (!r->single)
+		relax_turn_memory(r, x->draft, fmax(x->time[0] - least, 0));
+	rc = keep_fitting(x, x->draft, x->price);
+	(void)draft_time(x->s, x->mean, INFINITY);
+	cuts_keep_path(x);
+	mix(x, x->price, cuts_path(x, 1), share);
+	return rc;
+}
+
+int cuts_by_price(struct cuts *x, int turns, double beat)
+{
 	int rc = SB_OK;
 
+	memcpy(x->mean, x->kept[0], draft_size(x));
 	for (int t = 0; t < turns && rc == SB_OK; t++) {
-		double least = relax_price(r, x->price), time;
+		double least = relax_price(x->relaxed, x->price);
 
 		if (least > x->bound)
 			x->bound = fmin(least, x->time[0]);
-		if (isinf(least) || x->bound >= x->time[0] * (1 - PIPELINE_ROUNDING))
+		if (isinf(least) || x->bound >= fmin(beat, x->time[0]) * (1 - PIPELINE_ROUNDING))
 			break;
-		rc = relax_draft(r, x->price, x->draft);
-		if (rc != SB_OK)
-			break;
-		time = draft_time(x->s, x->draft, INFINITY);
-		cuts_keep_path(x);
-		if (r->single) {
-			cuts_keep(x, x->draft, time);
-		} else {
-			relax_turn_memory(r, x->draft, fmax(x->time[0] - least, 0));
-			rc = keep_fitting(x, x->draft, x->price);
-		}
-		mix(x, x->price, cuts_path(x, 1), 1.0 / (double)(t + 1 + x->s->device_count));
+		rc = take_turn(x, 2.0 / (double)(t + 10), least);
 	}
 	return rc;
 }

@@ -18,7 +18,8 @@ struct cuts {
 	int64_t path_count, next_path;
 	double bound;                    /* no draft is quicker */
 	struct draft_stage *draft, *try; /* room */
-	struct price *price;             /* room */
+	struct price *price;             /* mean of the paths of the game */
+	struct draft_stage *mean;        /* of its drafts */
 };
 
 /* SB_ENOMEM. */
@@ -38,13 +39,14 @@ bool cuts_is_slow(struct cuts *x, const struct draft_stage *draft, double bound)
 /* Cuts into stages of as many layers each: what is over is spread out, or goes to the first chunks, or to the
  * last. SB_ENOMEM. */
 int cuts_even(struct cuts *x);
-/* The game of cuts against paths: drafts to keep, and the bound. SB_ENOMEM. */
-int cuts_by_price(struct cuts *x, int turns);
+/* The game of cuts against paths: drafts to keep, and the bound. Ends when the bound reaches `beat`.
+ * SB_ENOMEM. */
+int cuts_by_price(struct cuts *x, int turns, double beat);
 /* Moves layers between the stages of a kept draft, and recomputing between those of a device, as long as it
- * gets quicker. SB_ENOMEM. */
-int cuts_near(struct cuts *x, int kept);
+ * gets quicker and the work allows. SB_ENOMEM. */
+int cuts_near(struct cuts *x, int kept, double work);
 /* Raises the bound as far as single stages can: what they cannot hold, so others must (bisection). */
-void cuts_bound(struct cuts *x);
+void cuts_bound(struct cuts *x, double work);
 /* Goes through all drafts that may be quicker than the best, as far as the work allows: operations simulated
  * and prices of stages. If that was all, the best is the quickest there is. SB_ENOMEM. */
 int cuts_all(struct cuts *x, double work);
