@@ -40,7 +40,8 @@ static double recompute_of(const struct pipeline_problem *p, const struct pipeli
 	return sum;
 }
 
-/* Memory as pipeline_peaks() counts it. */
+/* Memory as pipeline_peaks() counts it; without the sizes of the layers units in flight are all that is
+ * known. */
 static int fill(struct drawing *d, struct gantt *g)
 {
 	const struct pipeline_problem *p = &d->in.problem;
@@ -68,9 +69,11 @@ static int fill(struct drawing *d, struct gantt *g)
 			d->fixed[i] += l.parameters + (early ? l.rebuilt : 0);
 		}
 	}
-	g->activation = d->activation;
-	g->fixed = d->fixed;
-	g->cap = p->memory;
+	if (!d->in.unsized) {
+		g->activation = d->activation;
+		g->fixed = d->fixed;
+		g->cap = p->memory;
+	}
 	g->recompute = known ? d->recompute : NULL;
 	return SB_OK;
 }

@@ -127,6 +127,10 @@ test("a cut pipeline: bytes, bounds, and what is recomputed", async () => {
   const free = await drawn((await s.post("/v1/plans", { ...problem, memory_bytes: undefined })).json);
   assert.deepEqual(free.devices.map((d) => d.cap), [null, null, null, null]);
   assert.deepEqual(free.devices.map((d) => d.peak), [52, 44, 36, 28]);
+  // without sizes: micro-batches in flight, 4 - s on stage s
+  const unsized = await drawn((await s.post("/v1/plans", { ...problem, memory_bytes: undefined, layers: [{ count: 8, forward: 1 }] })).json);
+  assert.equal(unsized.memory_unit, "units");
+  assert.deepEqual(unsized.devices.map((d) => [d.peak, d.cap]), [[4, null], [3, null], [2, null], [1, null]]);
 });
 
 test("a view has what touches it, of the devices that were asked for", async () => {

@@ -110,6 +110,9 @@ test('a cut pipeline: bounds, what recomputes, layers; a hostile name stays text
   const rows = await page.locator('#stages tbody tr').allInnerTexts();
   assert.deepEqual(rows.map((r) => r.split('\t').map(Number)), plan.solution.layers[0].map((n, d) => [d, n, plan.solution.recompute.full[0][d]]));
   assert.match(await page.locator('.bigs').innerText(), new RegExp(`Memory, at most\\s+${Math.max(...plan.predicted.memory_bytes)}\\sB`));
+  const flags = page.locator('#export .flags');
+  await flags.waitFor();
+  assert.equal((await flags.innerText()).trim(), (await (await fetch(`${service.url}/v1/plans/${plan.id}/export?format=megatron`)).text()).trim());
   await page.locator('details.panel summary').click();
   assert.match(await page.locator('details.panel pre').innerText(), /<img|<script/i);
   assert.equal(await page.locator('main img').count(), 0);

@@ -3,7 +3,7 @@ import { call, planPath } from './api.js';
 import { html, useState } from './dom.js';
 import { Loaded, Section, useLoaded } from './parts.js';
 
-const FORMATS = [['megatron', 'Megatron-LM'], ['deepspeed', 'DeepSpeed'], ['mindformers', 'MindFormers'],
+const LAUNCHERS = [['megatron', 'Megatron-LM'], ['deepspeed', 'DeepSpeed'], ['mindformers', 'MindFormers'],
   ['torchtitan', 'TorchTitan'], ['env', 'environment']];
 
 function Copy({ text }) {
@@ -12,11 +12,11 @@ function Copy({ text }) {
   return html`<button type="button" onClick=${copy}>Copy</button> <span role="status" class="quiet">${said}</span>`;
 }
 
-export function ExportSection({ id }) {
-  const [format, setFormat] = useState('megatron');
+export function ExportSection({ id, formats = LAUNCHERS }) {
+  const [format, setFormat] = useState(formats[0][0]);
   const state = useLoaded((signal) => call('GET', `${planPath(id, 'export')}?format=${format}`,
     { signal, text: true, headers: { Accept: '*/*' } }), [id, format]);
-  const choose = html`<label>Format <select value=${format} onChange=${(e) => setFormat(e.target.value)}>${FORMATS.map(([value, label]) => html`<option
+  const choose = html`<label>Format <select value=${format} onChange=${(e) => setFormat(e.target.value)}>${formats.map(([value, label]) => html`<option
     value=${value}>${label}</option>`)}</select></label>`;
   return html`<${Section} id="export" title="Launch it" note="Flags for the launcher in use." tools=${choose}>
     <${Loaded} state=${state} what="the flags" problem="This plan cannot be written for this launcher">${(text) => html`<pre tabindex="0" class="flags" aria-label="Flags">${text}</pre><p><${Copy} text=${text} /></p>`}<//><//>`;

@@ -1,5 +1,6 @@
 // Plans of a pipeline: what its stages hold, what its schedule takes, and who runs what when.
 import { html } from './dom.js';
+import { ExportSection } from './export.js';
 import { isNumber, memberName } from './format.js';
 import { ScheduleSection } from './gantt.js';
 import { Facts, Section } from './parts.js';
@@ -36,6 +37,8 @@ function Cut({ solution }) {
   return html`<${Table} caption="Stages" columns=${columns} rows=${rows} />`;
 }
 
+const FORMATS = [['megatron', 'Megatron-LM'], ['mindformers', 'MindFormers'], ['sapp', 'SAPP']];
+
 const shortOf = (s) => [s?.schedule, s?.interleave > 1 && `${s.interleave} chunks`].filter(Boolean).join(', ');
 const ALTERNATIVES = [
   { id: 'plan', label: 'Plan', className: 'name', value: (a) => shortOf(a.solution) },
@@ -56,5 +59,6 @@ export function PipelinePlan({ plan }) {
       <${Cut} solution=${solution} /><${Quality} quality=${plan.quality} /><//>
     ${(alternatives.length > 0 || rejected.length > 0) && html`<${Section} id="alternatives" title="Why not another" note="The runners-up, and what was ruled out.">
       ${alternatives.length > 0 && html`<${Table} caption="Alternatives" columns=${ALTERNATIVES} rows=${alternatives} />`}
-      ${rejected.length > 0 && html`<${Table} caption="Ruled out" columns=${REJECTED} rows=${rejected} />`}<//>`}`;
+      ${rejected.length > 0 && html`<${Table} caption="Ruled out" columns=${REJECTED} rows=${rejected} />`}<//>`}
+    ${plan.kind === 'pipeline' && html`<${ExportSection} id=${plan.id} formats=${FORMATS} />`}`;
 }
