@@ -33,6 +33,7 @@ function Legend({ answer }) {
   const cap = answer.devices.some((d) => d.cap !== null);
   return html`<ul class="legend" aria-label="Kinds of operations">${GROUPS.filter((g) => there[g.id]).map((g) => html`<li key=${g.id}><span
       class=${`swatch ${g.hatched ? 'hatched' : ''}`} style=${{ backgroundColor: `var(${g.colour})` }} aria-hidden="true"></span>${g.label}</li>`)}
+    ${answer.chunks > 1 && html`<li><span class="swatch lighter" aria-hidden="true"></span>Lighter: a later chunk of the device${answer.schedule === 'dualpipe' && ', or the other way'}</li>`}
     <li><span class="swatch tone-7" aria-hidden="true"></span>${answer.memory_unit === 'bytes' ? 'Memory' : 'Activations held'}</li>
     ${cap && html`<li><span class="swatch cap" aria-hidden="true"></span>What the device has</li>`}</ul>`;
 }

@@ -5,12 +5,14 @@ const OPS = 24; // height of a device's operations
 const MEMORY = 22; // and of its memory
 export const ROW = OPS + MEMORY + 4;
 const TEXT = 6.5; // a digit is about as wide
+const LIGHTER = 1 / 3; // share of white in the colours of a device's last chunk
+const DARK_INK = '#17202a';
 
 export const GROUPS = [
   { id: 'forward', label: 'Forward', colour: '--t0', ink: '#fff' },
   { id: 'backward', label: 'Backward', colour: '--t1', ink: '#fff' },
   { id: 'recompute', label: 'Recompute', colour: '--t1', ink: '#fff', hatched: true },
-  { id: 'weight', label: 'Gradient of the weights', colour: '--t3', ink: '#17202a' },
+  { id: 'weight', label: 'Gradient of the weights', colour: '--t3', ink: DARK_INK },
 ];
 const GROUP_OF = { forward: 'forward', backward: 'backward', backward_input: 'backward', recompute: 'recompute', weight: 'weight' };
 export const KINDS = { forward: 'Forward', backward: 'Backward', backward_input: 'Backward, gradient of the input',
@@ -75,26 +77,31 @@ function bar(c, { left, right, top, height, fill, ink, text }) {
   c.fillText(text, Math.max(from, 0) + 3, top + height / 2);
 }
 
-function drawOperations(c, device, top, { place, view, width, fills }) {
+// How a kind of work on a stage is drawn: chunks that come later on their device (or go the other way) are lighter.
+function styleOf(device, kind, stage, colour) {
+  const group = GROUPS.find((g) => g.id === GROUP_OF[kind]);
+  const chunk = device.stages.indexOf(stage);
+  if (chunk <= 0) return { fill: colour(group.colour), ink: group.ink };
+  const white = (LIGHTER * chunk) / (device.stages.length - 1);
+  return { fill: `color-mix(in srgb, ${colour(group.colour)} ${100 * (1 - white)}%, #fff)`, ink: DARK_INK };
+}
+
+function drawOperations(c, device, top, { place, view, width, colour, again }) {
   const { works: w, operations: o } = device;
-  const styles = w.kind.map((kind) => GROUPS.find((g) => g.id === GROUP_OF[kind]));
-  const [forward, backward] = GROUPS;
+  const pair = (work) => w.kind[work] === 'pair';
+  const styles = w.kind.map((kind, work) => styleOf(device, pair(work) ? 'forward' : kind, w.stage[work], colour));
+  const others = w.kind.map((kind, work) => pair(work) && styleOf(device, 'backward', w.other_stage[work], colour));
   for (let i = Math.max(0, after(o.start, view.from) - 1); i < o.start.length && o.start[i] <= view.to; i++) {
     const work = o.work[i];
     const left = Math.max(place(o.start[i]), -1);
     const right = Math.min(place(o.start[i] + w.length[work]), width + 1);
     const text = String(o.micro_batch[i]);
-    if (w.kind[work] === 'pair') {
-      const half = (OPS - 2) / 2;
-      bar(c, { left, right, top, height: half, fill: fills.forward, ink: forward.ink, text });
-      bar(c, { left, right, top: top + half, height: half, fill: fills.backward, ink: backward.ink, text: String(o.other_micro_batch[i]) });
-      continue;
-    }
-    const { id, ink } = styles[work];
-    bar(c, { left, right, top, height: OPS - 2, fill: fills[id], ink, text });
+    const height = pair(work) ? (OPS - 2) / 2 : OPS - 2;
+    bar(c, { left, right, top, height, text, ...styles[work] });
+    if (pair(work)) bar(c, { left, right, top: top + height, height, text: String(o.other_micro_batch[i]), ...others[work] });
     // the mark leaves the number free
     if (w.recompute?.[work] > 0)
-      bar(c, { left, right: Math.min(place(o.start[i] + w.recompute[work]), width + 1), top: top + OPS - 8, height: 6, fill: fills.recompute });
+      bar(c, { left, right: Math.min(place(o.start[i] + w.recompute[work]), width + 1), top: top + OPS - 8, height: 6, fill: again });
   }
 }
 
@@ -128,8 +135,9 @@ export function draw(element, { answer, view, width, colour }) {
   c.scale(ratio, ratio);
   c.font = '11px system-ui, sans-serif';
   c.textBaseline = 'middle';
-  const fills = {};
-  for (const g of GROUPS) fills[g.id] = g.hatched ? hatch(c, colour(g.colour), ratio) : colour(g.colour);
+  const again = hatch(c, colour(GROUPS.find((g) => g.hatched).colour), ratio);
+  const known = new Map(); // asking the page for a colour takes long
+  const inks = (name) => known.get(name) ?? known.set(name, colour(name)).get(name);
   const ink = { memory: colour('--t7'), cap: colour('--bad'), until: answer.to };
   const top = topOf(answer);
   c.fillStyle = colour('--line');
@@ -138,7 +146,7 @@ export function draw(element, { answer, view, width, colour }) {
     c.fillStyle = colour('--line');
     c.fillRect(0, (row + 1) * ROW - 1, width, 1);
     drawMemory(c, device, (row + 1) * ROW - 2, { place, view, width, ink, top });
-    drawOperations(c, device, row * ROW + 1, { place, view, width, fills });
+    drawOperations(c, device, row * ROW + 1, { place, view, width, colour: inks, again });
   });
 }
 

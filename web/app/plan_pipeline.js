@@ -39,9 +39,9 @@ function Cut({ solution }) {
 
 const FORMATS = [['megatron', 'Megatron-LM'], ['mindformers', 'MindFormers'], ['sapp', 'SAPP']];
 
-const shortOf = (s) => [s?.schedule, s?.interleave > 1 && `${s.interleave} chunks`].filter(Boolean).join(', ');
+const shortOf = ({ method, solution: s }) => [method, s?.schedule, s?.interleave > 1 && `${s.interleave} chunks`].filter(Boolean).join(', ');
 const ALTERNATIVES = [
-  { id: 'plan', label: 'Plan', className: 'name', value: (a) => shortOf(a.solution) },
+  { id: 'plan', label: 'Plan', className: 'name', value: shortOf },
   { id: 'makespan', label: 'Makespan', unit: '', value: (a) => a.predicted?.makespan },
   { id: 'memory', label: 'Memory, at most', unit: 'bytes', value: (a) => most(a.predicted?.memory_bytes) },
   { id: 'loses', label: 'Loses by', unit: 'share', value: (a) => a.loses_by },
