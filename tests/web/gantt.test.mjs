@@ -126,6 +126,20 @@ test('a cut pipeline: bounds, what recomputes, layers; a hostile name stays text
   await close();
 });
 
+// 1 of the 3 of a backward comes before its gradient: on device 0 with two micro-batches R is 2-3 and B 5-7, behind that of device 1 (3-5)
+test('what recomputes before its gradient comes has stripes below its number', async () => {
+  const { page, close, canvas, plan } = await open({ kind: 'schedule', schedule: '1f1b-early-recompute', stages: 2, micro_batches: 2, forward: 1, backward: 2, recompute: 1 });
+  assert.ok((await legend(page)).includes('Recompute'));
+  const { devices, makespan } = await (await fetch(`${service.url}/v1/plans/${plan.id}/schedule`)).json();
+  const early = devices[0].operations.start.map((_, i) => operation(devices[0], i)).find((o) => o.kind === 'recompute');
+  assert.deepEqual([early.start, early.length], [2, 1]);
+  assert.deepEqual(await pixel(canvas, 2.5 / makespan, 0, TOP), await colour(page, '--t1'));
+  const seen = new Set();
+  for (let x = 2.2; x < 2.8; x += 0.02) seen.add((await pixel(canvas, x / makespan, 0, 19)).join());
+  assert.ok(seen.size > 2, 'stripes');
+  await close();
+});
+
 test('the tip tells the operation, and what the device holds', async () => {
   const { page, close, canvas } = await open(SMALL);
   const box = await canvas.boundingBox();

@@ -100,8 +100,9 @@ function drawOperations(c, device, top, { place, view, width, colour, again }) {
     bar(c, { left, right, top, height, text, ...styles[work] });
     if (pair(work)) bar(c, { left, right, top: top + height, height, text: String(o.other_micro_batch[i]), ...others[work] });
     // the mark leaves the number free
-    if (w.recompute?.[work] > 0)
-      bar(c, { left, right: Math.min(place(o.start[i] + w.recompute[work]), width + 1), top: top + OPS - 8, height: 6, fill: again });
+    const redone = w.kind[work] === 'recompute' ? w.length[work] : w.recompute?.[work];
+    if (redone > 0)
+      bar(c, { left, right: Math.min(place(o.start[i] + redone), width + 1), top: top + OPS - 8, height: 6, fill: again });
   }
 }
 
