@@ -1,0 +1,123 @@
+#include "planner/pipeline/csimd_division.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define ARRAYS 10
+
+static bool all_equal(const double *of, int64_t n)
+{
+	for (int64_t i = 1; of && i < n; i++)
+		if (of[i] != of[0])
+			return false;
+	return true;
+}
+
+static int open_room(struct csimd_costs *c, const struct csimd_problem *p)
+{
+	size_t n = (size_t)p->layers + 1;
+	double *at = calloc(ARRAYS * n, sizeof(*at));
+
+	if (!at)
+		return SB_ENOMEM;
+	*c = (struct csimd_costs){
+	    .p = p,
+	    .uniform = !p->send_fixed && all_equal(p->speeds, p->stages) && all_equal(p->memory, p->stages),
+	    .of_first = {at, at + n},
+	    .of_rest = {at + 2 * n, at + 3 * n},
+	    .weight = {at + 4 * n, at + 5 * n},
+	    .work = at + 6 * n,
+	    .bytes = at + 7 * n,
+	    .link_work = at + 8 * n,
+	    .link_weight = at + 9 * n,
+	    .room = at};
+	return SB_OK;
+}
+
+void csimd_costs_clear(struct csimd_costs *c)
+{
+	free(c->room);
+	*c = (struct csimd_costs){0};
+}
+
+static void add_layers(struct csimd_costs *c, const struct csimd_layers *row, int64_t at)
+{
+	double first[CSIMD_PASSES], rest[CSIMD_PASSES], weight[CSIMD_PASSES], work = 0;
+	double bytes = row->parameters + row->activation * (double)c->p->samples;
+
+	for (int d = 0; d < CSIMD_PASSES; d++) {
+		enum csimd_pass pass = (enum csimd_pass)d;
+
+		rest[d] = csimd_time_at(&row->time, pass, c->rest, 0);
+		first[d] = c->first_count > 0 ? csimd_time_at(&row->time, pass, c->first, 0) : rest[d];
+		weight[d] = c->first_count * first[d] + (c->rest_count - 1) * rest[d];
+		work += fmin(first[d], rest[d]);
+	}
+	for (int64_t i = at; i < at + row->count; i++) {
+		for (int d = 0; d < CSIMD_PASSES; d++) {
+			c->of_first[d][i + 1] = c->of_first[d][i] + first[d];
+			c->of_rest[d][i + 1] = c->of_rest[d][i] + rest[d];
+			c->weight[d][i + 1] = c->weight[d][i] + weight[d];
+		}
+		c->work[i + 1] = c->work[i] + work;
+		c->bytes[i + 1] = c->bytes[i] + bytes;
+	}
+}
+
+int csimd_costs_fill(struct csimd_costs *c, const struct csimd_problem *p, int64_t micro_batches)
+{
+	int64_t more = p->samples % micro_batches, at = 0;
+
+	if (!c->room && open_room(c, p) != SB_OK)
+		return SB_ENOMEM;
+	c->rest = p->samples / micro_batches;
+	c->first = c->rest + 1;
+	c->first_count = (double)more;
+	c->rest_count = (double)(micro_batches - more);
+	for (size_t r = 0; r < p->row_count; r++) {
+		add_layers(c, &p->rows[r], at);
+		at += p->rows[r].count;
+	}
+	for (int64_t i = 1; p->send_fixed && i < p->layers; i++) {
+		double rest = p->send_fixed[i - 1] + p->send_per_sample[i - 1] * (double)c->rest;
+		double first = p->send_fixed[i - 1] + p->send_per_sample[i - 1] * (double)c->first;
+
+		c->link_work[i] = CSIMD_PASSES * rest;
+		c->link_weight[i] = c->first_count * first + (c->rest_count - 1) * rest;
+	}
+	return SB_OK;
+}
+
+double csimd_costs_makespan(const struct csimd_costs *c, const int64_t *cuts, double *scratch)
+{
+	const struct csimd_problem *p = c->p;
+	int64_t n = 2 * p->stages - 1;
+	double *first = scratch, *rest = scratch + n, sum = 0;
+
+	for (int d = 0; d < CSIMD_PASSES; d++) {
+		for (int64_t s = 0; s < p->stages; s++) {
+			int64_t from = cuts[s], to = cuts[s + 1];
+			double speed = p->speeds ? p->speeds[s] : 1;
+
+			first[2 * s] = (c->of_first[d][to] - c->of_first[d][from]) / speed;
+			rest[2 * s] = (c->of_rest[d][to] - c->of_rest[d][from]) / speed;
+			if (s + 1 == p->stages)
+				continue;
+			rest[2 * s + 1] = c->link_work[to] / CSIMD_PASSES;
+			first[2 * s + 1] =
+			    c->first_count > 0
+			        ? (c->link_weight[to] - (c->rest_count - 1) * rest[2 * s + 1]) / c->first_count
+			        : 0;
+		}
+		sum += csimd_pass(first, c->first_count, rest, c->rest_count, n, scratch + 2 * n);
+	}
+	return sum;
+}
+
+bool csimd_costs_fit(const struct csimd_costs *c, const int64_t *cuts)
+{
+	for (int64_t s = 0; c->p->memory && s < c->p->stages; s++)
+		if (c->bytes[cuts[s + 1]] - c->bytes[cuts[s]] > c->p->memory[s])
+			return false;
+	return true;
+}
