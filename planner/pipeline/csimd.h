@@ -48,6 +48,7 @@ struct csimd_problem {
 	int64_t samples;
 	int64_t samples_max;   /* of a micro-batch */
 	int64_t micro_batches; /* 0: to be found */
+	int64_t sequences;     /* with slices: of `samples` tokens each; else 1 */
 	/* A transfer over the cut behind layer i takes send_fixed[i] + send_per_sample[i] * samples, each
 	 * way. NULL: no links. */
 	const double *send_fixed, *send_per_sample;
@@ -120,6 +121,8 @@ void csimd_machines(const struct csimd_problem *p, const int64_t *cuts, const st
  * spends all it can at the slowest machine it may reach. first_count may be 0, rest_count not. scratch: 2n. */
 double csimd_pass(const double *first, double first_count, const double *rest, double rest_count, int64_t n,
                   double *scratch);
+/* SB_EINFEASIBLE, with the least memory that would do. */
+int csimd_infeasible(const struct csimd_problem *p, struct sb_error *err);
 /* Bytes of each stage: GPipe holds the activations of all micro-batches at once. */
 void csimd_memory(const struct csimd_problem *p, const int64_t *cuts, double *out);
 
@@ -141,10 +144,9 @@ int csimd_compare(const struct csimd_problem *p, struct csimd_baselines *out);
 
 /* ---- TeraPipe: slices of the sequence (csimd_slices.c) ---- */
 
-/* The samples of the problem are the tokens of one sequence, its micro-batches the sequences (0: one). The
- * plan's runs are the slices of a sequence. A stage's time of a slice depends on what stands before it.
- * `unit`: slices are multiples of so many tokens, the last one has the rest; 0: chosen, 1 up to
- * CSIMD_SLICE_UNITS of them. *out_unit: what it was. As csimd_solve_plan(). */
+/* The plan's runs are the slices of a sequence of p->samples tokens. A stage's time of a slice depends on what
+ * stands before it. `unit`: slices are multiples of so many tokens, the last one has the rest; 0: chosen, 1 up
+ * to CSIMD_SLICE_UNITS of them. *out_unit: what it was. As csimd_solve_plan(); SB_ELIMIT. */
 #define CSIMD_SLICE_UNITS 1024
 int csimd_solve_slices(const struct csimd_problem *p, int64_t unit, struct csimd_result *out,
                        int64_t *out_unit, struct sb_error *err);

@@ -43,7 +43,7 @@ void csimd_costs_clear(struct csimd_costs *c)
 static void add_layers(struct csimd_costs *c, const struct csimd_layers *row, int64_t at)
 {
 	double first[CSIMD_PASSES], rest[CSIMD_PASSES], weight[CSIMD_PASSES], work = 0;
-	double bytes = row->parameters + row->activation * (double)c->p->samples;
+	double bytes = row->parameters + row->activation * (double)c->p->samples * (double)c->p->sequences;
 
 	for (int d = 0; d < CSIMD_PASSES; d++) {
 		enum csimd_pass pass = (enum csimd_pass)d;

@@ -68,7 +68,7 @@ void csimd_machines(const struct csimd_problem *p, const int64_t *cuts, const st
 
 void csimd_memory(const struct csimd_problem *p, const int64_t *cuts, double *out)
 {
-	struct weight w = {OF_BYTES, p->samples, 0};
+	struct weight w = {OF_BYTES, p->samples * p->sequences, 0};
 
 	add_up(p, cuts, &w, out, 1);
 }

@@ -45,7 +45,8 @@ double csimd_least_memory(const struct csimd_problem *p)
 	bytes.send_fixed = bytes.speeds = bytes.memory = NULL;
 	for (size_t r = 0; rows && r < p->row_count; r++) {
 		rows[r].count = p->rows[r].count;
-		rows[r].time.a = p->rows[r].parameters + p->rows[r].activation * (double)p->samples;
+		rows[r].time.a = p->rows[r].parameters +
+		                 p->rows[r].activation * (double)p->samples * (double)p->sequences;
 	}
 	if (rows && csimd_costs_fill(&c, &bytes, 2) == SB_OK && csimd_scratch_open(&c, &s) == SB_OK)
 		least = csimd_least_bound(&c, CSIMD_FORWARD, &s);
@@ -53,7 +54,7 @@ double csimd_least_memory(const struct csimd_problem *p)
 	return least;
 }
 
-static int infeasible(const struct csimd_problem *p, struct sb_error *err)
+int csimd_infeasible(const struct csimd_problem *p, struct sb_error *err)
 {
 	return sb_fail_field(err, SB_EINFEASIBLE, "infeasible", "memory_bytes",
 	                     "no division fits the memory of the stages: all samples' activations are kept; "
@@ -108,7 +109,7 @@ static int search(struct csimd_search_state *x, enum csimd_sizes sizes, enum csi
 	if (rc == SB_OK)
 		rc = from_starts(x, search == CSIMD_CROSS);
 	if (rc == SB_OK && !(x->makespan < INFINITY))
-		return infeasible(x->p, err);
+		return csimd_infeasible(x->p, err);
 	if (rc == SB_OK)
 		rc = csimd_every_count(x, search == CSIMD_EXACT);
 	if (rc == SB_OK)

@@ -31,6 +31,7 @@ static void open_instance(struct instance *x, json_int_t layers, json_int_t stag
 	                             .stages = stages,
 	                             .samples = samples,
 	                             .samples_max = samples,
+	                             .sequences = 1,
 	                             .send_fixed = x->fixed,
 	                             .send_per_sample = x->per_sample}};
 }
@@ -218,11 +219,54 @@ static void gpipe_with_links(void **state)
 	assert_int_equal(i, 6);
 }
 
+/* One layer a stage, and forward alone: rho is 0. */
+static void token_slices(void **state)
+{
+	JSON_AUTO all = load("oracles/pipeline/c_csimd.json");
+	const json_t *c;
+	size_t i;
+
+	(void)state;
+	json_array_foreach(json_object_get(json_object_get(all, "token_slices"), "cases"), i, c)
+	{
+		const char *id = json_string_value(json_object_get(c, "id"));
+		const json_t *in = json_object_get(c, "instance"), *slices = json_object_get(c, "slices");
+		struct csimd_layers row = {.count = integer(in, "p", 0),
+		                           .time = {.a = json_number_value(json_object_get(in, "A")),
+		                                    .k = json_number_value(json_object_get(in, "K")),
+		                                    .q = json_number_value(json_object_get(in, "Q")),
+		                                    .attention = true}};
+		struct csimd_problem p = {.rows = &row,
+		                          .row_count = 1,
+		                          .layers = row.count,
+		                          .stages = row.count,
+		                          .samples = integer(in, "L", 0),
+		                          .samples_max = integer(in, "L", 0),
+		                          .sequences = 1};
+		struct csimd_result r = {0};
+		struct sb_error err = {0};
+		int64_t unit = 0, tokens = 0;
+
+		if (csimd_solve_slices(&p, 0, &r, &unit, &err) != SB_OK)
+			fail_msg("%s: %s", id, err.text);
+		near(id, "latency", r.plan.makespan, json_number_value(json_object_get(c, "optimal_value")));
+		assert_true(r.optimal);
+		assert_int_equal(unit, 1);
+		assert_int_equal(r.plan.run_count, json_array_size(slices));
+		for (size_t k = 0; k < r.plan.run_count; k++)
+			tokens += r.plan.runs[k].samples;
+		assert_int_equal(tokens, p.samples);
+		csimd_plan_clear(&r.plan);
+	}
+	assert_int_equal(i, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(joint),
 	    cmocka_unit_test(gpipe_with_links),
+	    cmocka_unit_test(token_slices),
 	};
 
 	return cmocka_run_group_tests_name("csimd", tests, NULL, NULL);
