@@ -84,7 +84,7 @@ static void split(struct search *x, const struct csimd_node *n)
 static double least_weight(const struct csimd_costs *c, enum csimd_pass pass, struct csimd_scratch *s)
 {
 	const struct csimd_problem *p = c->p;
-	const double *w = c->weight[pass];
+	const double *w = c->to[pass];
 	double speeds = 0, fastest = 0, layer = 0, link = INFINITY;
 
 	if (c->uniform)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ARRAYS 10
+#define ARRAYS 13
 
 static bool all_equal(const double *of, int64_t n)
 {
@@ -23,13 +23,15 @@ static int open_room(struct csimd_costs *c, const struct csimd_problem *p)
 	*c = (struct csimd_costs){
 	    .p = p,
 	    .uniform = !p->send_fixed && all_equal(p->speeds, p->stages) && all_equal(p->memory, p->stages),
+	    .alike = all_equal(p->speeds, p->stages),
 	    .of_first = {at, at + n},
 	    .of_rest = {at + 2 * n, at + 3 * n},
-	    .weight = {at + 4 * n, at + 5 * n},
-	    .work = at + 6 * n,
-	    .bytes = at + 7 * n,
-	    .link_work = at + 8 * n,
-	    .link_weight = at + 9 * n,
+	    .to = {at + 4 * n, at + 5 * n},
+	    .from = {at + 11 * n, at + 12 * n},
+	    .once = {at + 6 * n, at + 7 * n},
+	    .bytes = at + 8 * n,
+	    .link_work = at + 9 * n,
+	    .link_weight = at + 10 * n,
 	    .room = at};
 	return SB_OK;
 }
@@ -42,7 +44,7 @@ void csimd_costs_clear(struct csimd_costs *c)
 
 static void add_layers(struct csimd_costs *c, const struct csimd_layers *row, int64_t at)
 {
-	double first[CSIMD_PASSES], rest[CSIMD_PASSES], weight[CSIMD_PASSES], work = 0;
+	double first[CSIMD_PASSES], rest[CSIMD_PASSES], to[CSIMD_PASSES], from[CSIMD_PASSES];
 	double bytes = row->parameters + row->activation * (double)c->p->samples * (double)c->p->sequences;
 
 	for (int d = 0; d < CSIMD_PASSES; d++) {
@@ -50,16 +52,17 @@ static void add_layers(struct csimd_costs *c, const struct csimd_layers *row, in
 
 		rest[d] = csimd_time_at(&row->time, pass, c->rest, 0);
 		first[d] = c->first_count > 0 ? csimd_time_at(&row->time, pass, c->first, 0) : rest[d];
-		weight[d] = c->first_count * first[d] + (c->rest_count - 1) * rest[d];
-		work += fmin(first[d], rest[d]);
+		to[d] = c->first_count * first[d] + (c->rest_count - 1) * rest[d];
+		from[d] = to[d] - (c->alike ? first[d] - fmin(first[d], rest[d]) : 0);
 	}
 	for (int64_t i = at; i < at + row->count; i++) {
 		for (int d = 0; d < CSIMD_PASSES; d++) {
 			c->of_first[d][i + 1] = c->of_first[d][i] + first[d];
 			c->of_rest[d][i + 1] = c->of_rest[d][i] + rest[d];
-			c->weight[d][i + 1] = c->weight[d][i] + weight[d];
+			c->once[d][i + 1] = c->once[d][i] + fmin(first[d], rest[d]);
+			c->to[d][i + 1] = c->to[d][i] + to[d];
+			c->from[d][i + 1] = c->from[d][i] + from[d];
 		}
-		c->work[i + 1] = c->work[i] + work;
 		c->bytes[i + 1] = c->bytes[i] + bytes;
 	}
 }
@@ -120,4 +123,15 @@ bool csimd_costs_fit(const struct csimd_costs *c, const int64_t *cuts)
 		if (c->bytes[cuts[s + 1]] - c->bytes[cuts[s]] > c->p->memory[s])
 			return false;
 	return true;
+}
+
+double csimd_weight(const struct csimd_costs *c, enum csimd_pass pass, int64_t stage, int64_t i, int64_t j)
+{
+	return (c->to[pass][j] - c->from[pass][i]) / (c->p->speeds ? c->p->speeds[stage] : 1);
+}
+
+double csimd_link_weight(const struct csimd_costs *c, enum csimd_pass pass, int64_t stage, int64_t j)
+{
+	return c->link_weight[j] +
+	       (c->to[pass][j] - c->from[pass][j]) / (c->p->speeds ? c->p->speeds[stage] : 1);
 }

@@ -71,7 +71,7 @@ int csimd_cross(struct csimd_search_state *x, int64_t start, double *out_reached
 
 	*out_reached = INFINITY;
 	do {
-		int rc = csimd_try(x, now.m, INFINITY, false, &d);
+		int rc = csimd_try(x, now.m, INFINITY, &d);
 
 		if (rc != SB_OK)
 			return rc;

@@ -40,17 +40,29 @@ static double speed_of(const struct csimd_problem *p, int64_t stage)
 	return p->speeds ? p->speeds[stage] : 1;
 }
 
+/* Of both passes, of the layers before i. */
+static double work_before(const struct csimd_costs *c, int64_t i)
+{
+	return c->once[CSIMD_FORWARD][i] + c->once[CSIMD_BACKWARD][i];
+}
+
 /* Whether the layers from i up to j can be the stage: true for fewer of them too, since sums of rounded
  * numbers do not fall. */
 static bool fits(const struct csimd_costs *c, const struct csimd_bound *bound, int64_t stage, int64_t i,
                  int64_t j)
 {
-	double speed = speed_of(c->p, stage);
-
 	for (int d = 0; d < CSIMD_PASSES; d++)
-		if ((c->weight[d][j] - c->weight[d][i]) / speed > bound->of[d])
+		if (csimd_weight(c, (enum csimd_pass)d, stage, i, j) > bound->of[d])
 			return false;
 	return !c->p->memory || c->bytes[j] - c->bytes[i] <= c->p->memory[stage];
+}
+
+static bool link_fits(const struct csimd_costs *c, const struct csimd_bound *bound, int64_t stage, int64_t j)
+{
+	for (int d = 0; d < CSIMD_PASSES; d++)
+		if (csimd_link_weight(c, (enum csimd_pass)d, stage, j) > bound->of[d])
+			return false;
+	return true;
 }
 
 /* Any layer that fits somewhere fits everywhere, so to take all one can is never wrong. */
@@ -86,7 +98,7 @@ static void extend(const struct csimd_costs *c, const struct csimd_bound *bound,
 	int32_t *choice = s->choice + stage * (p->layers + 1);
 	double speed = speed_of(p, stage);
 
-#define KEY(i) (before[i] - c->work[i] / speed)
+#define KEY(i) (before[i] - work_before(c, i) / speed)
 	for (int64_t j = 0; j <= p->layers; j++)
 		now[j] = INFINITY;
 	for (int64_t j = stage + 1; j <= last; j++) {
@@ -99,11 +111,10 @@ static void extend(const struct csimd_costs *c, const struct csimd_bound *bound,
 			low++;
 		while (head < tail && s->queue[head] < low)
 			head++;
-		if (head == tail || (j < p->layers && (c->link_weight[j] > bound->of[CSIMD_FORWARD] ||
-		                                       c->link_weight[j] > bound->of[CSIMD_BACKWARD])))
+		if (head == tail || (j < p->layers && !link_fits(c, bound, stage, j)))
 			continue;
 		choice[j] = s->queue[head];
-		now[j] = c->work[j] / speed + KEY(s->queue[head]) + (j < p->layers ? c->link_work[j] : 0);
+		now[j] = work_before(c, j) / speed + KEY(s->queue[head]) + (j < p->layers ? c->link_work[j] : 0);
 	}
 #undef KEY
 }
@@ -141,11 +152,14 @@ bool csimd_divide(const struct csimd_costs *c, const struct csimd_bound *bound, 
 		return false;
 	for (int64_t k = 0; k < p->stages; k++) {
 		int64_t from = s->cuts[k], to = s->cuts[k + 1];
-		double speed = speed_of(p, k), link = k + 1 < p->stages ? c->link_weight[to] : 0;
+		double speed = speed_of(p, k);
+		bool link = p->send_fixed && k + 1 < p->stages;
 
-		work += (c->work[to] - c->work[from]) / speed + (k + 1 < p->stages ? c->link_work[to] : 0);
+		work += (work_before(c, to) - work_before(c, from)) / speed + (link ? c->link_work[to] : 0);
 		for (int d = 0; d < CSIMD_PASSES; d++)
-			got.of[d] = fmax(got.of[d], fmax(link, (c->weight[d][to] - c->weight[d][from]) / speed));
+			got.of[d] = fmax(got.of[d], fmax(csimd_weight(c, (enum csimd_pass)d, k, from, to),
+			                                 link ? csimd_link_weight(c, (enum csimd_pass)d, k, to)
+			                                      : 0));
 	}
 	*out_work = work;
 	*out_got = got;
@@ -161,7 +175,7 @@ double csimd_least_bound(const struct csimd_costs *c, enum csimd_pass pass, stru
 		return INFINITY;
 	high = got.of[pass];
 	/* the mean is a bound, but for rounding */
-	low = fmin(high, c->weight[pass][c->p->layers] / (double)c->p->stages / speed_of(c->p, 0)) * (1 - 1e-15);
+	low = fmin(high, c->to[pass][c->p->layers] / (double)c->p->stages / speed_of(c->p, 0)) * (1 - 1e-15);
 	while (high - low > 1e-15 * high) {
 		double mid = low + (high - low) / 2;
 

@@ -8,13 +8,15 @@ struct csimd_costs {
 	const struct csimd_problem *p;
 	int64_t first, rest;
 	double first_count, rest_count;
+	bool alike;   /* all stages are of one speed */
 	bool uniform; /* all stages alike and no links: only the slowest stage matters */
 	/* [layers + 1] each */
 	double *of_first[CSIMD_PASSES], *of_rest[CSIMD_PASSES];
-	/* What a machine that all others wait for adds: first_count * its first + (rest_count - 1) * its rest.
-	 */
-	double *weight[CSIMD_PASSES];
-	double *work; /* of_rest of both passes: what every stage adds once */
+	/* What a machine that all others wait for adds: first_count * its first + (rest_count - 1) * its rest, and
+	 * what the machines before it take longer for the first run than `once` counts. The layers from i up to j
+	 * weigh to[j] - from[i] with that; where speeds differ it is left out. */
+	double *to[CSIMD_PASSES], *from[CSIMD_PASSES];
+	double *once[CSIMD_PASSES]; /* the lesser of the two: what every stage adds, whichever run is in it */
 	double *bytes;
 	/* The link of a cut before layer i: both ways once, and its weight each way; zeros without links. */
 	double *link_work, *link_weight;
@@ -29,6 +31,9 @@ void csimd_costs_clear(struct csimd_costs *c);
 double csimd_costs_makespan(const struct csimd_costs *c, const int64_t *cuts, double *scratch);
 /* Whether a division fits the memory. */
 bool csimd_costs_fit(const struct csimd_costs *c, const int64_t *cuts);
+/* What the stage of the layers from i up to j weighs, and the link behind it. */
+double csimd_weight(const struct csimd_costs *c, enum csimd_pass pass, int64_t stage, int64_t i, int64_t j);
+double csimd_link_weight(const struct csimd_costs *c, enum csimd_pass pass, int64_t stage, int64_t j);
 
 /* No machine may weigh more. */
 struct csimd_bound {

@@ -92,10 +92,12 @@ static double least_end(const struct proof *x, const struct flow *f, enum csimd_
 	int64_t n = c->p->layers;
 	double rest = c->of_rest[pass][n] - c->of_rest[pass][at], speeds = x->speeds[stage];
 	double first = c->of_first[pass][n] - c->of_first[pass][at];
-	double tail = rest / x->fastest[stage] + (double)(c->p->stages - stage - 1) * x->link;
-	double weight = fmax((c->weight[pass][n] - c->weight[pass][at]) / speeds,
+	double links = (double)(c->p->stages - stage - 1) * x->link;
+	double once = (c->once[pass][n] - c->once[pass][at]) / x->fastest[stage] + links;
+	double tail = rest / x->fastest[stage] + links;
+	double weight = fmax((c->to[pass][n] - c->to[pass][at]) / speeds,
 	                     x->largest[pass][at] / x->fastest[stage]);
-	double end = f->done + tail +
+	double end = f->done + once +
 	             fmax(weight, (c->first_count - 1) * f->most + first / speeds +
 	                              (c->rest_count - 1) * rest / speeds);
 
@@ -198,14 +200,14 @@ static int extend(struct proof *x, uint32_t from, int64_t stage)
 
 	for (int d = 0; d < CSIMD_PASSES; d++)
 		known += l.of[d].done +
-		         (x->c->of_rest[d][p->layers] - x->c->of_rest[d][l.at]) / x->fastest[stage];
+		         (x->c->once[d][p->layers] - x->c->once[d][l.at]) / x->fastest[stage];
 	for (int64_t j = stage + 1 == p->stages ? last : l.at + 1; j <= last && rc == SB_OK && !x->given_up;
 	     j++) {
 		double weight = 0;
 
 		*x->steps -= 32;
 		for (int d = 0; d < CSIMD_PASSES; d++)
-			weight += (x->c->weight[d][j] - x->c->weight[d][l.at]) / speed;
+			weight += (x->c->to[d][j] - x->c->to[d][l.at]) / speed;
 		/* only more with more layers */
 		if (known + weight >= x->target ||
 		    (p->memory && x->c->bytes[j] - x->c->bytes[l.at] > p->memory[stage]))
@@ -246,9 +248,8 @@ static int by_stage(struct proof *x)
 	return rc;
 }
 
-/* Bounds on what is still to come. false: the larger micro-batches are the faster ones somewhere, which the
- * bounds do not reckon with. */
-static bool prepare(struct proof *x)
+/* Bounds on what is still to come. */
+static void prepare(struct proof *x)
 {
 	const struct csimd_costs *c = x->c;
 	const struct csimd_problem *p = c->p;
@@ -265,16 +266,9 @@ static bool prepare(struct proof *x)
 		x->link = fmin(x->link, c->link_work[i] / 2);
 	for (int d = 0; d < CSIMD_PASSES; d++) {
 		x->largest[d][p->layers] = 0;
-		for (int64_t i = p->layers; i-- > 0;) {
-			double first = c->of_first[d][i + 1] - c->of_first[d][i];
-			double rest = c->of_rest[d][i + 1] - c->of_rest[d][i];
-
-			if (first < rest * (1 - 1e-9))
-				return false;
-			x->largest[d][i] = fmax(x->largest[d][i + 1], c->weight[d][i + 1] - c->weight[d][i]);
-		}
+		for (int64_t i = p->layers; i-- > 0;)
+			x->largest[d][i] = fmax(x->largest[d][i + 1], c->to[d][i + 1] - c->to[d][i]);
 	}
-	return true;
 }
 
 static void take(struct proof *x, double cutoff, struct csimd_division *out)
@@ -309,7 +303,8 @@ int csimd_prove_division(const struct csimd_costs *c, double cutoff, int64_t *st
 	                  .steps = steps};
 	int rc = room && lists ? SB_OK : SB_ENOMEM;
 
-	if (rc == SB_OK && prepare(&x)) {
+	if (rc == SB_OK) {
+		prepare(&x);
 		*steps -= 8 * (int64_t)n;
 		rc = by_stage(&x);
 		if (rc == SB_OK)

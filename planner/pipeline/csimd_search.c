@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define BOUND_LOOKS 1000
+#define PROOF_STEPS ((int64_t)1 << 26)
 
 void csimd_search_clear(struct csimd_search_state *x)
 {
@@ -120,19 +121,29 @@ static void improve(struct csimd_search_state *x, struct csimd_division *d)
 	}
 }
 
-int csimd_try(struct csimd_search_state *x, int64_t micro_batches, double cutoff, bool prove,
+/* No single number of micro-batches may take all the steps. */
+static int prove(struct csimd_search_state *x, double cutoff, struct csimd_division *out)
+{
+	int64_t share = x->steps < PROOF_STEPS ? x->steps : PROOF_STEPS, left = share;
+	int rc = csimd_prove_division(&x->costs, cutoff, &left, out);
+
+	x->steps -= share - left;
+	return rc;
+}
+
+int csimd_try(struct csimd_search_state *x, int64_t micro_batches, double cutoff,
               struct csimd_division *out)
 {
 	int rc = csimd_costs_fill(&x->costs, x->p, micro_batches);
 
-	x->steps -= 16 * x->p->layers;
+	x->steps -= 32 * x->p->layers;
 	*out = (struct csimd_division){.cuts = x->trial};
 	if (rc == SB_OK)
 		rc = csimd_best_division(&x->costs, cutoff, &x->scratch, &x->steps, out);
 	if (rc == SB_OK && x->costs.first_count > 0) {
 		improve(x, out);
-		if (prove && out->lower_bound < fmin(cutoff, out->makespan) * (1 - CSIMD_ROUNDING))
-			rc = csimd_prove_division(&x->costs, cutoff, &x->steps, out);
+		if (out->lower_bound < fmin(cutoff, out->makespan) * (1 - CSIMD_ROUNDING))
+			rc = prove(x, cutoff, out);
 	}
 	if (rc != SB_OK)
 		return rc;
@@ -165,7 +176,7 @@ int csimd_every_count(struct csimd_search_state *x, bool divide)
 			break;
 		}
 		if (low == high) {
-			rc = csimd_try(x, low, x->makespan, true, &d);
+			rc = csimd_try(x, low, x->makespan, &d);
 			floor_of_all = fmin(floor_of_all, fmax(d.lower_bound, n.bound));
 			continue;
 		}

@@ -28,8 +28,8 @@ void csimd_search_clear(struct csimd_search_state *x);
 /* What no plan of equal sizes with `least` to `most` micro-batches can be below. */
 double csimd_data_bound(struct csimd_search_state *x, int64_t least, int64_t most);
 /* The best division for a number of micro-batches; takes it over when it is the best so far. out->cuts is
- * x->trial. `prove`: where sizes differ, until it is the best for sure. */
-int csimd_try(struct csimd_search_state *x, int64_t micro_batches, double cutoff, bool prove,
+ * x->trial. */
+int csimd_try(struct csimd_search_state *x, int64_t micro_batches, double cutoff,
               struct csimd_division *out);
 /* The exact outer loop over every number of micro-batches: of ranges of them that of the least bound is looked
  * into first, and none that cannot be better than the best. x->lower_bound is of all of them. Without `divide`

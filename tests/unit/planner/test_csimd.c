@@ -229,7 +229,7 @@ static double solve(const struct csimd_problem *p, enum csimd_sizes sizes, enum 
 
 static void equal_to_every_division(void **state)
 {
-	int infeasible = 0, unproved = 0;
+	int infeasible = 0;
 
 	(void)state;
 	for (int i = 0; i < 400; i++) {
@@ -246,15 +246,11 @@ static void equal_to_every_division(void **state)
 			assert_true(is == right);
 			continue;
 		}
-		if (optimal)
-			near(is, right);
-		else /* tables that fall are not always proved */
-			assert_true(is >= right * (1 - 1e-9) && x.rows[0].time.points > 0);
-		unproved += !optimal;
+		assert_true(optimal);
+		near(is, right);
 		assert_true(solve(&x.p, CSIMD_EQUAL, CSIMD_CROSS, &optimal) >= right * (1 - 1e-9));
 	}
 	assert_in_range(infeasible, 5, 100);
-	assert_in_range(unproved, 0, 20);
 }
 
 static void equal_to_every_size(void **state)
@@ -279,11 +275,43 @@ static void equal_to_every_size(void **state)
 	}
 }
 
+/* The largest that may be asked for: bounded steps, a plan and a bound. */
+static void large(void **state)
+{
+	static double fixed[CSIMD_LAYERS_MAX], per_sample[CSIMD_LAYERS_MAX];
+	struct csimd_layers rows[4];
+	struct csimd_problem p = {.rows = rows,
+	                          .row_count = 4,
+	                          .layers = CSIMD_LAYERS_MAX,
+	                          .stages = CSIMD_STAGES_MAX,
+	                          .samples = CSIMD_SAMPLES_MAX,
+	                          .samples_max = CSIMD_SAMPLES_MAX,
+	                          .sequences = 1};
+	struct sb_error err = {0};
+	bool optimal;
+
+	(void)state;
+	for (int r = 0; r < 4; r++)
+		rows[r] = (struct csimd_layers){.count = CSIMD_LAYERS_MAX / 4,
+		                                .time = {.a = 50 + r, .k = 0.1 * (r + 1), .b0 = 4, .rho = 2}};
+	assert_int_equal(csimd_check(&p, &err), SB_OK);
+	assert_true(solve(&p, CSIMD_EQUAL, CSIMD_EXACT, &optimal) < INFINITY);
+	assert_true(solve(&p, CSIMD_EQUAL, CSIMD_CROSS, &optimal) < INFINITY);
+	assert_true(solve(&p, CSIMD_FREE, CSIMD_CROSS, &optimal) < INFINITY);
+	p.send_fixed = fixed;
+	p.send_per_sample = per_sample;
+	assert_int_equal(csimd_check(&p, &err), SB_ELIMIT);
+	p.stages = CSIMD_CELLS_MAX / CSIMD_LAYERS_MAX;
+	assert_int_equal(csimd_check(&p, &err), SB_OK);
+	assert_true(solve(&p, CSIMD_EQUAL, CSIMD_EXACT, &optimal) < INFINITY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(equal_to_every_division),
 	    cmocka_unit_test(equal_to_every_size),
+	    cmocka_unit_test(large),
 	};
 
 	return cmocka_run_group_tests_name("csimd", tests, NULL, NULL);
