@@ -49,9 +49,10 @@ struct csimd_problem {
 	int64_t samples_max;   /* of a micro-batch */
 	int64_t micro_batches; /* 0: to be found */
 	int64_t sequences;     /* with slices: of `samples` tokens each; else 1 */
-	/* A transfer over the cut behind layer i takes send_fixed[i] + send_per_sample[i] * samples, each
-	 * way. NULL: no links. */
+	/* A transfer over the cut behind layer i, or with send_by_link from stage i to the next, takes
+	 * send_fixed[i] + send_per_sample[i] * samples, each way. NULL: no links. */
 	const double *send_fixed, *send_per_sample;
+	bool send_by_link;
 	const double *speeds; /* of a stage: it takes a layer's time / speed. NULL: 1 */
 	const double *memory; /* bytes of a stage, for its layers. NULL: no bound */
 };
@@ -101,6 +102,8 @@ int csimd_solve_plan(const struct csimd_problem *p, enum csimd_sizes sizes, enum
 /* SB_EIMPOSSIBLE with the field for more stages than layers, more micro-batches than samples, too few of
  * them for samples_max; SB_ELIMIT past CSIMD_CELLS_MAX. */
 int csimd_check(const struct csimd_problem *p, struct sb_error *err);
+/* The place in send_fixed and send_per_sample of the link behind a stage that ends before layer j. */
+int64_t csimd_link(const struct csimd_problem *p, int64_t stage, int64_t j);
 /* The least memory of every stage, the same for all, that some division fits; INFINITY past memory. */
 double csimd_least_memory(const struct csimd_problem *p);
 

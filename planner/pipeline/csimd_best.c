@@ -97,7 +97,7 @@ static double least_weight(const struct csimd_costs *c, enum csimd_pass pass, st
 	}
 	for (int64_t i = 0; i < p->layers; i++)
 		layer = fmax(layer, w[i + 1] - w[i]);
-	for (int64_t i = 1; i < p->layers; i++)
+	for (int64_t i = 0; i < csimd_links(p); i++)
 		link = fmin(link, c->link_weight[i]);
 	layer = fmax(w[p->layers] / speeds, layer / fastest);
 	return (p->stages > 1 ? fmax(layer, link) : layer) * (1 - 1e-15);

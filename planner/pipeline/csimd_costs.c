@@ -13,6 +13,11 @@ static bool all_equal(const double *of, int64_t n)
 	return true;
 }
 
+int64_t csimd_links(const struct csimd_problem *p)
+{
+	return p->send_by_link ? p->stages - 1 : p->layers - 1;
+}
+
 static int open_room(struct csimd_costs *c, const struct csimd_problem *p)
 {
 	size_t n = (size_t)p->layers + 1;
@@ -81,9 +86,9 @@ int csimd_costs_fill(struct csimd_costs *c, const struct csimd_problem *p, int64
 		add_layers(c, &p->rows[r], at);
 		at += p->rows[r].count;
 	}
-	for (int64_t i = 1; p->send_fixed && i < p->layers; i++) {
-		double rest = p->send_fixed[i - 1] + p->send_per_sample[i - 1] * (double)c->rest;
-		double first = p->send_fixed[i - 1] + p->send_per_sample[i - 1] * (double)c->first;
+	for (int64_t i = 0; p->send_fixed && i < csimd_links(p); i++) {
+		double rest = p->send_fixed[i] + p->send_per_sample[i] * (double)c->rest;
+		double first = p->send_fixed[i] + p->send_per_sample[i] * (double)c->first;
 
 		c->link_work[i] = CSIMD_PASSES * rest;
 		c->link_weight[i] = c->first_count * first + (c->rest_count - 1) * rest;
@@ -99,17 +104,18 @@ double csimd_costs_makespan(const struct csimd_costs *c, const int64_t *cuts, do
 
 	for (int d = 0; d < CSIMD_PASSES; d++) {
 		for (int64_t s = 0; s < p->stages; s++) {
-			int64_t from = cuts[s], to = cuts[s + 1];
+			int64_t from = cuts[s], to = cuts[s + 1], link;
 			double speed = p->speeds ? p->speeds[s] : 1;
 
 			first[2 * s] = (c->of_first[d][to] - c->of_first[d][from]) / speed;
 			rest[2 * s] = (c->of_rest[d][to] - c->of_rest[d][from]) / speed;
 			if (s + 1 == p->stages)
 				continue;
-			rest[2 * s + 1] = c->link_work[to] / CSIMD_PASSES;
+			link = csimd_link(p, s, to);
+			rest[2 * s + 1] = c->link_work[link] / CSIMD_PASSES;
 			first[2 * s + 1] =
 			    c->first_count > 0
-			        ? (c->link_weight[to] - (c->rest_count - 1) * rest[2 * s + 1]) / c->first_count
+			        ? (c->link_weight[link] - (c->rest_count - 1) * rest[2 * s + 1]) / c->first_count
 			        : 0;
 		}
 		sum += csimd_pass(first, c->first_count, rest, c->rest_count, n, scratch + 2 * n);
@@ -132,6 +138,6 @@ double csimd_weight(const struct csimd_costs *c, enum csimd_pass pass, int64_t s
 
 double csimd_link_weight(const struct csimd_costs *c, enum csimd_pass pass, int64_t stage, int64_t j)
 {
-	return c->link_weight[j] +
+	return c->link_weight[csimd_link(c->p, stage, j)] +
 	       (c->to[pass][j] - c->from[pass][j]) / (c->p->speeds ? c->p->speeds[stage] : 1);
 }

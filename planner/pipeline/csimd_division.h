@@ -18,13 +18,15 @@ struct csimd_costs {
 	double *to[CSIMD_PASSES], *from[CSIMD_PASSES];
 	double *once[CSIMD_PASSES]; /* the lesser of the two: what every stage adds, whichever run is in it */
 	double *bytes;
-	/* The link of a cut before layer i: both ways once, and its weight each way; zeros without links. */
+	/* [csimd_link()]: a link both ways once, and its weight each way; zeros without links. */
 	double *link_work, *link_weight;
 	double *room; /* what holds all of them */
 };
 /* Fills the arrays for micro-batches of equal sizes. *c is zero, or was filled for the same problem.
  * SB_ENOMEM. */
 int csimd_costs_fill(struct csimd_costs *c, const struct csimd_problem *p, int64_t micro_batches);
+/* How many links there are to choose from. */
+int64_t csimd_links(const struct csimd_problem *p);
 void csimd_costs_clear(struct csimd_costs *c);
 #define CSIMD_COSTS_AUTO __attribute__((cleanup(csimd_costs_clear))) struct csimd_costs
 /* The makespan of a division, exactly; scratch: 8 * stages. */

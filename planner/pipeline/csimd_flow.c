@@ -48,6 +48,11 @@ static void add_up(const struct csimd_problem *p, const int64_t *cuts, const str
 	}
 }
 
+int64_t csimd_link(const struct csimd_problem *p, int64_t stage, int64_t j)
+{
+	return p->send_by_link ? stage : j - 1;
+}
+
 void csimd_machines(const struct csimd_problem *p, const int64_t *cuts, const struct csimd_piece *piece,
                     enum csimd_pass pass, double *machines)
 {
@@ -55,12 +60,12 @@ void csimd_machines(const struct csimd_problem *p, const int64_t *cuts, const st
 
 	add_up(p, cuts, &w, machines, 2);
 	for (int64_t s = 0; s < p->stages; s++) {
-		int64_t cut = cuts[s + 1] - 1;
+		int64_t link = csimd_link(p, s, cuts[s + 1]);
 
 		if (p->speeds)
 			machines[2 * s] /= p->speeds[s];
 		if (s + 1 < p->stages)
-			machines[2 * s + 1] = p->send_fixed ? p->send_fixed[cut] + p->send_per_sample[cut] *
+			machines[2 * s + 1] = p->send_fixed ? p->send_fixed[link] + p->send_per_sample[link] *
 			                                                               (double)piece->samples
 			                                    : 0;
 	}

@@ -176,14 +176,17 @@ static bool add_stage(struct proof *x, const struct label *l, int64_t stage, int
 	*out = *l;
 	out->at = (int32_t)j;
 	for (int d = 0; d < CSIMD_PASSES; d++) {
-		double rest = (c->of_rest[d][j] - c->of_rest[d][l->at]) / speed, link = c->link_work[j] / 2;
+		double rest = (c->of_rest[d][j] - c->of_rest[d][l->at]) / speed, once;
+		int64_t link = csimd_link(c->p, stage, j);
 
 		if (!pass_through(&out->of[d], (c->of_first[d][j] - c->of_first[d][l->at]) / speed, rest,
 		                  c->first_count))
 			return false;
-		if (c->p->send_fixed && j < c->p->layers &&
-		    !pass_through(&out->of[d],
-		                  (c->link_weight[j] - (c->rest_count - 1) * link) / c->first_count, link,
+		if (!c->p->send_fixed || j == c->p->layers)
+			continue;
+		once = c->link_work[link] / CSIMD_PASSES;
+		if (!pass_through(&out->of[d],
+		                  (c->link_weight[link] - (c->rest_count - 1) * once) / c->first_count, once,
 		                  c->first_count))
 			return false;
 	}
@@ -262,7 +265,7 @@ static void prepare(struct proof *x)
 		x->speeds[k] = x->speeds[k + 1] + speed;
 	}
 	x->link = p->send_fixed ? INFINITY : 0;
-	for (int64_t i = 1; p->send_fixed && i < p->layers; i++)
+	for (int64_t i = 0; p->send_fixed && i < csimd_links(p); i++)
 		x->link = fmin(x->link, c->link_work[i] / 2);
 	for (int d = 0; d < CSIMD_PASSES; d++) {
 		x->largest[d][p->layers] = 0;

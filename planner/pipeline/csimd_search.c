@@ -33,7 +33,7 @@ int csimd_search_open(const struct csimd_problem *p, struct csimd_search_state *
 		x->fastest = fmax(x->fastest, speed);
 	}
 	x->link_fixed = x->link_per_sample = p->send_fixed ? INFINITY : 0;
-	for (int64_t i = 0; p->send_fixed && i + 1 < p->layers; i++) {
+	for (int64_t i = 0; p->send_fixed && i < csimd_links(p); i++) {
 		x->link_fixed = fmin(x->link_fixed, p->send_fixed[i]);
 		x->link_per_sample = fmin(x->link_per_sample, p->send_per_sample[i]);
 	}

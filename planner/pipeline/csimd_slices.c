@@ -173,7 +173,7 @@ static int divide(const struct csimd_problem *p, struct csimd_plan *plan, int64_
 {
 	size_t rows = p->row_count, layers = (size_t)p->layers;
 	struct csimd_layers *means = calloc(rows, sizeof(*means));
-	double *seconds = calloc(2 * rows + layers, sizeof(*seconds)), *send = seconds + 2 * rows;
+	double *seconds = calloc(2 * (rows + layers), sizeof(*seconds)), *send = seconds + 2 * rows;
 	CSIMD_COSTS_AUTO c = {0};
 	CSIMD_SCRATCH_AUTO s = {0};
 	struct csimd_division d = {.cuts = plan->cuts};
@@ -186,7 +186,7 @@ static int divide(const struct csimd_problem *p, struct csimd_plan *plan, int64_
 	mean.sequences = 1;
 	if (rc == SB_OK)
 		to_means(p, plan, mean.samples, means, seconds);
-	for (size_t i = 0; rc == SB_OK && p->send_fixed && i + 1 < layers; i++)
+	for (int64_t i = 0; rc == SB_OK && p->send_fixed && i < csimd_links(p); i++)
 		send[i] = p->send_fixed[i] +
 		          (p->send_per_sample[i] * (double)p->samples / (double)plan->micro_batches);
 	if (p->send_fixed)

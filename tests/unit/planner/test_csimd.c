@@ -75,6 +75,7 @@ static void make_instance(struct instance *x, int64_t number)
 		x->p.send_fixed = x->fixed;
 		x->p.send_per_sample = x->per_sample;
 	}
+	x->p.send_by_link = number % 6 == 0;
 	x->p.speeds = number % 3 == 0 ? x->speeds : NULL;
 	x->p.memory = number % 4 == 0 ? x->memory : NULL;
 }
@@ -110,10 +111,11 @@ static double pass_seconds(const struct enumeration *e, int pass)
 
 		for (int64_t k = 0; k < machines; k++) {
 			int64_t i = pass == 0 ? k : machines - 1 - k, s = i / 2;
+			int64_t link = p->send_by_link ? s : e->cuts[s + 1] - 1;
 			double t = 0;
 
 			if (i % 2 == 1 && p->send_fixed)
-				t = e->x->fixed[e->cuts[s + 1] - 1] + e->x->per_sample[e->cuts[s + 1] - 1] * b;
+				t = e->x->fixed[link] + e->x->per_sample[link] * b;
 			for (int64_t l = e->cuts[s]; i % 2 == 0 && l < e->cuts[s + 1]; l++)
 				t += layer_seconds(e->x, l, pass, b) / (p->speeds ? p->speeds[s] : 1);
 			at = fmax(at, end[k]) + t;
