@@ -152,6 +152,22 @@ int parse_number(const json_t *object, const struct place *at, const char *membe
 	return SB_OK;
 }
 
+int parse_numbers(const json_t *list, const struct place *at, double low, double high, double *out,
+                  struct sb_error *err)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct place here = place_index(at, i);
+		const json_t *v = json_array_get(list, i);
+
+		if (!json_is_number(v))
+			return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a number");
+		out[i] = json_number_value(v);
+		if (!(out[i] >= low && out[i] <= high))
+			return range_error(&here, low, high, err);
+	}
+	return SB_OK;
+}
+
 int parse_boolean(const json_t *object, const struct place *at, const char *member, bool *out,
                   struct sb_error *err)
 {

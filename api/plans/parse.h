@@ -41,6 +41,9 @@ int parse_text(const json_t *object, const struct place *at, const char *member,
 /* Like parse_integer() for a value that is already at hand. */
 int parse_integer_value(const json_t *value, const struct place *at, int64_t low, int64_t high, int64_t *out,
                         struct sb_error *err);
+/* A list of numbers that is already at hand, into out. */
+int parse_numbers(const json_t *list, const struct place *at, double low, double high, double *out,
+                  struct sb_error *err);
 /* A member that is an object: *out is borrowed, NULL when it is missing and optional. */
 int parse_object(const json_t *object, const struct place *at, const char *member, enum need need,
                  const json_t **out, struct sb_error *err);
