@@ -4,11 +4,15 @@
 #include <string.h>
 
 #include "api/plans/kinds.h"
+#include "api/plans/pipeline_csimd.h"
+#include "api/plans/schema.h"
 #include "planner/pipeline/methods.h"
 
+/* csimd has a request of its own: layers' times by samples, and samples to divide. */
+#define CSIMD "csimd"
 /* The rows of pipeline_methods(), and what is no search of one schedule. */
-static const char *const methods[] = {"bmpipe", "pipedream", "adapipe", "autopipe", "merak",
-                                      "alpa",   "even",      "random",  "given",    NULL};
+static const char *const methods[] = {"bmpipe", "pipedream", "adapipe", "autopipe", "merak", "alpa",
+                                      "even",   "random",    "given",   CSIMD,      NULL};
 
 static int no_memory(struct sb_error *err)
 {
@@ -62,7 +66,11 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	PIPELINE_CHOICE_AUTO chosen = {0};
 	JSON_AUTO answer = NULL;
 	double start = plan_clock();
-	int rc = pipeline_from_json(request, &in, err);
+	int rc;
+
+	if (name && strcmp(name, CSIMD) == 0)
+		return csimd_solve(request, out, out_extra, err);
+	rc = pipeline_from_json(request, &in, err);
 
 	if (rc == SB_OK)
 		rc = pipeline_check_layers(&in.problem, err);
@@ -88,6 +96,24 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	return rc;
 }
 
+/* One of two requests, told apart by the method. */
+static json_t *schema(void)
+{
+	json_t *cut = pipeline_schema(), *joint = csimd_schema(), *others = json_array();
+
+	for (int i = 0; methods[i]; i++)
+		if (strcmp(methods[i], CSIMD) != 0)
+			json_array_append_new(others, json_string(methods[i]));
+	json_object_set_new(json_object_get(cut, "properties"), "kind", json_object());
+	json_object_set_new(json_object_get(cut, "properties"), "method", json_pack("{s:o}", "enum", others));
+	json_object_set_new(json_object_get(joint, "properties"), "kind", json_object());
+	json_object_set_new(json_object_get(joint, "properties"), "method",
+	                    json_pack("{s:s}", "const", CSIMD));
+	json_array_append_new(json_object_get(joint, "required"), json_string("method"));
+	return json_pack("{s:s,s:{},s:[],s:[o,o]}", "type", "object", "properties", "required", "anyOf", cut,
+	                 joint);
+}
+
 static json_t *limits(void)
 {
 	return json_pack("{s:i,s:i,s:i,s:i,s:i}", "layers", PIPELINE_LAYERS_MAX, "types", PIPELINE_TYPES_MAX,
@@ -98,7 +124,7 @@ static json_t *limits(void)
 const struct plan_kind pipeline_kind = {.name = "pipeline",
                                         .methods = methods,
                                         .solve = solve,
-                                        .schema = pipeline_schema,
+                                        .schema = schema,
                                         .limits = limits,
                                         .export = pipeline_export,
                                         .schedule = pipeline_draw};

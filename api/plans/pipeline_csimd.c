@@ -31,8 +31,8 @@ static int64_t pieces_of(const struct csimd_plan *p)
 	return p->sequences * p->micro_batches;
 }
 
-/* The simulator's links are never busy. Ours make no difference to that while no transfer takes longer than the
- * slowest stage, with pieces that are all alike: they never wait for a link then. */
+/* The simulator's links are never busy. Ours make no difference to that while no transfer takes longer than
+ * the slowest stage, with pieces that are all alike: they never wait for a link then. */
 static bool simulator_says_it(const struct csimd_problem *p, const struct csimd_plan *plan, double *machines)
 {
 	struct csimd_piece piece = {plan->runs[0].samples, 0};
@@ -181,9 +181,9 @@ static json_t *runs_to_json(const struct csimd_plan *plan)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < plan->run_count; i++)
-		json_array_append_new(list, json_pack("{s:I,s:I}", "samples",
-		                                      (json_int_t)plan->runs[i].samples, "count",
-		                                      (json_int_t)plan->runs[i].count));
+		json_array_append_new(list,
+		                      json_pack("{s:I,s:I}", "samples", (json_int_t)plan->runs[i].samples,
+		                                "count", (json_int_t)plan->runs[i].count));
 	return list;
 }
 
@@ -202,11 +202,11 @@ static json_t *solution_to_json(const struct csimd_problem *p, const struct csim
 	                 "micro_batch_runs", runs_to_json(plan));
 }
 
-static json_t *predicted_to_json(const struct csimd_problem *p, const struct outcome *o)
+static json_t *predicted_to_json(const struct csimd_input *in, const struct outcome *o)
 {
-	json_t *bytes = json_array();
+	json_t *bytes = in->weighed ? json_array() : json_null();
 
-	for (int64_t s = 0; s < p->stages; s++)
+	for (int64_t s = 0; in->weighed && s < in->problem.stages; s++)
 		json_array_append_new(bytes, number_of(o->memory[s]));
 	return json_pack("{s:o,s:o,s:o,s:o,s:s}", "bottleneck", number_of(o->bottleneck), "makespan",
 	                 number_of(o->makespan), "bubble_share", json_real_or_null(o->bubble_share),
@@ -261,11 +261,10 @@ static int add_plan(const struct csimd_input *in, const struct outcome *chosen, 
 	if (rc == SB_OK) {
 		(void)snprintf(text, sizeof(text), "%s%s", reason,
 		               fits(in, &o) ? "" : "; and it does not fit the memory");
-		json_array_append_new(
-		    list, json_pack("{s:s,s:o,s:o,s:f,s:s}", "method", method, "solution",
-		                    solution_to_json(&in->problem, plan, 0), "predicted",
-		                    predicted_to_json(&in->problem, &o), "loses_by",
-		                    loss(o.makespan, chosen->makespan), "reason", text));
+		json_array_append_new(list, json_pack("{s:s,s:o,s:o,s:f,s:s}", "method", method, "solution",
+		                                      solution_to_json(&in->problem, plan, 0), "predicted",
+		                                      predicted_to_json(in, &o), "loses_by",
+		                                      loss(o.makespan, chosen->makespan), "reason", text));
 	}
 	free(o.memory);
 	return rc;
@@ -282,14 +281,12 @@ static int add_baselines(const struct csimd_input *in, const struct outcome *cho
 	if (rc != SB_OK)
 		return no_memory(err);
 	rc = add_plan(in, chosen, "even", &b.even,
-	              "equal numbers of layers, and as many micro-batches as stages unless given", list,
-	              err);
+	              "equal numbers of layers, and as many micro-batches as stages unless given", list, err);
 	(void)snprintf(text, sizeof(text), "the mean of %s%lld divisions with the same micro-batches",
 	               b.random_sampled ? "" : "all ", (long long)b.random_divisions);
-	json_array_append_new(list,
-	                      json_pack("{s:s,s:n,s:{s:o},s:f,s:s}", "method", "random", "solution",
-	                                "predicted", "makespan", number_of(b.random_mean), "loses_by",
-	                                loss(b.random_mean, chosen->makespan), "reason", text));
+	json_array_append_new(list, json_pack("{s:s,s:n,s:{s:o},s:f,s:s}", "method", "random", "solution",
+	                                      "predicted", "makespan", number_of(b.random_mean), "loses_by",
+	                                      loss(b.random_mean, chosen->makespan), "reason", text));
 	csimd_plan_clear(&b.even);
 	return rc;
 }
@@ -346,11 +343,11 @@ static int answer(const struct csimd_input *in, const struct csimd_result *r, in
 		rc = in->slices ? add_unsliced(in, &r->plan, &o, others, err)
 		                : add_baselines(in, &o, others, err);
 	if (rc == SB_OK) {
-		*out = json_pack("{s:o,s:o,s:o,s:O,s:[],s:[],s:o}", "solution",
-		                 solution_to_json(&in->problem, &r->plan, unit), "predicted",
-		                 predicted_to_json(&in->problem, &o), "quality",
-		                 quality_to_json(in, r, &o, seconds), "alternatives", others, "frontier",
-		                 "rejected", "warnings", warnings_of(in, r));
+		*out =
+		    json_pack("{s:o,s:o,s:o,s:O,s:[],s:[],s:o}", "solution",
+		              solution_to_json(&in->problem, &r->plan, unit), "predicted",
+		              predicted_to_json(in, &o), "quality", quality_to_json(in, r, &o, seconds),
+		              "alternatives", others, "frontier", "rejected", "warnings", warnings_of(in, r));
 		rc = *out ? SB_OK : no_memory(err);
 	}
 	json_decref(others);
@@ -364,17 +361,22 @@ int csimd_solve(const json_t *request, json_t **out, json_t **out_extra, struct 
 	struct csimd_result r = {0};
 	double start = plan_clock();
 	int64_t unit = 0;
+	struct place root = place_of("");
+	struct sb_error why = {0};
 	int rc = csimd_from_json(request, &in, err);
 
-	if (rc == SB_OK)
-		rc = in.slices ? csimd_solve_slices(&in.problem, in.slice_unit, &r, &unit, err)
+	if (rc == SB_OK) {
+		rc = in.slices ? csimd_solve_slices(&in.problem, in.slice_unit, &r, &unit, &why)
 		               : csimd_solve_plan(&in.problem, (enum csimd_sizes)in.sizes,
-		                                  (enum csimd_search)in.search, &r, err);
+		                                  (enum csimd_search)in.search, &r, &why);
+		if (rc != SB_OK)
+			parse_fail(err, rc, why.word, &root, why.field[0] ? why.field : NULL, why.text);
+	}
 	if (rc == SB_EINFEASIBLE) {
 		json_int_t least = (json_int_t)ceil(csimd_least_memory(&in.problem) + in.constant);
 
-		*out_extra = json_pack("{s:I,s:{s:I}}", "least_memory_bytes", least, "nearest",
-		                       "memory_bytes", least);
+		*out_extra =
+		    json_pack("{s:I,s:{s:I}}", "least_memory_bytes", least, "nearest", "memory_bytes", least);
 	}
 	if (rc == SB_OK)
 		rc = answer(&in, &r, unit, start, out, err);

@@ -8,7 +8,7 @@
 
 /* The request of api.md in (kind and method are let pass), the answer of api.md out; *out_extra: what an
  * infeasible problem is answered with besides. SB_EINVAL and SB_EIMPOSSIBLE with the field, SB_EINFEASIBLE
- * with the reason, SB_ELIMIT with the bound, SB_ENOMEM. */
+ * with the reason, SB_ENOMEM. */
 int csimd_solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
 /* JSON Schema of the request without kind and method (schema_object()). New reference. */
 json_t *csimd_schema(void);
@@ -28,14 +28,15 @@ struct csimd_input {
 	struct csimd_table { /* of the row; NULL without */
 		int64_t *samples;
 		double *seconds; /* forward, then backward */
-	} *tables;
+	} * tables;
 	double *memory, *speeds, *send;
 	double constant; /* bytes that each stage needs besides: problem.memory is without them */
+	bool weighed;    /* some layer's bytes are given */
 	bool slices;     /* schedule terapipe */
 	int64_t slice_unit;
 	int sizes, search; /* enum csimd_sizes, enum csimd_search */
 };
-/* The caller clears *out also after a failure. SB_EINVAL, SB_EIMPOSSIBLE, SB_ELIMIT, SB_ENOMEM. */
+/* The caller clears *out also after a failure. SB_EINVAL, SB_EIMPOSSIBLE, SB_ENOMEM. */
 int csimd_from_json(const json_t *request, struct csimd_input *out, struct sb_error *err);
 void csimd_input_clear(struct csimd_input *in);
 #define CSIMD_INPUT_AUTO __attribute__((cleanup(csimd_input_clear))) struct csimd_input

@@ -142,11 +142,7 @@ static int read_activation(const json_t *layer, const struct place *at, double *
 static int read_row(const json_t *layer, const struct place *at, struct csimd_input *in, size_t r,
                     struct sb_error *err)
 {
-	static const char *const members[] = {"name",
-	                                      "count",
-	                                      "time",
-	                                      "parameters_bytes",
-	                                      "activation_bytes",
+	static const char *const members[] = {"name", "count", "time", "parameters_bytes", "activation_bytes",
 	                                      NULL};
 	struct csimd_layers *row = &in->rows[r];
 	struct place here = place_member(at, "time");
@@ -164,6 +160,8 @@ static int read_row(const json_t *layer, const struct place *at, struct csimd_in
 		                  &row->parameters, err);
 	if (rc == SB_OK)
 		rc = read_activation(layer, at, &row->activation, err);
+	in->weighed = in->weighed || json_object_get(layer, "parameters_bytes") ||
+	              json_object_get(layer, "activation_bytes");
 	if (rc == SB_OK)
 		rc = parse_object(layer, at, "time", REQUIRED, &time, err);
 	if (rc != SB_OK)
@@ -244,8 +242,8 @@ static int read_speeds(const json_t *request, struct csimd_input *in, struct sb_
 
 /* A number for all links, or one each: a cut between two layers, or a link between two stages. *count: how
  * many there are; 0 while none was given as a list. */
-static int read_links(const json_t *object, const struct place *at, const char *member, struct csimd_input *in,
-                      size_t *count, double *out, struct sb_error *err)
+static int read_links(const json_t *object, const struct place *at, const char *member,
+                      struct csimd_input *in, size_t *count, double *out, struct sb_error *err)
 {
 	size_t cuts = (size_t)in->problem.layers - 1, links = (size_t)in->problem.stages - 1;
 	const json_t *v = json_object_get(object, member);
@@ -334,7 +332,8 @@ static int read_options(const json_t *request, struct csimd_input *in, struct sb
 {
 	static const char *const objectives[] = {"makespan", NULL};
 	struct place root = place_of("");
-	int objective = 0, rc = parse_word(request, &root, "sizes", OPTIONAL, csimd_sizes_words, &in->sizes, err);
+	int objective = 0,
+	    rc = parse_word(request, &root, "sizes", OPTIONAL, csimd_sizes_words, &in->sizes, err);
 
 	if (rc == SB_OK)
 		rc = parse_word(request, &root, "search", OPTIONAL, csimd_search_words, &in->search, err);
@@ -346,9 +345,9 @@ static int read_options(const json_t *request, struct csimd_input *in, struct sb
 int csimd_from_json(const json_t *request, struct csimd_input *out, struct sb_error *err)
 {
 	static const char *const members[] = {
-	    "kind",         "method",         "schedule", "samples",   "samples_max",  "stages", "micro_batches",
-	    "memory_bytes", "constant_bytes", "speeds",   "layers",    "send_seconds", "sizes",  "search",
-	    "slice_unit",   "objective",      NULL};
+	    "kind",          "method",       "schedule",       "samples",   "samples_max", "stages",
+	    "micro_batches", "memory_bytes", "constant_bytes", "speeds",    "layers",      "send_seconds",
+	    "sizes",         "search",       "slice_unit",     "objective", NULL};
 	struct place root = place_of("");
 	struct sb_error why = {0};
 	int rc = parse_members(request, &root, members, err);

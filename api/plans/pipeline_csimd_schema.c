@@ -56,9 +56,9 @@ static json_t *layer_schema(void)
 	json_object_set_new(p, "time", schema_either(table_schema(), form_schema()));
 	json_object_set_new(p, "parameters_bytes",
 	                    bytes_of("weights, gradients and optimizer of one layer; default 0"));
-	json_object_set_new(p, "activation_bytes",
-	                    schema_either(bytes_of("of one layer and sample; default 0"),
-	                                  schema_object(kept, none)));
+	json_object_set_new(
+	    p, "activation_bytes",
+	    schema_either(bytes_of("of one layer and sample; default 0"), schema_object(kept, none)));
 	return schema_object(p, needs);
 }
 
@@ -90,9 +90,10 @@ json_t *csimd_schema(void)
 	json_object_set_new(p, "stages", schema_integer(1, CSIMD_STAGES_MAX));
 	json_object_set_new(p, "micro_batches", schema_integer(1, CSIMD_SAMPLES_MAX));
 	json_object_set_new(p, "schedule", schema_words(csimd_schedule_words));
-	json_object_set_new(p, "layers", json_pack("{s:s,s:i,s:o,s:s}", "type", "array", "minItems", 1, "items",
-	                                           layer_schema(), "description",
-	                                           "in the order of the model; 100000 layers at most"));
+	json_object_set_new(p, "layers",
+	                    json_pack("{s:s,s:i,s:o,s:s}", "type", "array", "minItems", 1, "items",
+	                              layer_schema(), "description",
+	                              "in the order of the model; 100000 layers at most"));
 	json_object_set_new(p, "send_seconds", send_schema());
 	json_object_set_new(p, "speeds",
 	                    schema_list(CSIMD_STAGES_MAX,
@@ -101,8 +102,9 @@ json_t *csimd_schema(void)
 	json_object_set_new(p, "memory_bytes",
 	                    schema_either(bytes_of("of each stage; left out: no bound"),
 	                                  schema_list(CSIMD_STAGES_MAX, bytes_of(NULL), "one a stage")));
-	json_object_set_new(p, "constant_bytes",
-	                    schema_number(-CSIMD_BYTES_MAX, CSIMD_BYTES_MAX, "what each stage needs besides"));
+	json_object_set_new(
+	    p, "constant_bytes",
+	    schema_number(-CSIMD_BYTES_MAX, CSIMD_BYTES_MAX, "what each stage needs besides"));
 	json_object_set_new(p, "sizes", schema_words(csimd_sizes_words));
 	json_object_set_new(p, "search", schema_words(csimd_search_words));
 	json_object_set_new(p, "slice_unit", schema_integer(1, CSIMD_SAMPLES_MAX));

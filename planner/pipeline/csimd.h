@@ -100,7 +100,7 @@ struct csimd_result {
 int csimd_solve_plan(const struct csimd_problem *p, enum csimd_sizes sizes, enum csimd_search search,
                      struct csimd_result *out, struct sb_error *err);
 /* SB_EIMPOSSIBLE with the field for more stages than layers, more micro-batches than samples, too few of
- * them for samples_max; SB_ELIMIT past CSIMD_CELLS_MAX. */
+ * them for samples_max, more than CSIMD_CELLS_MAX. */
 int csimd_check(const struct csimd_problem *p, struct sb_error *err);
 /* The place in send_fixed and send_per_sample of the link behind a stage that ends before layer j. */
 int64_t csimd_link(const struct csimd_problem *p, int64_t stage, int64_t j);
@@ -115,13 +115,14 @@ double csimd_makespan(const struct csimd_problem *p, const struct csimd_plan *pl
 struct csimd_piece {
 	int64_t samples, context;
 };
-/* What the stages and the links take for a piece: machines[2s] is stage s and machines[2s + 1] the link behind
- * it; 2 * stages - 1 of them. */
+/* What the stages and the links take for a piece: machines[2s] is stage s and machines[2s + 1] the link
+ * behind it; 2 * stages - 1 of them. */
 void csimd_machines(const struct csimd_problem *p, const int64_t *cuts, const struct csimd_piece *piece,
                     enum csimd_pass pass, double *machines);
-/* One pass of two runs over n machines, exactly: the longest way through the grid of machines and micro-batches
- * that only goes on. It turns from the first run to the rest at one machine; within a run of equal times it
- * spends all it can at the slowest machine it may reach. first_count may be 0, rest_count not. scratch: 2n. */
+/* One pass of two runs over n machines, exactly: the longest way through the grid of machines and
+ * micro-batches that only goes on. It turns from the first run to the rest at one machine; within a run of
+ * equal times it spends all it can at the slowest machine it may reach. first_count may be 0, rest_count not.
+ * scratch: 2n. */
 double csimd_pass(const double *first, double first_count, const double *rest, double rest_count, int64_t n,
                   double *scratch);
 /* SB_EINFEASIBLE, with the least memory that would do. */
@@ -147,9 +148,10 @@ int csimd_compare(const struct csimd_problem *p, struct csimd_baselines *out);
 
 /* ---- TeraPipe: slices of the sequence (csimd_slices.c) ---- */
 
-/* The plan's runs are the slices of a sequence of p->samples tokens. A stage's time of a slice depends on what
- * stands before it. `unit`: slices are multiples of so many tokens, the last one has the rest; 0: chosen, 1 up
- * to CSIMD_SLICE_UNITS of them. *out_unit: what it was. As csimd_solve_plan(); SB_ELIMIT. */
+/* The plan's runs are the slices of a sequence of p->samples tokens. A stage's time of a slice depends on
+ * what stands before it. `unit`: slices are multiples of so many tokens, the last one has the rest; 0:
+ * chosen, 1 up to CSIMD_SLICE_UNITS of them. *out_unit: what it was. As csimd_solve_plan();
+ * SB_EIMPOSSIBLE where so many slices are too many. */
 #define CSIMD_SLICE_UNITS 1024
 int csimd_solve_slices(const struct csimd_problem *p, int64_t unit, struct csimd_result *out,
                        int64_t *out_unit, struct sb_error *err);

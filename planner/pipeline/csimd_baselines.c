@@ -78,7 +78,8 @@ static int even(const struct csimd_problem *p, int64_t m, double *scratch, struc
 {
 	int64_t each = p->layers / p->stages, more = p->layers % p->stages;
 
-	*out = (struct csimd_plan){.micro_batches = m, .sequences = 1, .run_count = p->samples % m > 0 ? 2 : 1};
+	*out =
+	    (struct csimd_plan){.micro_batches = m, .sequences = 1, .run_count = p->samples % m > 0 ? 2 : 1};
 	out->cuts = calloc((size_t)p->stages + 1, sizeof(*out->cuts));
 	out->runs = calloc(2, sizeof(*out->runs));
 	if (!out->cuts || !out->runs)

@@ -25,19 +25,19 @@ static int open_room(struct csimd_costs *c, const struct csimd_problem *p)
 
 	if (!at)
 		return SB_ENOMEM;
-	*c = (struct csimd_costs){
-	    .p = p,
-	    .uniform = !p->send_fixed && all_equal(p->speeds, p->stages) && all_equal(p->memory, p->stages),
-	    .alike = all_equal(p->speeds, p->stages),
-	    .of_first = {at, at + n},
-	    .of_rest = {at + 2 * n, at + 3 * n},
-	    .to = {at + 4 * n, at + 5 * n},
-	    .from = {at + 11 * n, at + 12 * n},
-	    .once = {at + 6 * n, at + 7 * n},
-	    .bytes = at + 8 * n,
-	    .link_work = at + 9 * n,
-	    .link_weight = at + 10 * n,
-	    .room = at};
+	*c = (struct csimd_costs){.p = p,
+	                          .uniform = !p->send_fixed && all_equal(p->speeds, p->stages) &&
+	                                     all_equal(p->memory, p->stages),
+	                          .alike = all_equal(p->speeds, p->stages),
+	                          .of_first = {at, at + n},
+	                          .of_rest = {at + 2 * n, at + 3 * n},
+	                          .to = {at + 4 * n, at + 5 * n},
+	                          .from = {at + 11 * n, at + 12 * n},
+	                          .once = {at + 6 * n, at + 7 * n},
+	                          .bytes = at + 8 * n,
+	                          .link_work = at + 9 * n,
+	                          .link_weight = at + 10 * n,
+	                          .room = at};
 	return SB_OK;
 }
 
@@ -115,7 +115,8 @@ double csimd_costs_makespan(const struct csimd_costs *c, const int64_t *cuts, do
 			rest[2 * s + 1] = c->link_work[link] / CSIMD_PASSES;
 			first[2 * s + 1] =
 			    c->first_count > 0
-			        ? (c->link_weight[link] - (c->rest_count - 1) * rest[2 * s + 1]) / c->first_count
+			        ? (c->link_weight[link] - (c->rest_count - 1) * rest[2 * s + 1]) /
+			              c->first_count
 			        : 0;
 		}
 		sum += csimd_pass(first, c->first_count, rest, c->rest_count, n, scratch + 2 * n);

@@ -40,8 +40,8 @@ static void look(struct csimd_search_state *x, int64_t m, struct count *best)
 		*best = (struct count){m, makespan};
 }
 
-/* Where few numbers are left all of them; else a grid of them, closer and closer around its best: the makespan
- * falls and rises again, but for the remainders, which the neighbours are looked at for. */
+/* Where few numbers are left all of them; else a grid of them, closer and closer around its best: the
+ * makespan falls and rises again, but for the remainders, which the neighbours are looked at for. */
 static struct count best_count(struct csimd_search_state *x, struct count best)
 {
 	double low = (double)x->least, high = (double)x->most;

@@ -114,7 +114,8 @@ static void extend(const struct csimd_costs *c, const struct csimd_bound *bound,
 		if (head == tail || (j < p->layers && !link_fits(c, bound, stage, j)))
 			continue;
 		choice[j] = s->queue[head];
-		now[j] = work_before(c, j) / speed + KEY(s->queue[head]) + (j < p->layers ? c->link_work[csimd_link(p, stage, j)] : 0);
+		now[j] = work_before(c, j) / speed + KEY(s->queue[head]) +
+		         (j < p->layers ? c->link_work[csimd_link(p, stage, j)] : 0);
 	}
 #undef KEY
 }
@@ -155,11 +156,12 @@ bool csimd_divide(const struct csimd_costs *c, const struct csimd_bound *bound, 
 		double speed = speed_of(p, k);
 		bool link = p->send_fixed && k + 1 < p->stages;
 
-		work += (work_before(c, to) - work_before(c, from)) / speed + (link ? c->link_work[csimd_link(p, k, to)] : 0);
+		work += (work_before(c, to) - work_before(c, from)) / speed +
+		        (link ? c->link_work[csimd_link(p, k, to)] : 0);
 		for (int d = 0; d < CSIMD_PASSES; d++)
-			got.of[d] = fmax(got.of[d], fmax(csimd_weight(c, (enum csimd_pass)d, k, from, to),
-			                                 link ? csimd_link_weight(c, (enum csimd_pass)d, k, to)
-			                                      : 0));
+			got.of[d] =
+			    fmax(got.of[d], fmax(csimd_weight(c, (enum csimd_pass)d, k, from, to),
+			                         link ? csimd_link_weight(c, (enum csimd_pass)d, k, to) : 0));
 	}
 	*out_work = work;
 	*out_got = got;

@@ -12,9 +12,9 @@ struct csimd_costs {
 	bool uniform; /* all stages alike and no links: only the slowest stage matters */
 	/* [layers + 1] each */
 	double *of_first[CSIMD_PASSES], *of_rest[CSIMD_PASSES];
-	/* What a machine that all others wait for adds: first_count * its first + (rest_count - 1) * its rest, and
-	 * what the machines before it take longer for the first run than `once` counts. The layers from i up to j
-	 * weigh to[j] - from[i] with that; where speeds differ it is left out. */
+	/* What a machine that all others wait for adds: first_count * its first + (rest_count - 1) * its
+	 * rest, and what the machines before it take longer for the first run than `once` counts. The layers
+	 * from i up to j weigh to[j] - from[i] with that; where speeds differ it is left out. */
 	double *to[CSIMD_PASSES], *from[CSIMD_PASSES];
 	double *once[CSIMD_PASSES]; /* the lesser of the two: what every stage adds, whichever run is in it */
 	double *bytes;
@@ -42,10 +42,10 @@ struct csimd_bound {
 	double of[CSIMD_PASSES];
 };
 struct csimd_scratch {
-	int64_t *cuts;   /* stages + 1: the division found */
-	double *least;   /* 2 * (layers + 1) */
-	int32_t *queue;  /* layers + 1 */
-	int32_t *choice; /* stages * (layers + 1); NULL where all stages are alike */
+	int64_t *cuts;    /* stages + 1: the division found */
+	double *least;    /* 2 * (layers + 1) */
+	int32_t *queue;   /* layers + 1 */
+	int32_t *choice;  /* stages * (layers + 1); NULL where all stages are alike */
 	double *machines; /* 8 * stages */
 };
 int csimd_scratch_open(const struct csimd_costs *c, struct csimd_scratch *out);
@@ -66,8 +66,9 @@ double csimd_least_bound(const struct csimd_costs *c, enum csimd_pass pass, stru
 
 /* The division of least makespan for the micro-batches of the costs. */
 struct csimd_division {
-	int64_t *cuts;   /* stages + 1, the caller's: the best division; left alone when none is below `cutoff` */
-	double makespan; /* INFINITY then */
+	int64_t
+	    *cuts; /* stages + 1, the caller's: the best division; left alone when none is below `cutoff` */
+	double makespan;    /* INFINITY then */
 	double lower_bound; /* of all divisions; at most the makespan */
 	int64_t weighed;
 };

@@ -66,7 +66,7 @@ void csimd_machines(const struct csimd_problem *p, const int64_t *cuts, const st
 			machines[2 * s] /= p->speeds[s];
 		if (s + 1 < p->stages)
 			machines[2 * s + 1] = p->send_fixed ? p->send_fixed[link] + p->send_per_sample[link] *
-			                                                               (double)piece->samples
+			                                                                (double)piece->samples
 			                                    : 0;
 	}
 }

@@ -17,8 +17,7 @@ struct state {
 
 static double weigh(struct state *s)
 {
-	s->x->steps -= 2 * (int64_t)s->plan.run_count *
-	               ((int64_t)s->x->p->row_count + 6 * s->x->p->stages);
+	s->x->steps -= 2 * (int64_t)s->plan.run_count * ((int64_t)s->x->p->row_count + 6 * s->x->p->stages);
 	s->x->candidates++;
 	return csimd_makespan(s->x->p, &s->plan);
 }
@@ -118,7 +117,8 @@ static int copy_plan(const struct csimd_problem *p, const struct csimd_plan *fro
 	return SB_OK;
 }
 
-/* From the equal plan, and from the same with the smaller micro-batches first, which fill the stages sooner. */
+/* From the equal plan, and from the same with the smaller micro-batches first, which fill the stages sooner.
+ */
 static int by_moves(struct csimd_search_state *x, struct csimd_plan *plan)
 {
 	for (int backwards = 0; backwards < 2; backwards++) {

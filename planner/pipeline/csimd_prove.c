@@ -33,7 +33,7 @@ struct proof {
 	const struct csimd_costs *c;
 	struct label *labels;
 	size_t count;
-	uint32_t *before, *now; /* lists by position */
+	uint32_t *before, *now;        /* lists by position */
 	double *largest[CSIMD_PASSES]; /* weight of a layer, of those from here on */
 	double *fastest, *speeds;      /* of the stages from here on */
 	double link;                   /* the least of the rest */
@@ -95,8 +95,8 @@ static double least_end(const struct proof *x, const struct flow *f, enum csimd_
 	double links = (double)(c->p->stages - stage - 1) * x->link;
 	double once = (c->once[pass][n] - c->once[pass][at]) / x->fastest[stage] + links;
 	double tail = rest / x->fastest[stage] + links;
-	double weight = fmax((c->to[pass][n] - c->to[pass][at]) / speeds,
-	                     x->largest[pass][at] / x->fastest[stage]);
+	double weight =
+	    fmax((c->to[pass][n] - c->to[pass][at]) / speeds, x->largest[pass][at] / x->fastest[stage]);
 	double end = f->done + once +
 	             fmax(weight, (c->first_count - 1) * f->most + first / speeds +
 	                              (c->rest_count - 1) * rest / speeds);
@@ -119,9 +119,9 @@ static bool no_later(const struct csimd_costs *c, const struct flow *a, const st
 	for (int i = 0; i < a->lines; i++) {
 		int k = 0;
 
-		while (k < b->lines &&
-		       (a->line[i].base > b->line[k].base * more ||
-		        a->line[i].base + q * a->line[i].slope > (b->line[k].base + q * b->line[k].slope) * more))
+		while (k < b->lines && (a->line[i].base > b->line[k].base * more ||
+		                        a->line[i].base + q * a->line[i].slope >
+		                            (b->line[k].base + q * b->line[k].slope) * more))
 			k++;
 		if (k == b->lines)
 			return false;
@@ -202,8 +202,7 @@ static int extend(struct proof *x, uint32_t from, int64_t stage)
 	int rc = SB_OK;
 
 	for (int d = 0; d < CSIMD_PASSES; d++)
-		known += l.of[d].done +
-		         (x->c->once[d][p->layers] - x->c->once[d][l.at]) / x->fastest[stage];
+		known += l.of[d].done + (x->c->once[d][p->layers] - x->c->once[d][l.at]) / x->fastest[stage];
 	for (int64_t j = stage + 1 == p->stages ? last : l.at + 1; j <= last && rc == SB_OK && !x->given_up;
 	     j++) {
 		double weight = 0;

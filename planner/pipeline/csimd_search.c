@@ -131,8 +131,7 @@ static int prove(struct csimd_search_state *x, double cutoff, struct csimd_divis
 	return rc;
 }
 
-int csimd_try(struct csimd_search_state *x, int64_t micro_batches, double cutoff,
-              struct csimd_division *out)
+int csimd_try(struct csimd_search_state *x, int64_t micro_batches, double cutoff, struct csimd_division *out)
 {
 	int rc = csimd_costs_fill(&x->costs, x->p, micro_batches);
 
@@ -170,8 +169,8 @@ int csimd_every_count(struct csimd_search_state *x, bool divide)
 		int64_t low = (int64_t)n.low[0], high = (int64_t)n.high[0], mid;
 		struct csimd_division d;
 
-		if (n.bound >= x->makespan - CSIMD_ROUNDING * x->makespan || x->steps <= 0 ||
-		    looks-- <= 0 || (low == high && !divide)) {
+		if (n.bound >= x->makespan - CSIMD_ROUNDING * x->makespan || x->steps <= 0 || looks-- <= 0 ||
+		    (low == high && !divide)) {
 			floor_of_all = fmin(floor_of_all, n.bound);
 			break;
 		}

@@ -106,8 +106,7 @@ static void next_size(struct sizes *s, const struct ends *before, int64_t count,
 		s->x->steps -= 8 * s->machines;
 		for (int d = 0; d < CSIMD_PASSES; d++)
 			for (int64_t i = 0; i < s->machines; i++)
-				e.of[d][i] =
-				    fmax(e.of[d][i], i > 0 ? e.of[d][i - 1] : 0) + s->time[d][i][b];
+				e.of[d][i] = fmax(e.of[d][i], i > 0 ? e.of[d][i - 1] : 0) + s->time[d][i][b];
 		s->size[count] = b;
 		if (hopeful(s, &e, left - b))
 			next_size(s, &e, count + 1, left - b);

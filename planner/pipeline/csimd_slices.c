@@ -76,9 +76,10 @@ static double least_sum(struct slicing *s, double most, double *out_got)
 	return s->least[n];
 }
 
-/* Takes in a box of the longest slice: nothing in it is better than the least sum below its upper end with its
- * lower one. */
-static int look(struct slicing *s, double fill, struct csimd_nodes *nodes, struct csimd_node box, double *best)
+/* Takes in a box of the longest slice: nothing in it is better than the least sum below its upper end with
+ * its lower one. */
+static int look(struct slicing *s, double fill, struct csimd_nodes *nodes, struct csimd_node box,
+                double *best)
 {
 	double value;
 
@@ -96,8 +97,8 @@ static int look(struct slicing *s, double fill, struct csimd_nodes *nodes, struc
 	return csimd_nodes_push(nodes, &box);
 }
 
-/* The least of sequences * sum + fill * longest; s->best. *out_bound: what no slices can be below, the same but
- * for rounding unless there were too many boxes. */
+/* The least of sequences * sum + fill * longest; s->best. *out_bound: what no slices can be below, the same
+ * but for rounding unless there were too many boxes. */
 static int best_slices(struct slicing *s, double fill, double *out_bound)
 {
 	CSIMD_NODES_AUTO nodes = {0};
@@ -264,8 +265,8 @@ static void score(struct joint *x)
 	x->best.makespan = p->makespan;
 }
 
-/* Best division for the slices, best slices for the slowest stage, and again while it helps; from `count` equal
- * slices. */
+/* Best division for the slices, best slices for the slowest stage, and again while it helps; from `count`
+ * equal slices. */
 static int from_start(struct joint *x, int64_t count)
 {
 	const struct csimd_problem *p = x->s.p;
@@ -330,7 +331,7 @@ static int open_slicing(const struct csimd_problem *p, int64_t unit, struct slic
 		unit = most > 0 ? (p->samples + most - 1) / most : p->samples;
 	units = (p->samples + unit - 1) / unit;
 	if (units > most || (units < UNITS_LEAST && units < p->samples && most < UNITS_LEAST))
-		return sb_fail_field(err, SB_ELIMIT, "too_large", "samples",
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "too_large", "samples",
 		                     "so many sequences, layers and stages leave room for %lld slices",
 		                     (long long)most);
 	n = (size_t)units;

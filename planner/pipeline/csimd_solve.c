@@ -25,7 +25,7 @@ int csimd_check(const struct csimd_problem *p, struct sb_error *err)
 		alike = alike && (!p->speeds || p->speeds[s] == p->speeds[0]) &&
 		        (!p->memory || p->memory[s] == p->memory[0]);
 	if ((!alike || p->send_fixed) && p->layers * p->stages > CSIMD_CELLS_MAX)
-		return sb_fail_field(err, SB_ELIMIT, "too_large", "layers",
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "too_large", "layers",
 		                     "with links or unlike stages layers times stages must be at most %d",
 		                     CSIMD_CELLS_MAX);
 	return SB_OK;
@@ -45,8 +45,8 @@ double csimd_least_memory(const struct csimd_problem *p)
 	bytes.send_fixed = bytes.speeds = bytes.memory = NULL;
 	for (size_t r = 0; rows && r < p->row_count; r++) {
 		rows[r].count = p->rows[r].count;
-		rows[r].time.a = p->rows[r].parameters +
-		                 p->rows[r].activation * (double)p->samples * (double)p->sequences;
+		rows[r].time.a =
+		    p->rows[r].parameters + p->rows[r].activation * (double)p->samples * (double)p->sequences;
 	}
 	if (rows && csimd_costs_fill(&c, &bytes, 2) == SB_OK && csimd_scratch_open(&c, &s) == SB_OK)
 		least = csimd_least_bound(&c, CSIMD_FORWARD, &s);

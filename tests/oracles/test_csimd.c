@@ -124,7 +124,8 @@ static void of_free_sizes(const char *id, const struct instance *x, const json_t
 	csimd_plan_clear(&r.plan);
 }
 
-/* The speed-ups of the paper are over divisions of its own models on its own clusters: printed, not asked for.
+/* The speed-ups of the paper are over divisions of its own models on its own clusters: printed, not asked
+ * for.
  */
 static void of_baselines(const char *id, const struct instance *x, double best, const json_t *right)
 {
@@ -210,7 +211,8 @@ static void gpipe_with_links(void **state)
 
 		of_partition(json_object_get(c, "instance"), &x);
 		r = solved(id, &x.p, CSIMD_EQUAL, CSIMD_EXACT);
-		near(id, "latency", r.plan.makespan, json_number_value(json_object_get(right, "optimal_value")));
+		near(id, "latency", r.plan.makespan,
+		     json_number_value(json_object_get(right, "optimal_value")));
 		assert_true(r.optimal);
 		if (json_integer_value(json_object_get(right, "optimal_count")) <= 20)
 			assert_true(among(json_object_get(right, "optimal_cuts"), &r.plan, x.p.stages));
