@@ -25,7 +25,7 @@ static void weigh(struct search *x, double work, const struct csimd_bound *got)
 
 	x->out->weighed++;
 	x->relaxed = fmin(x->relaxed, work + got->of[0] + got->of[1]);
-	if (makespan < fmin(x->cutoff, x->out->makespan)) {
+	if (makespan < x->out->makespan) {
 		x->out->makespan = makespan;
 		memcpy(x->out->cuts, x->s->cuts, (size_t)(x->c->p->stages + 1) * sizeof(*x->out->cuts));
 	}

@@ -28,7 +28,7 @@ static int open_room(struct csimd_costs *c, const struct csimd_problem *p)
 	*c = (struct csimd_costs){.p = p,
 	                          .uniform = !p->send_fixed && all_equal(p->speeds, p->stages) &&
 	                                     all_equal(p->memory, p->stages),
-	                          .alike = all_equal(p->speeds, p->stages),
+	                          .share = all_equal(p->speeds, p->stages) ? 1 : 0,
 	                          .of_first = {at, at + n},
 	                          .of_rest = {at + 2 * n, at + 3 * n},
 	                          .to = {at + 4 * n, at + 5 * n},
@@ -58,7 +58,7 @@ static void add_layers(struct csimd_costs *c, const struct csimd_layers *row, in
 		rest[d] = csimd_time_at(&row->time, pass, c->rest, 0);
 		first[d] = c->first_count > 0 ? csimd_time_at(&row->time, pass, c->first, 0) : rest[d];
 		to[d] = c->first_count * first[d] + (c->rest_count - 1) * rest[d];
-		from[d] = to[d] - (c->alike ? first[d] - fmin(first[d], rest[d]) : 0);
+		from[d] = to[d] - c->share * (first[d] - fmin(first[d], rest[d]));
 	}
 	for (int64_t i = at; i < at + row->count; i++) {
 		for (int d = 0; d < CSIMD_PASSES; d++) {
@@ -94,6 +94,18 @@ int csimd_costs_fill(struct csimd_costs *c, const struct csimd_problem *p, int64
 		c->link_weight[i] = c->first_count * first + (c->rest_count - 1) * rest;
 	}
 	return SB_OK;
+}
+
+void csimd_costs_share(struct csimd_costs *c, double share)
+{
+	for (int d = 0; d < CSIMD_PASSES; d++)
+		for (int64_t i = 0; i < c->p->layers; i++) {
+			double first = c->of_first[d][i + 1] - c->of_first[d][i];
+			double once = c->once[d][i + 1] - c->once[d][i], to = c->to[d][i + 1] - c->to[d][i];
+
+			/* never less than nothing by rounding: it must not fall */
+			c->from[d][i + 1] = c->from[d][i] + fmax(0, to - share * (first - once));
+		}
 }
 
 double csimd_costs_makespan(const struct csimd_costs *c, const int64_t *cuts, double *scratch)

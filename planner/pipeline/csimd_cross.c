@@ -3,7 +3,8 @@
 #include <math.h>
 
 #define SCAN_MAX 4096 /* numbers of micro-batches that are all tried */
-#define GRID 256
+#define GRID 64
+#define SHARE (CSIMD_STEPS / 16) /* steps of one look for the best number */
 #define NEIGHBOURS 32
 
 double csimd_equal_makespan(const struct csimd_problem *p, const int64_t *cuts, int64_t m, double *scratch)
@@ -34,7 +35,7 @@ static void look(struct csimd_search_state *x, int64_t m, struct count *best)
 
 	if (m < x->least || m > x->most)
 		return;
-	x->steps -= 8 * ((int64_t)x->p->row_count + 4 * x->p->stages);
+	x->steps -= 32 * ((int64_t)x->p->row_count + 2 * x->p->stages);
 	makespan = csimd_equal_makespan(x->p, x->trial, m, x->scratch.machines);
 	if (makespan < best->makespan * (1 - CSIMD_ROUNDING))
 		*best = (struct count){m, makespan};
@@ -45,8 +46,9 @@ static void look(struct csimd_search_state *x, int64_t m, struct count *best)
 static struct count best_count(struct csimd_search_state *x, struct count best)
 {
 	double low = (double)x->least, high = (double)x->most;
+	int64_t end = x->steps - SHARE > 0 ? x->steps - SHARE : 0;
 
-	while (high - low > SCAN_MAX && x->steps > 0) {
+	while (high - low > SCAN_MAX && x->steps > end) {
 		double ratio = pow(high / low, 1.0 / GRID);
 		struct count here = {0, INFINITY};
 
@@ -57,9 +59,9 @@ static struct count best_count(struct csimd_search_state *x, struct count best)
 		low = fmax(low, floor((double)here.m / ratio));
 		high = fmin(high, ceil((double)here.m * ratio));
 	}
-	for (int64_t m = (int64_t)low; m <= (int64_t)high && x->steps > 0; m++)
+	for (int64_t m = (int64_t)low; m <= (int64_t)high && x->steps > end; m++)
 		look(x, m, &best);
-	for (int64_t m = best.m - NEIGHBOURS; m <= best.m + NEIGHBOURS; m++)
+	for (int64_t m = best.m - NEIGHBOURS; m <= best.m + NEIGHBOURS && x->steps > end; m++)
 		look(x, m, &best);
 	return best;
 }

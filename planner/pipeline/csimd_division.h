@@ -8,13 +8,13 @@ struct csimd_costs {
 	const struct csimd_problem *p;
 	int64_t first, rest;
 	double first_count, rest_count;
-	bool alike;   /* all stages are of one speed */
+	double share; /* see `from`; 0 where speeds differ */
 	bool uniform; /* all stages alike and no links: only the slowest stage matters */
 	/* [layers + 1] each */
 	double *of_first[CSIMD_PASSES], *of_rest[CSIMD_PASSES];
 	/* What a machine that all others wait for adds: first_count * its first + (rest_count - 1) * its
-	 * rest, and what the machines before it take longer for the first run than `once` counts. The layers
-	 * from i up to j weigh to[j] - from[i] with that; where speeds differ it is left out. */
+	 * rest, and a share of what the machines before it take longer for the first run than `once` counts:
+	 * the layers from i up to j weigh to[j] - from[i]. */
 	double *to[CSIMD_PASSES], *from[CSIMD_PASSES];
 	double *once[CSIMD_PASSES]; /* the lesser of the two: what every stage adds, whichever run is in it */
 	double *bytes;
@@ -29,6 +29,10 @@ int csimd_costs_fill(struct csimd_costs *c, const struct csimd_problem *p, int64
 int64_t csimd_links(const struct csimd_problem *p);
 void csimd_costs_clear(struct csimd_costs *c);
 #define CSIMD_COSTS_AUTO __attribute__((cleanup(csimd_costs_clear))) struct csimd_costs
+/* With another share, 0 to 1; only where speeds do not differ. The whole gives the best bound, less often the
+ * better divisions: the first run waits for the slowest machine so far, so that the first stages had better
+ * be no larger than the others. */
+void csimd_costs_share(struct csimd_costs *c, double share);
 /* The makespan of a division, exactly; scratch: 8 * stages. */
 double csimd_costs_makespan(const struct csimd_costs *c, const int64_t *cuts, double *scratch);
 /* Whether a division fits the memory. */
@@ -66,9 +70,8 @@ double csimd_least_bound(const struct csimd_costs *c, enum csimd_pass pass, stru
 
 /* The division of least makespan for the micro-batches of the costs. */
 struct csimd_division {
-	int64_t
-	    *cuts; /* stages + 1, the caller's: the best division; left alone when none is below `cutoff` */
-	double makespan;    /* INFINITY then */
+	int64_t *cuts;      /* stages + 1, the caller's: the best division */
+	double makespan;    /* INFINITY: none fits the memory */
 	double lower_bound; /* of all divisions; at most the makespan */
 	int64_t weighed;
 };

@@ -34,6 +34,7 @@ struct proof {
 	struct label *labels;
 	size_t count;
 	uint32_t *before, *now;        /* lists by position */
+	int64_t low, high;             /* positions of the lists of now that are not empty */
 	double *largest[CSIMD_PASSES]; /* weight of a layer, of those from here on */
 	double *fastest, *speeds;      /* of the stages from here on */
 	double link;                   /* the least of the rest */
@@ -107,6 +108,56 @@ static double least_end(const struct proof *x, const struct flow *f, enum csimd_
 	return end;
 }
 
+/* The same when `from` up to `to` is one stage of them. Never less with more layers in it, and never more
+ * when it begins later. */
+static double least_through(const struct proof *x, const struct flow *f, enum csimd_pass pass, int64_t at,
+                            int64_t from, int64_t to)
+{
+	const struct csimd_costs *c = x->c;
+	const double *u = c->of_first[pass], *w = c->of_rest[pass], *once = c->once[pass];
+	int64_t n = c->p->layers;
+	double speed = c->p->speeds ? c->p->speeds[0] : 1;
+	double first = (u[to] - u[from]) / speed, rest = (w[to] - w[from]) / speed;
+	double more = (u[from] - u[at] - (once[from] - once[at])) / speed;
+	double end = f->done + (once[n] - once[at]) / speed + more + first +
+	             (c->first_count - 1) * fmax(f->most, first) + (c->rest_count - 1) * rest;
+
+	for (int i = 0; i < f->lines; i++)
+		end = fmax(end, f->line[i].base + (w[n] - w[at]) / speed +
+		                    (c->rest_count - 1) * fmax(f->line[i].slope, rest));
+	return end;
+}
+
+/* Whether the stages from `stage` on can hold the layers behind a label so that no one of them alone is too
+ * much; where all stages are alike, so that each may take what it can. */
+static bool hopeful(const struct proof *x, const struct label *l, int64_t stage)
+{
+	const struct csimd_problem *p = x->c->p;
+	int64_t from = l->at;
+
+	for (; stage < p->stages; stage++) {
+		int64_t low = from, high = p->layers - (p->stages - stage - 1);
+
+		while (low < high) {
+			int64_t mid = low + (high - low + 1) / 2;
+			double end = 0;
+
+			*x->steps -= 16;
+			for (int d = 0; d < CSIMD_PASSES; d++)
+				end += least_through(x, &l->of[d], (enum csimd_pass)d, l->at, from, mid);
+			if (end < x->target - CSIMD_ROUNDING * x->target &&
+			    (!p->memory || x->c->bytes[mid] - x->c->bytes[from] <= p->memory[stage]))
+				low = mid;
+			else
+				high = mid - 1;
+		}
+		if (low == from)
+			return false;
+		from = low;
+	}
+	return from == p->layers;
+}
+
 /* Whether a is nowhere later than b. */
 static bool no_later(const struct csimd_costs *c, const struct flow *a, const struct flow *b)
 {
@@ -149,7 +200,8 @@ static int keep(struct proof *x, struct label *l, int64_t stage)
 	for (int d = 0; d < CSIMD_PASSES; d++)
 		end += stage < p->stages ? least_end(x, &l->of[d], (enum csimd_pass)d, stage, l->at)
 		                         : end_of(x->c, &l->of[d]);
-	if (end >= x->target - CSIMD_ROUNDING * x->target || beaten(x, l))
+	if (end >= x->target - CSIMD_ROUNDING * x->target || beaten(x, l) ||
+	    (x->c->uniform && stage < p->stages && !hopeful(x, l, stage)))
 		return SB_OK;
 	if (x->count == LABELS_MAX || *x->steps <= 0) {
 		x->given_up = true;
@@ -159,6 +211,8 @@ static int keep(struct proof *x, struct label *l, int64_t stage)
 		return SB_ENOMEM;
 	l->next = x->now[l->at];
 	x->now[l->at] = (uint32_t)x->count;
+	x->low = l->at < x->low ? l->at : x->low;
+	x->high = l->at > x->high ? l->at : x->high;
 	x->labels[x->count++] = *l;
 	if (stage == p->stages) {
 		x->target = end;
@@ -227,25 +281,28 @@ static int extend(struct proof *x, uint32_t from, int64_t stage)
 static int by_stage(struct proof *x)
 {
 	const struct csimd_problem *p = x->c->p;
-	size_t n = (size_t)p->layers + 1;
 	struct label none = {.parent = NONE, .next = NONE};
 	int rc = sb_grow(&x->labels, 0, sizeof(*x->labels));
 
 	if (rc != SB_OK)
 		return rc;
-	memset(x->before, 0xff, 2 * n * sizeof(*x->before)); /* both */
+	memset(x->before, 0xff, 2 * (size_t)(p->layers + 1) * sizeof(*x->before)); /* both */
 	x->labels[x->count++] = none;
-	x->before[0] = 0;
-	for (int64_t k = 0; k < p->stages; k++) {
+	x->now[0] = 0;
+	for (int64_t k = 0; k < p->stages && !x->given_up; k++) {
 		uint32_t *swap = x->before;
+		int64_t low = x->low, high = x->high;
 
-		memset(x->now, 0xff, n * sizeof(*x->now));
-		for (size_t i = (size_t)k; i < n; i++)
+		x->before = x->now;
+		x->now = swap;
+		x->low = p->layers;
+		x->high = -1;
+		for (int64_t i = low; i <= high; i++) {
 			for (uint32_t l = x->before[i]; l != NONE && rc == SB_OK && !x->given_up;
 			     l = x->labels[l].next)
 				rc = extend(x, l, k);
-		x->before = x->now;
-		x->now = swap;
+			x->before[i] = NONE;
+		}
 	}
 	return rc;
 }

@@ -79,7 +79,7 @@ double csimd_data_bound(struct csimd_search_state *x, int64_t least, int64_t mos
 	double more = least == most ? (double)(p->samples % least) : 0, bound, send;
 	struct sums s = sums_of(p, low, high, more, (double)least - more);
 
-	x->steps -= 8 * (int64_t)p->row_count;
+	x->steps -= 32 * (int64_t)p->row_count;
 	send = x->link_fixed + x->link_per_sample * (double)low;
 	bound = s.work / x->fastest + (double)(CSIMD_PASSES * (p->stages - 1)) * send;
 	for (int d = 0; d < CSIMD_PASSES; d++) {
@@ -135,7 +135,7 @@ int csimd_try(struct csimd_search_state *x, int64_t micro_batches, double cutoff
 {
 	int rc = csimd_costs_fill(&x->costs, x->p, micro_batches);
 
-	x->steps -= 32 * x->p->layers;
+	x->steps -= 32 * (x->p->layers + (int64_t)x->p->row_count);
 	*out = (struct csimd_division){.cuts = x->trial};
 	if (rc == SB_OK)
 		rc = csimd_best_division(&x->costs, cutoff, &x->scratch, &x->steps, out);

@@ -15,7 +15,7 @@ struct csimd_search_state {
 	double link_fixed, link_per_sample; /* the least of all cuts */
 	struct csimd_costs costs;
 	struct csimd_scratch scratch;
-	int64_t *best, *trial; /* divisions */
+	int64_t *best, *trial, *other; /* divisions */
 	int64_t steps, candidates;
 	double makespan; /* of the best */
 	int64_t micro_batches;
