@@ -110,8 +110,9 @@ static json_t *schema(void)
 	json_object_set_new(json_object_get(joint, "properties"), "method",
 	                    json_pack("{s:s}", "const", CSIMD));
 	json_array_append_new(json_object_get(joint, "required"), json_string("method"));
-	return json_pack("{s:s,s:{},s:[],s:[o,o]}", "type", "object", "properties", "required", "anyOf", cut,
-	                 joint);
+	return json_pack("{s:s,s:{s:O},s:[],s:[o,o]}", "type", "object", "properties", "schedule",
+	                 json_object_get(json_object_get(cut, "properties"), "schedule"), "required", "anyOf",
+	                 cut, joint);
 }
 
 static json_t *limits(void)
