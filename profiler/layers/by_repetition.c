@@ -106,6 +106,12 @@ static uint32_t turn_of(const struct cutter *c, uint32_t from, uint32_t to, bool
 	return backward ? turn : to;
 }
 
+/* No forward stands behind the last backward of a step: what repeats there is the optimizer. */
+static bool is_optimizer(const struct cutter *c, const struct stretch *s, size_t from)
+{
+	return c->gradients && !s->handed_on && (from > 0 || s->taken_over);
+}
+
 /* The passes of the bodies of [low, high), one behind the other. What stands behind the last layer of the
  * last one may be the optimizer. */
 static int add_passes(struct cutter *c, const struct stretch *s, const struct layer_bodies *b, uint32_t low,
@@ -121,11 +127,13 @@ static int add_passes(struct cutter *c, const struct stretch *s, const struct la
 
 		to = from + bodies_of_pass(c, b, from);
 		last = to == b->count;
+		if (last && !backward && is_optimizer(c, s, from))
+			break;
 		for (size_t i = from; i < to && rc == SB_OK; i++)
 			rc = add_body(c, s, &b->items[i]);
 		low = turn_of(c, end_of(c, &b->items[to - 1]), last ? high : b->items[to].first, backward);
 		p.end = last && !backward ? op_at(c, s, high) : op_at(c, s, low);
-		p.open_behind = last && backward;
+		p.open_behind = last && backward && !s->handed_on;
 		if (rc == SB_OK)
 			rc = cutter_close(c, &p);
 	}

@@ -66,8 +66,9 @@ static int cut_pieces(struct cutter *c, struct stretch s)
 	for (size_t k = s.first; k < end && rc == SB_OK && c->exchanges_part; k++) {
 		if (ops[k].kind != LAYER_EXCHANGE)
 			continue;
-		rc = cut_stretch(c, &(struct stretch){s.first, k, s.phase});
+		rc = cut_stretch(c, &(struct stretch){s.first, k, s.phase, s.taken_over, true});
 		s.first = k + 1;
+		s.taken_over = true;
 	}
 	return rc == SB_OK ? cut_stretch(c, &s) : rc;
 }
@@ -84,7 +85,7 @@ static int cut_all(struct cutter *c)
 		while (end < c->o->count && ops[end].step == ops[first].step &&
 		       ops[end].phase == ops[first].phase)
 			end++;
-		rc = cut_pieces(c, (struct stretch){first, end, ops[first].phase});
+		rc = cut_pieces(c, (struct stretch){.first = first, .end = end, .phase = ops[first].phase});
 	}
 	return rc;
 }

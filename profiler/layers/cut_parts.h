@@ -8,6 +8,7 @@
 struct stretch {
 	size_t first, end;
 	uint8_t phase;
+	bool taken_over, handed_on; /* it begins behind an exchange; it ends with one */
 };
 
 struct cutter {

@@ -200,7 +200,7 @@ static int join_row(struct profile_layers *out, struct rank_row *to, struct rank
 	return rc;
 }
 
-static struct layer_stage stage_of(struct rank_layers *g)
+static struct layer_stage stage_of(struct rank_layers *g, int64_t chunks)
 {
 	struct layer_stage s = {.stage = g->stage,
 	                        .ranks = g->ranks,
@@ -210,9 +210,11 @@ static struct layer_stage stage_of(struct rank_layers *g)
 	s.forward += samples_median(&g->tail_forward);
 	s.backward += samples_median(&g->tail_backward);
 	for (size_t i = 0; i < g->count; i++) {
-		s.layers += g->rows[i].count * g->rows[i].each;
-		s.forward += (double)g->rows[i].count * samples_median(&g->rows[i].forward);
-		s.backward += (double)g->rows[i].count * samples_median(&g->rows[i].backward);
+		int64_t n = chunks * g->rows[i].count;
+
+		s.layers += n * g->rows[i].each;
+		s.forward += (double)n * samples_median(&g->rows[i].forward);
+		s.backward += (double)n * samples_median(&g->rows[i].backward);
 	}
 	return s;
 }
@@ -247,20 +249,65 @@ static int build_rows(struct groups *g, struct profile_layers *out)
 
 /* High: names tell the layers, and backward goes through as many. Medium: repetition alone does, in forward
  * and in backward alike, or names in forward alone. */
-static int confidence_of(const struct profile_layers *l, const struct groups *g)
+static int confidence_of(const struct profile_layers *l)
 {
 	bool backward = (l->warnings & (LAYERS_NO_BACKWARD | LAYERS_BACKWARD_UNMATCHED)) == 0;
-	bool doubtful = (l->warnings & (LAYERS_RANKS_DIFFER | LAYERS_STAGES_MISSING)) != 0;
+	bool doubtful =
+	    (l->warnings & (LAYERS_RANKS_DIFFER | LAYERS_STAGES_MISSING | LAYERS_PASSES_DIFFER)) != 0;
 	int level = (l->source == LAYERS_BY_NAME) + backward;
 
-	(void)g;
 	return doubtful ? 0 : level;
+}
+
+/* How often the stages of an interleaved pipeline come one behind the other. Only one chunk of the first
+ * stage has the head, and of the last one the tail. */
+static int64_t take_chunks(struct groups *g)
+{
+	struct rank_layers *first = &g->items[0], *last = &g->items[g->count - 1];
+	int64_t chunks = 1;
+
+	for (size_t i = 0; i < g->count; i++)
+		chunks = g->items[i].chunks > chunks ? g->items[i].chunks : chunks;
+	samples_keep_upper(&first->head_forward, chunks);
+	samples_keep_upper(&first->head_backward, chunks);
+	samples_keep_upper(&last->tail_forward, chunks);
+	samples_keep_upper(&last->tail_backward, chunks);
+	return chunks;
+}
+
+/* The layers of all stages stand behind one another once a chunk. */
+static int repeat_rows(struct profile_layers *l, int64_t chunks)
+{
+	size_t n = l->count;
+	struct layer_row *rows;
+
+	if (n == 1)
+		l->rows[0].count *= chunks;
+	if (chunks == 1 || n < 2)
+		return SB_OK;
+	rows = calloc(n * (size_t)chunks, sizeof(*rows));
+	if (!rows)
+		return SB_ENOMEM;
+	l->count = 0;
+	for (size_t i = 0; i < n * (size_t)chunks; i++) {
+		const struct layer_row *r = &l->rows[i % n];
+		struct layer_row *last = l->count > 0 ? &rows[l->count - 1] : NULL;
+
+		if (last && last->name == r->name)
+			last->count += r->count;
+		else
+			rows[l->count++] = *r;
+	}
+	free(l->rows);
+	l->rows = rows;
+	return SB_OK;
 }
 
 static int build(struct groups *g, struct profile_layers *out)
 {
 	struct rank_layers *first = &g->items[0], *last = &g->items[g->count - 1];
 	double micro_batches = samples_median(&first->micro_batches);
+	int64_t chunks = take_chunks(g);
 	bool named = true;
 	int rc;
 
@@ -268,23 +315,26 @@ static int build(struct groups *g, struct profile_layers *out)
 	    (struct layer_end){samples_median(&first->head_forward), samples_median(&first->head_backward)};
 	out->tail =
 	    (struct layer_end){samples_median(&last->tail_forward), samples_median(&last->tail_backward)};
-	out->micro_batches = isnan(micro_batches) ? SB_NULL : (int64_t)micro_batches;
+	out->micro_batches = isnan(micro_batches) ? SB_NULL : (int64_t)micro_batches / chunks;
 	out->stages = calloc(g->count, sizeof(*out->stages));
 	if (!out->stages)
 		return SB_ENOMEM;
 	for (; out->stage_count < g->count; out->stage_count++) {
 		struct rank_layers *x = &g->items[out->stage_count];
 
-		out->stages[out->stage_count] = stage_of(x);
+		out->stages[out->stage_count] = stage_of(x, chunks);
 		named = named && x->named;
 		out->warnings |= x->unmatched ? LAYERS_BACKWARD_UNMATCHED : 0;
 		out->warnings |= x->no_backward ? LAYERS_NO_BACKWARD : 0;
 		out->warnings |= x->open ? LAYERS_ENDS_OPEN : 0;
+		out->warnings |= x->differ ? LAYERS_PASSES_DIFFER : 0;
 	}
-	out->warnings |= LAYERS_NO_PARAMETERS;
+	out->warnings |= LAYERS_NO_PARAMETERS | (chunks > 1 ? LAYERS_INTERLEAVED : 0);
 	out->source = named ? LAYERS_BY_NAME : LAYERS_BY_REPETITION;
 	rc = build_rows(g, out);
-	out->confidence = confidence_of(out, g);
+	if (rc == SB_OK)
+		rc = repeat_rows(out, chunks);
+	out->confidence = confidence_of(out);
 	return rc;
 }
 

@@ -49,7 +49,9 @@ enum layers_warning {
 	LAYERS_BETWEEN = 64,           /* some rows are what stands between two types */
 	LAYERS_STAGES_MISSING = 128,   /* of some stages there is no rank */
 	LAYERS_ALTERNATE = 256,        /* one of a row holds several layers */
-	LAYERS_NO_PARAMETERS = 512     /* as of any profile */
+	LAYERS_NO_PARAMETERS = 512,    /* as of any profile */
+	LAYERS_INTERLEAVED = 1024,     /* a stage holds several chunks of the model */
+	LAYERS_PASSES_DIFFER = 2048    /* some forward passes have other layers, which are not shown */
 };
 
 struct profile_layers {

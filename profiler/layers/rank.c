@@ -5,38 +5,6 @@
 
 #include "base/grow.h"
 
-int samples_add(struct samples *s, double value)
-{
-	if (isnan(value))
-		return SB_OK;
-	if (sb_grow(&s->items, s->count, sizeof(*s->items)) != SB_OK)
-		return SB_ENOMEM;
-	s->items[s->count++] = value;
-	return SB_OK;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-double samples_median(struct samples *s)
-{
-	if (s->count == 0)
-		return NAN;
-	qsort(s->items, s->count, sizeof(*s->items), by_value);
-	return s->count % 2 ? s->items[s->count / 2]
-	                    : (s->items[s->count / 2 - 1] + s->items[s->count / 2]) / 2;
-}
-
-void samples_join(struct samples *to, struct samples *from, int *rc)
-{
-	for (size_t i = 0; i < from->count && *rc == SB_OK; i++)
-		*rc = samples_add(to, from->items[i]);
-}
-
 struct measurer {
 	const struct capture *c;
 	const struct layer_ops *o;
@@ -292,6 +260,19 @@ static const struct memory_series *memory_of(const struct capture *c)
 	return best;
 }
 
+/* Have more than a tenth of the forward passes other layers? Fewer are taken for what they are not, such as
+ * the optimizer's repetitions. */
+static bool passes_differ(const struct layer_cut *cut, uint64_t signature)
+{
+	size_t all = 0, same = 0;
+
+	for (size_t i = 0; i < cut->pass_count; i++) {
+		all += cut->passes[i].phase == PHASE_FORWARD;
+		same += cut->passes[i].phase == PHASE_FORWARD && cut->passes[i].signature == signature;
+	}
+	return 10 * (all - same) > all;
+}
+
 static int summarise(struct measurer *m, struct sb_strings *texts)
 {
 	const struct layer_pass *forward, *backward = NULL, *any = NULL;
@@ -309,7 +290,10 @@ static int summarise(struct measurer *m, struct sb_strings *texts)
 	m->out->named = m->cut->named;
 	/* without a backward nothing is kept for it */
 	m->memory = any ? memory_of(m->c) : NULL;
+	m->out->differ = passes_differ(m->cut, forward->signature);
 	rc = make_rows(m, forward, texts);
+	if (rc == SB_OK && m->out->exchanges)
+		rc = layer_chunks_find(m->o, m->seconds, m->cut, forward->signature, &m->out->chunks);
 	return rc == SB_OK ? measure(m, forward, backward) : rc;
 }
 
@@ -323,7 +307,7 @@ int rank_layers_find(const struct profile *p, uint32_t capture, struct sb_string
 	int rc = layer_ops_collect(p, capture, &o);
 
 	*out = (struct rank_layers){
-	    .stage = m.c->stage, .ranks = 1, .first_rank = m.c->rank, .signature = TOKEN_START};
+	    .chunks = 1, .stage = m.c->stage, .ranks = 1, .first_rank = m.c->rank, .signature = TOKEN_START};
 	if (rc == SB_OK)
 		rc = layer_op_seconds(&o, &seconds);
 	if (rc == SB_OK)
@@ -355,6 +339,8 @@ int rank_layers_join(struct rank_layers *to, struct rank_layers *from)
 	to->unmatched |= from->unmatched;
 	to->no_backward |= from->no_backward;
 	to->open |= from->open;
+	to->differ |= from->differ;
+	to->chunks = from->chunks > to->chunks ? from->chunks : to->chunks;
 	rank_layers_free(from);
 	return rc;
 }

@@ -12,6 +12,8 @@ struct samples {
 int samples_add(struct samples *s, double value);
 /* NaN without any. Sorts them. */
 double samples_median(struct samples *s);
+/* Leaves the largest one of so many. */
+void samples_keep_upper(struct samples *s, int64_t of);
 void samples_join(struct samples *to, struct samples *from, int *rc);
 
 /* Layers of one type that follow one another. */
@@ -28,10 +30,11 @@ struct rank_layers {
 	size_t count;
 	size_t layers; /* of all rows */
 	struct samples head_forward, head_backward, tail_forward, tail_backward, micro_batches;
+	int64_t chunks; /* that the stage holds, as far as head or tail tell it; 1 = one */
 	int64_t stage, ranks, first_rank;
 	uint64_t signature; /* of all rows */
 	bool named, exchanges;
-	bool unmatched, no_backward, open;
+	bool unmatched, no_backward, open, differ;
 	double share; /* of forward that the rows hold */
 };
 
@@ -42,6 +45,13 @@ int rank_layers_find(const struct profile *p, uint32_t capture, struct sb_string
 /* Adds what was measured of the same layers on another rank, which is empty then. */
 int rank_layers_join(struct rank_layers *to, struct rank_layers *from);
 void rank_layers_free(struct rank_layers *r);
+
+/* ---- chunks.c ---- */
+
+/* How many chunks of the model an interleaved pipeline gave the rank, where head or tail tell it: 1 on stages
+ * in the middle. signature: of the forward passes. SB_ENOMEM. */
+int layer_chunks_find(const struct layer_ops *o, const double *seconds, const struct layer_cut *cut,
+                      uint64_t signature, int64_t *out);
 
 /* ---- stages.c ---- */
 

@@ -29,6 +29,10 @@ static const struct {
      "Of some stages of the pipeline there is no rank: their layers are not in the list."},
     {LAYERS_ALTERNATE, "layers_alternate",
      "Layers of like types alternate: a row counts their groups, and its name says how many one has."},
+    {LAYERS_INTERLEAVED, "interleaved",
+     "Stages hold several chunks of the model: each micro-batch passes them as often."},
+    {LAYERS_PASSES_DIFFER, "passes_differ",
+     "Some forward passes run other layers than most do; those are not in the list."},
     {LAYERS_NO_PARAMETERS, "no_parameters",
      "A profile does not hold the sizes of parameters: a plan that is to keep within a memory needs "
      "parameters_bytes."},

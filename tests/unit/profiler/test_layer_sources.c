@@ -140,8 +140,100 @@ static void stages_of_a_pipeline(void **state)
 	assert_int_equal(l.stages[1].stage, 1);
 	assert_int_equal(l.stages[0].layers, 4);
 	assert_int_equal(l.micro_batches, 4);
+	assert_int_equal(l.confidence, 1);
+	assert_false(warns(&l, LAYERS_PASSES_DIFFER));
 	assert_us(l.head.forward, 35);
 	assert_us(l.tail.forward, 85);
+}
+
+/* Two stages of two chunks each, as Megatron interleaves four micro-batches: forwards and backwards of a
+ * chunk by twos. Only the first chunk of stage 0 has the head, and only the last one of stage 1 the tail. */
+static void interleaved_stage(struct profile *p, int64_t s)
+{
+	struct capture *c = make_capture(p, FORMAT_ASCEND_TEXT, s);
+	int64_t now = 0;
+
+	c->stage = s;
+	for (int pass = 0; pass < 8; pass++) {
+		int chunk = pass / 2 % 2;
+
+		exchange(c, &now, "hcom_receive__1_0_1");
+		if (s == 0 && chunk == 0)
+			add_works(c, &now, WORKS(HEAD));
+		for (int i = 0; i < 3; i++)
+			add_works(c, &now, WORKS(DENSE));
+		if (s == 1 && chunk == 1)
+			add_works(c, &now, WORKS(TAIL));
+		exchange(c, &now, "hcom_send__1_0_1");
+	}
+	for (int pass = 0; pass < 8; pass++) {
+		int chunk = 1 - pass / 2 % 2;
+
+		exchange(c, &now, "hcom_receive__1_0_1");
+		if (s == 1 && chunk == 1)
+			add_works(c, &now, WORKS(TAIL_BACK));
+		for (int i = 0; i < 3; i++)
+			add_works(c, &now, WORKS(DENSE_BACK));
+		if (s == 0 && chunk == 0)
+			add_works(c, &now, WORKS(HEAD_BACK));
+		exchange(c, &now, "hcom_send__1_0_1");
+	}
+}
+
+static void chunks_of_interleaved_stages(void **state)
+{
+	PROFILE_AUTO p = {0};
+	PROFILE_LAYERS_AUTO l = {0};
+
+	(void)state;
+	interleaved_stage(&p, 0);
+	interleaved_stage(&p, 1);
+	find(&p, &l);
+	assert_int_equal(l.count, 1);
+	assert_row(&l, 0, "layer", 12, DENSE_US, DENSE_BACK_US);
+	assert_int_equal(l.micro_batches, 4);
+	assert_int_equal(l.stages[1].layers, 6);
+	assert_true(warns(&l, LAYERS_INTERLEAVED));
+	assert_us(l.head.forward, 35);
+	assert_us(l.head.backward, 50);
+	assert_us(l.tail.forward, 85);
+	assert_us(l.tail.backward, 135);
+}
+
+static void add_micro_batch(struct capture *c, int64_t *now)
+{
+	add_works(c, now, WORKS(HEAD));
+	for (int i = 0; i < 6; i++)
+		add_works(c, now, WORKS(DENSE));
+	add_works(c, now, WORKS(TAIL));
+	add_works(c, now, WORKS(TAIL_BACK));
+	for (int i = 0; i < 6; i++)
+		add_works(c, now, WORKS(DENSE_BACK));
+	add_works(c, now, WORKS(HEAD_BACK));
+}
+
+/* A kernel table alone: one micro-batch a step, and three. */
+static void kernels_alone(void **state)
+{
+	(void)state;
+	for (int64_t micro_batches = 1; micro_batches <= 3; micro_batches += 2) {
+		PROFILE_AUTO p = {0};
+		PROFILE_LAYERS_AUTO l = {0};
+		struct capture *c = make_capture(&p, FORMAT_ASCEND_TEXT, 0);
+		int64_t now = 0;
+
+		for (int i = 0; i < micro_batches; i++)
+			add_micro_batch(c, &now);
+		for (int i = 0; i < 12; i++)
+			add_works(c, &now, WORKS(OPTIMIZER));
+		find(&p, &l);
+		assert_int_equal(l.count, 1);
+		assert_row(&l, 0, "layer", 6, DENSE_US, DENSE_BACK_US);
+		assert_int_equal(l.micro_batches, micro_batches);
+		assert_us(l.head.forward, 35);
+		assert_us(l.tail.forward, 85);
+		assert_us(l.tail.backward, 135);
+	}
 }
 
 /* All-reduces of gradients are a step's, those of tensor parallelism a layer's, beyond what computing hides.
@@ -203,6 +295,8 @@ int main(void)
 	    cmocka_unit_test(layers_by_spans),
 	    cmocka_unit_test(layers_by_scope),
 	    cmocka_unit_test(stages_of_a_pipeline),
+	    cmocka_unit_test(chunks_of_interleaved_stages),
+	    cmocka_unit_test(kernels_alone),
 	    cmocka_unit_test(collectives_of_layers_count),
 	    cmocka_unit_test(activations_from_the_allocator),
 	};

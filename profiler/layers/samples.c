@@ -1,0 +1,49 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "profiler/layers/rank.h"
+
+int samples_add(struct samples *s, double value)
+{
+	if (isnan(value))
+		return SB_OK;
+	if (sb_grow(&s->items, s->count, sizeof(*s->items)) != SB_OK)
+		return SB_ENOMEM;
+	s->items[s->count++] = value;
+	return SB_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double samples_median(struct samples *s)
+{
+	if (s->count == 0)
+		return NAN;
+	qsort(s->items, s->count, sizeof(*s->items), by_value);
+	return s->count % 2 ? s->items[s->count / 2]
+	                    : (s->items[s->count / 2 - 1] + s->items[s->count / 2]) / 2;
+}
+
+void samples_keep_upper(struct samples *s, int64_t of)
+{
+	size_t kept = s->count / (size_t)of;
+
+	if (of < 2 || kept == 0)
+		return;
+	qsort(s->items, s->count, sizeof(*s->items), by_value);
+	for (size_t i = 0; i < kept; i++)
+		s->items[i] = s->items[s->count - kept + i];
+	s->count = kept;
+}
+
+void samples_join(struct samples *to, struct samples *from, int *rc)
+{
+	for (size_t i = 0; i < from->count && *rc == SB_OK; i++)
+		*rc = samples_add(to, from->items[i]);
+}
