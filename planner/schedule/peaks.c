@@ -130,10 +130,10 @@ static void pass_level(struct stairs *s, struct schedule_level x)
 	double share = s->to > s->from ? (x.time - s->from) / (s->to - s->from) : 0;
 	size_t column = (size_t)(share * (double)s->columns);
 
-	if (s->columns == 0) {
-		keep_level(s, x);
+	if (s->columns == 0 || s->count == 0)
+		keep_level(s, x); /* the first is where the view begins */
+	if (s->columns == 0)
 		return;
-	}
 	column = column < s->columns ? column : s->columns - 1;
 	if (column != s->column)
 		end_column(s);

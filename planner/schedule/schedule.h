@@ -145,8 +145,8 @@ struct schedule_level {
 };
 /* The live activations of one device within from..to, as schedule_peaks() counts them: a unit is there from
  * the start of its forward to the end of what frees it. op_start: of the whole program. Where more than
- * `most` changes lie in view, each of most / 2 columns of time keeps its highest level and its last, so that
- * the largest is exact. out: room for most + 2 points. Returns how many there are. */
+ * `most` changes lie in view, each of most / 2 columns of time keeps its highest level and its last, and the
+ * view its first: the largest is exact. out: room for most + 2 points. Returns how many there are. */
 size_t schedule_levels(const struct schedule_program *p, const struct schedule_times *t,
                        const double *op_start, const double *activation, int64_t device, double from,
                        double to, size_t most, struct schedule_level *out);
