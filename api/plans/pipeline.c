@@ -10,9 +10,11 @@
 
 /* csimd has a request of its own: layers' times by samples, and samples to divide. */
 #define CSIMD "csimd"
+/* This one may list schedules and chunks. */
+#define BEST "best"
 /* The rows of pipeline_methods(), and what is no search of one schedule. */
 static const char *const methods[] = {"bmpipe", "pipedream", "adapipe", "autopipe", "merak", "alpa",
-                                      "even",   "random",    "given",   CSIMD,      NULL};
+                                      "even",   "random",    "given",   BEST,       CSIMD,   NULL};
 
 static int no_memory(struct sb_error *err)
 {
@@ -70,6 +72,8 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 
 	if (name && strcmp(name, CSIMD) == 0)
 		return csimd_solve(request, out, out_extra, err);
+	if (name && strcmp(name, BEST) == 0)
+		return pipeline_solve_best(request, out, out_extra, err);
 	rc = pipeline_from_json(request, &in, err);
 
 	if (rc == SB_OK)
@@ -87,32 +91,39 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 		return no_memory(err);
 	json_object_set_new(answer, "quality", pipeline_quality_to_json(&chosen.proof, plan_clock() - start));
 	json_object_set_new(answer, "alternatives", json_array());
-	json_object_set_new(answer, "frontier", json_array());
+	json_object_set_new(answer, "frontier", pipeline_frontier_to_json(&in, &chosen, 1));
 	json_object_set_new(answer, "rejected", json_array());
-	json_object_set_new(answer, "warnings", json_array());
+	json_object_set_new(answer, "warnings", pipeline_warnings_to_json(&in, &chosen));
 	rc = compare(&in, &chosen, scorer, answer, err);
 	if (rc == SB_OK)
 		*out = json_incref(answer);
 	return rc;
 }
 
-/* One of two requests, told apart by the method. */
-static json_t *schema(void)
+/* The schema of a request for one method, or for all others. */
+static json_t *schema_for(json_t *request, const char *method)
 {
-	json_t *cut = pipeline_schema(), *joint = csimd_schema(), *others = json_array();
+	json_t *properties = json_object_get(request, "properties"), *others = json_array();
 
 	for (int i = 0; methods[i]; i++)
-		if (strcmp(methods[i], CSIMD) != 0)
+		if (strcmp(methods[i], CSIMD) != 0 && strcmp(methods[i], BEST) != 0)
 			json_array_append_new(others, json_string(methods[i]));
-	json_object_set_new(json_object_get(cut, "properties"), "kind", json_object());
-	json_object_set_new(json_object_get(cut, "properties"), "method", json_pack("{s:o}", "enum", others));
-	json_object_set_new(json_object_get(joint, "properties"), "kind", json_object());
-	json_object_set_new(json_object_get(joint, "properties"), "method",
-	                    json_pack("{s:s}", "const", CSIMD));
-	json_array_append_new(json_object_get(joint, "required"), json_string("method"));
-	return json_pack("{s:s,s:{s:O},s:[],s:[o,o]}", "type", "object", "properties", "schedule",
-	                 json_object_get(json_object_get(cut, "properties"), "schedule"), "required", "anyOf",
-	                 cut, joint);
+	json_object_set_new(properties, "kind", json_object());
+	json_object_set_new(properties, "method",
+	                    method ? json_pack("{s:s}", "const", method)
+	                           : json_pack("{s:O}", "enum", others));
+	if (method)
+		json_array_append_new(json_object_get(request, "required"), json_string("method"));
+	json_decref(others);
+	return request;
+}
+
+/* One of three requests, told apart by the method. */
+static json_t *schema(void)
+{
+	return json_pack("{s:s,s:{},s:[],s:[o,o,o]}", "type", "object", "properties", "required", "anyOf",
+	                 schema_for(pipeline_schema(false), NULL), schema_for(pipeline_schema(true), BEST),
+	                 schema_for(csimd_schema(), CSIMD));
 }
 
 static json_t *limits(void)

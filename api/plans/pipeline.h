@@ -15,6 +15,9 @@
 #define PIPELINE_TYPES_MAX 64
 #define PIPELINE_DEVICES_MAX 1024
 
+/* As many values of interleave as a request for the best may list. */
+#define PIPELINE_INTERLEAVES_MAX 16
+
 /* Names of what a layer recomputes, by enum pipeline_recompute; NULL-terminated. */
 extern const char *const pipeline_recompute_words[];
 /* By enum pipeline_objective; NULL-terminated. */
@@ -77,6 +80,7 @@ int pipeline_read_layers(const json_t *request, struct pipeline_input *out, stru
 /* A plan and what it comes to; the arrays are its own. */
 struct pipeline_choice {
 	const char *method; /* static */
+	struct schedule_shape shape;
 	struct pipeline_stage *plan;
 	struct pipeline_proof proof;
 	struct pipeline_score score;
@@ -89,6 +93,12 @@ void pipeline_choice_clear(struct pipeline_choice *c);
  * SB_EIO for a planner whose plan is none; else as struct pipeline_method and pipeline_read_plan(). */
 int pipeline_choose(const struct pipeline_input *in, const char *method, struct pipeline_scorer *scorer,
                     struct pipeline_choice *out, struct sb_error *err);
+
+/* ---- pipeline_best.c ---- */
+
+/* The method `best`: of the schedules and the chunks that the request names (one, a list, or none: all that
+ * are worth it), the quickest simulated plan, with the others as alternatives. As struct plan_kind. */
+int pipeline_solve_best(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
 
 /* ---- pipeline_infeasible.c ---- */
 
@@ -108,6 +118,11 @@ json_t *pipeline_choice_to_json(const struct pipeline_input *in, const struct pi
  * has the layers that it holds more, cell by cell. */
 json_t *pipeline_alternative_to_json(const struct pipeline_input *in, const struct pipeline_choice *chosen,
                                      const struct pipeline_choice *other);
+/* Of plans by rising time, those that need less memory than all before: [{seconds, bytes, solution}]. */
+json_t *pipeline_frontier_to_json(const struct pipeline_input *in, const struct pipeline_choice *list,
+                                  size_t count);
+/* [{code, detail}] */
+json_t *pipeline_warnings_to_json(const struct pipeline_input *in, const struct pipeline_choice *c);
 json_t *pipeline_quality_to_json(const struct pipeline_proof *proof, double seconds);
 
 /* ---- pipeline_export.c, pipeline_schema.c ---- */
@@ -118,5 +133,6 @@ int pipeline_export(const json_t *plan, const char *format, char **out_text, con
 
 /* The schema of a schedule's name. */
 json_t *pipeline_schedule_names(void);
-json_t *pipeline_schema(void);
+/* lists: of schedules and interleaves, for the method best. */
+json_t *pipeline_schema(bool lists);
 #endif

@@ -56,9 +56,19 @@ static json_t *recompute_of(const struct pipeline_problem *p, const struct pipel
 	return o;
 }
 
-static json_t *solution_of(const struct pipeline_input *in, const struct pipeline_stage *plan)
+/* The problem with the schedule of a plan. */
+static struct pipeline_problem problem_of(const struct pipeline_input *in, const struct pipeline_choice *c)
 {
-	const struct pipeline_problem *p = &in->problem;
+	struct pipeline_problem p = in->problem;
+
+	p.shape = c->shape;
+	return p;
+}
+
+static json_t *solution_of(const struct pipeline_input *in, const struct pipeline_choice *c)
+{
+	const struct pipeline_problem of = problem_of(in, c), *p = &of;
+	const struct pipeline_stage *plan = c->plan;
 	json_t *types = NULL;
 
 	if (p->body_count > 1)
@@ -86,45 +96,60 @@ static json_t *predicted_of(const struct pipeline_input *in, const struct pipeli
 
 json_t *pipeline_choice_to_json(const struct pipeline_input *in, const struct pipeline_choice *c)
 {
-	return json_pack("{s:o,s:o}", "solution", solution_of(in, c->plan), "predicted", predicted_of(in, c));
+	return json_pack("{s:o,s:o}", "solution", solution_of(in, c), "predicted", predicted_of(in, c));
 }
 
-/* The first reason that counts: a slower stage, or the same pace with more waiting. */
+static bool is_same_shape(const struct schedule_shape *a, const struct schedule_shape *b)
+{
+	return a->kind == b->kind && a->chunks == b->chunks;
+}
+
+/* The first reason that counts: a slower stage, where the stages are alike; more waiting; more to compute. */
 static void why(const struct pipeline_choice *chosen, const struct pipeline_choice *other, char *out,
                 size_t room)
 {
 	const struct pipeline_score *a = &chosen->score, *b = &other->score;
+	double work_a = a->makespan * (1 - a->bubble_share), work_b = b->makespan * (1 - b->bubble_share);
 
 	if (b->makespan <= a->makespan)
 		(void)snprintf(out, room,
 		               b->makespan < a->makespan ? "it takes %.6g instead of %.6g"
 		                                         : "it takes the same time",
 		               b->makespan, a->makespan);
-	else if (b->bottleneck > a->bottleneck * (1 + PIPELINE_ROUNDING))
+	else if (is_same_shape(&chosen->shape, &other->shape) &&
+	         b->bottleneck > a->bottleneck * (1 + PIPELINE_ROUNDING))
 		(void)snprintf(out, room,
 		               "its slowest stage takes %.6g a micro-batch, forward and backward, instead of "
 		               "%.6g",
 		               b->bottleneck, a->bottleneck);
-	else
+	else if (b->bubble_share > a->bubble_share)
 		(void)snprintf(out, room, "its stages wait for %.3g%% of the time instead of %.3g%%",
 		               100 * b->bubble_share, 100 * a->bubble_share);
+	else
+		(void)snprintf(out, room, "it computes %.3g%% more, as it recomputes more",
+		               work_a > 0 ? 100 * (work_b / work_a - 1) : 0.0);
 }
 
-/* More layers of the other plan, all bodies together. */
-static json_t *diff_of(const struct pipeline_problem *p, const struct pipeline_choice *chosen,
+/* More layers of the other plan, all bodies together. NULL for plans of other schedules, and
+ * when out of memory. */
+static json_t *diff_of(const struct pipeline_input *in, const struct pipeline_choice *chosen,
                        const struct pipeline_choice *other)
 {
-	size_t cells = (size_t)schedule_stages(&p->shape) * (size_t)p->body_count;
-	struct pipeline_stage *more = malloc(cells * sizeof(*more));
+	const struct pipeline_problem p = problem_of(in, chosen);
+	size_t cells = (size_t)schedule_stages(&p.shape) * (size_t)p.body_count;
+	struct pipeline_stage *more;
 	json_t *o;
 
+	if (!is_same_shape(&chosen->shape, &other->shape))
+		return NULL;
+	more = malloc(cells * sizeof(*more));
 	if (!more)
 		return NULL;
 	for (size_t i = 0; i < cells; i++)
 		for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
 			more[i].layers[r] = other->plan[i].layers[r] - chosen->plan[i].layers[r];
-	o = json_pack("{s:o,s:o}", "layers", layers_of(p, more, -1, -1), "recompute",
-	              recompute_of(p, more, -1));
+	o = json_pack("{s:o,s:o}", "layers", layers_of(&p, more, -1, -1), "recompute",
+	              recompute_of(&p, more, -1));
 	free(more);
 	return o;
 }
@@ -138,10 +163,52 @@ json_t *pipeline_alternative_to_json(const struct pipeline_input *in, const stru
 	char reason[160];
 
 	why(chosen, other, reason, sizeof(reason));
-	return json_pack("{s:s,s:o,s:o,s:f,s:s,s:o}", "method", other->method, "solution",
-	                 solution_of(in, other->plan), "predicted", predicted_of(in, other), "loses_by",
-	                 a > 0 ? b / a - 1 : 0.0, "reason", reason, "diff",
-	                 diff_of(&in->problem, chosen, other));
+	return json_pack("{s:s,s:o,s:o,s:f,s:s,s:o*}", "method", other->method, "solution",
+	                 solution_of(in, other), "predicted", predicted_of(in, other), "loses_by",
+	                 a > 0 ? b / a - 1 : 0.0, "reason", reason, "diff", diff_of(in, chosen, other));
+}
+
+static double most_bytes(const struct pipeline_input *in, const struct pipeline_choice *c)
+{
+	double most = 0;
+
+	for (int64_t d = 0; d < in->problem.shape.devices; d++)
+		most = fmax(most, c->peaks[d]);
+	return most;
+}
+
+json_t *pipeline_frontier_to_json(const struct pipeline_input *in, const struct pipeline_choice *list,
+                                  size_t count)
+{
+	json_t *frontier = json_array();
+	double least = INFINITY;
+
+	for (size_t i = 0; !in->unsized && i < count; i++) {
+		double bytes = most_bytes(in, &list[i]);
+
+		if (bytes >= least)
+			continue;
+		least = bytes;
+		json_array_append_new(
+		    frontier, json_pack("{s:o,s:o,s:o}", "seconds", number_of(list[i].score.makespan),
+		                        "bytes", number_of(bytes), "solution", solution_of(in, &list[i])));
+	}
+	return frontier;
+}
+
+json_t *pipeline_warnings_to_json(const struct pipeline_input *in, const struct pipeline_choice *c)
+{
+	json_t *list = json_array();
+	bool halved = false;
+
+	for (int64_t b = 0; b < in->problem.body_count; b++)
+		halved = halved || isnan(in->problem.bodies[b].weight);
+	if (halved && schedule_facts(c->shape.kind)->splits)
+		json_array_append_new(list, json_pack("{s:s,s:s}", "code", "backward_halved", "detail",
+		                                      "this schedule splits the backward, and a type of "
+		                                      "layers tells no weight_gradient: half of what "
+		                                      "recomputes nothing counts as that"));
+	return list;
 }
 
 /* A bound is shown where it is one of a time that is predicted: the methods of others have estimates of their

@@ -92,6 +92,7 @@ int pipeline_choose(const struct pipeline_input *in, const char *method, struct 
 	int rc;
 
 	out->method = planner ? planner->name : "given";
+	out->shape = p->shape;
 	out->plan = calloc((size_t)schedule_stages(&p->shape) * (size_t)p->body_count, sizeof(*out->plan));
 	out->peaks = calloc((size_t)p->shape.devices, sizeof(*out->peaks));
 	if (!out->plan || !out->peaks)

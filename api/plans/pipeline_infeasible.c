@@ -82,7 +82,7 @@ int pipeline_explain(const struct pipeline_input *in, const struct pipeline_choi
 		*out_extra = json_pack("{s:o}", "nearest", nearest_stages(p));
 		return SB_EINFEASIBLE;
 	}
-	if (strcmp(c->method, "given") == 0) {
+	if (c->method && strcmp(c->method, "given") == 0) {
 		*out_extra = least_of_given(p, c->peaks);
 		return SB_EINFEASIBLE;
 	}

@@ -159,12 +159,24 @@ static json_t *given_schema(void)
 	return o;
 }
 
-json_t *pipeline_schema(void)
+static void may_be_list(json_t *properties, const char *member, int64_t most)
+{
+	json_t *one = json_incref(json_object_get(properties, member));
+
+	json_object_set_new(properties, member,
+	                    schema_either(one, schema_list(most, json_incref(one), "each of them is tried")));
+}
+
+json_t *pipeline_schema(bool lists)
 {
 	static const char *const needs[] = {"stages", "micro_batches", NULL};
 	json_t *p = json_object(), *o;
 
 	add_shape(p);
+	if (lists) {
+		may_be_list(p, "interleave", PIPELINE_INTERLEAVES_MAX);
+		may_be_list(p, "schedule", SCHEDULE_KINDS);
+	}
 	json_object_set_new(p, "layers",
 	                    schema_list(PIPELINE_TYPES_MAX, layer_schema(), "in the order of the model"));
 	json_object_set_new(p, "head", end_schema());

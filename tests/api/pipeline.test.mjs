@@ -50,7 +50,7 @@ test("an even cut without a bound on memory", async () => {
 });
 
 test("every schedule is planned, and every plan holds all layers", async () => {
-  const names = kind.schema.properties.schedule.enum;
+  const names = kind.schema.anyOf[0].properties.schedule.enum;
   assert.equal(names.length, 13);
   for (const schedule of names) {
     const more = { schedule, ...(/interleaved/.test(schedule) ? { interleave: 2 } : {}), ...(/seq|tera/.test(schedule) ? { slices: 2 } : {}) };
@@ -342,4 +342,49 @@ test("what Megatron cannot say stands in a comment", async () => {
   assert.ok(uneven.includes('--pipeline-model-parallel-layout "Et*5|t*3L"') && uneven.includes("--recompute-num-layers 2"));
   assert.equal(uneven.filter((l) => l.startsWith("# ")).length, 3);
   assert.equal((await lines({ schedule: "gpipe" })).at(-1), "# Megatron has no schedule gpipe: it runs 1F1B");
+});
+
+// All layers tell their weights' gradient: schedules that split the backward are tried. No plan is above the memory, none of the
+// alternatives is quicker, and what is named is kept to.
+test("the best of all schedules, and the others beside it", async () => {
+  const problem = { method: "best", stages: 4, micro_batches: 16, memory_bytes: 110, ...layer({ count: 22, weight_gradient: 1 }), tail: { forward: 1, parameters_bytes: 9 } };
+  const { status, json } = await ask(problem);
+  assert.equal(status, 201, JSON.stringify(json));
+  assert.equal(json.quality.objective, "makespan");
+  assert.ok(json.quality.lower_bound <= json.predicted.makespan);
+  const told = json.alternatives.map((a) => `${a.method} ${a.solution.schedule} ${a.solution.interleave}`);
+  assert.equal(new Set(told).size, told.length);
+  for (const schedule of ["1f1b", "interleaved", "zb-h1"]) assert.ok([json, ...json.alternatives].some((a) => a.solution.schedule === schedule), schedule);
+  for (const { solution, predicted, loses_by, reason } of json.alternatives) {
+    assert.ok(loses_by >= 0 && reason);
+    assert.ok(Math.abs(predicted.makespan - json.predicted.makespan * (1 + loses_by)) < 1e-6);
+    assert.equal(sum(solution.layers), 22);
+    assert.ok(predicted.memory_bytes.every((b) => b <= 110));
+  }
+  // each further point of the frontier takes longer, and needs less
+  assert.deepEqual(json.frontier[0].solution, json.solution);
+  for (const [i, f] of json.frontier.entries()) assert.ok(i === 0 || (f.seconds >= json.frontier[i - 1].seconds && f.bytes < json.frontier[i - 1].bytes));
+  // the plan stands alone: told as one's own it scores the same
+  const own = await ask({ ...problem, schedule: json.solution.schedule, interleave: json.solution.interleave, ...given(json.solution) });
+  assert.deepEqual(own.json.predicted, json.predicted);
+  assert.equal((await s.get(`/v1/plans/${json.id}/schedule`)).status, 200);
+
+  for (const [more, fits] of [
+    [{ schedule: "1f1b" }, ({ schedule }) => schedule === "1f1b"], [{ schedule: ["gpipe", "1f1b"] }, ({ schedule }) => /^(gpipe|1f1b)$/.test(schedule)],
+    [{ interleave: 2 }, ({ interleave }) => interleave === 2], [{ interleave: [1, 3] }, ({ interleave }) => interleave === 1 || interleave === 3],
+    [{ schedule: "interleaved", interleave: [2, 4] }, ({ schedule, interleave }) => schedule === "interleaved" && interleave % 2 === 0],
+  ]) {
+    const { status: is, json: kept } = await ask({ ...problem, ...more });
+    assert.equal(is, 201, JSON.stringify(kept));
+    assert.ok(kept.predicted.makespan >= json.predicted.makespan);
+    for (const { solution } of [kept, ...kept.alternatives]) assert.ok(fits(solution), JSON.stringify([more, solution]));
+  }
+  for (const [more, is, pointer] of [
+    [{ schedule: [] }, 422, "/schedule"], [{ schedule: ["2f2b"] }, 400, "/schedule/0"], [{ schedule: 3 }, 400, "/schedule"], [{ interleave: [] }, 422, "/interleave"],
+    [{ interleave: [2, "x"] }, 400, "/interleave/1"], [{ interleave: 0 }, 422, "/interleave"], [{ interleave: 1, schedule: "interleaved" }, 422, "/interleave"],
+    [{ objective: "bottleneck" }, 422, "/objective"], [{ memory_bytes: 50 }, 422, "/memory_bytes"], [{ stages: 23 }, 422, "/stages"], [{ method: "bmpipe", interleave: [2] }, 400, "/interleave"],
+  ]) {
+    const { status: got, json: told } = await ask({ ...problem, ...more });
+    assert.deepEqual([got, told.errors[0].pointer], [is, pointer], JSON.stringify([more, told]));
+  }
 });

@@ -99,7 +99,7 @@ test("a cut pipeline: bytes, bounds, and what is recomputed", async () => {
   const problem = { kind: "pipeline", stages: 4, micro_batches: 8, memory_bytes: 40, constant_bytes: 0,
     layers: [{ name: "<b>", count: 8, forward: 1, parameters_bytes: 10, activation_bytes: { none: 4, full: 1 } }] };
   const { items } = (await s.get("/v1/plan-kinds")).json;
-  for (const schedule of items.find((k) => k.kind === "pipeline").schema.properties.schedule.enum) {
+  for (const schedule of items.find((k) => k.kind === "pipeline").schema.anyOf[0].properties.schedule.enum) {
     const more = { schedule, ...(/interleaved/.test(schedule) ? { interleave: 2 } : {}), ...(/seq|tera/.test(schedule) ? { slices: 2 } : {}) };
     const { status, json: plan } = await s.post("/v1/plans", { ...problem, ...more, memory_bytes: /gpipe|tera/.test(schedule) ? 60 : /dualpipe$/.test(schedule) ? 100 : 48 });
     assert.equal(status, 201, `${schedule}: ${JSON.stringify(plan)}`);
