@@ -55,6 +55,8 @@ int layer_phases_settle(struct layer_ops *o);
  * goes beyond all computing, of exchanges nothing. Nor do collectives that only backward has: they bring the
  * gradients of a step together. *out is the caller's to free(). O(n log n). SB_ENOMEM. */
 int layer_op_seconds(const struct layer_ops *o, double **out);
+/* Their sum over [first, end). */
+double layer_sum(const double *seconds, size_t first, size_t end);
 
 /* ---- spans.c: what the host's calls say of the operators that they launch ---- */
 

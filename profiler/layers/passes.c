@@ -30,15 +30,6 @@ static uint64_t type_of(const struct layer_op *ops, size_t first, size_t end)
 	return sum;
 }
 
-static double seconds_of(const struct cutter *c, size_t first, size_t end)
-{
-	double sum = 0;
-
-	for (size_t i = first; i < end; i++)
-		sum += c->seconds[i];
-	return sum;
-}
-
 /* Neighbours that differ in few operators are of one type. Named ones may have some between them. */
 static void join_alike(struct cutter *c, const struct layer_pass *p)
 {
@@ -61,7 +52,7 @@ int cutter_close(struct cutter *c, struct layer_pass *p)
 {
 	struct layer_cut *out = c->out;
 	size_t n = out->range_count - p->range_first;
-	double all = seconds_of(c, p->first, p->end);
+	double all = layer_sum(c->seconds, p->first, p->end);
 	struct layer_range *copy;
 	int rc = SB_OK;
 
@@ -75,7 +66,7 @@ int cutter_close(struct cutter *c, struct layer_pass *p)
 	out->range_count = p->range_first;
 	for (size_t i = 0; i < n && rc == SB_OK; i++) {
 		size_t next = i + 1 < n ? copy[i + 1].first : copy[i].end;
-		bool trifle = seconds_of(c, copy[i].end, next) < LAYERS_TYPE_SHARE * all;
+		bool trifle = layer_sum(c->seconds, copy[i].end, next) < LAYERS_TYPE_SHARE * all;
 		struct layer_range between = {.first = copy[i].end, .end = next};
 
 		if (trifle)

@@ -14,15 +14,6 @@ struct measurer {
 	struct rank_layers *out;
 };
 
-static double seconds_of(const struct measurer *m, size_t first, size_t end)
-{
-	double sum = 0;
-
-	for (size_t i = first; i < end; i++)
-		sum += m->seconds[i];
-	return sum;
-}
-
 struct vote {
 	uint64_t signature;
 	size_t pass, passes;
@@ -104,7 +95,6 @@ static int name_of(const struct measurer *m, const struct layer_range *r, struct
 static int make_rows(struct measurer *m, const struct layer_pass *p, struct sb_strings *texts)
 {
 	struct rank_layers *out = m->out;
-	double inside = 0;
 	int rc = SB_OK;
 
 	out->signature = TOKEN_START;
@@ -113,7 +103,6 @@ static int make_rows(struct measurer *m, const struct layer_pass *p, struct sb_s
 		const struct layer_range *r = &m->cut->ranges[p->range_first + i];
 		struct rank_row *last = out->count > 0 ? &out->rows[out->count - 1] : NULL;
 
-		inside += seconds_of(m, r->first, r->end);
 		out->signature = token_of(out->signature, &r->type, sizeof(r->type));
 		if (last && last->type == r->type) {
 			last->count++;
@@ -131,7 +120,6 @@ static int make_rows(struct measurer *m, const struct layer_pass *p, struct sb_s
 		if (rc == SB_OK && r->repeats && r->class == 0)
 			rc = layers_alternating(m->o->items, r, &out->rows[out->count - 1].each);
 	}
-	out->share = inside / seconds_of(m, p->first, p->end);
 	return rc;
 }
 
@@ -173,7 +161,7 @@ static int measure_forward(struct measurer *m, const struct layer_pass *p)
 	int rc = SB_OK;
 
 	for (size_t i = 0; i < p->range_count && rc == SB_OK; i++) {
-		rc = samples_add(&out->rows[row].forward, seconds_of(m, r[i].first, r[i].end));
+		rc = samples_add(&out->rows[row].forward, layer_sum(m->seconds, r[i].first, r[i].end));
 		if (rc == SB_OK)
 			rc = samples_add(&out->rows[row].activation, kept_by(m, &r[i]));
 		if (++in_row == out->rows[row].count) {
@@ -182,9 +170,10 @@ static int measure_forward(struct measurer *m, const struct layer_pass *p)
 		}
 	}
 	if (rc == SB_OK && !p->open_before)
-		rc = samples_add(&out->head_forward, seconds_of(m, p->first, r[0].first));
+		rc = samples_add(&out->head_forward, layer_sum(m->seconds, p->first, r[0].first));
 	if (rc == SB_OK && !p->open_behind)
-		rc = samples_add(&out->tail_forward, seconds_of(m, r[p->range_count - 1].end, p->end));
+		rc =
+		    samples_add(&out->tail_forward, layer_sum(m->seconds, r[p->range_count - 1].end, p->end));
 	out->open |= p->open_before || p->open_behind;
 	return rc;
 }
@@ -205,12 +194,12 @@ static int measure_backward(struct measurer *m, const struct layer_pass *p)
 	for (size_t i = 0; i < n && rc == SB_OK; i++, left--) {
 		if (left == 0)
 			left = out->rows[--row].count;
-		rc = samples_add(&out->rows[row].backward, seconds_of(m, r[i].first, r[i].end));
+		rc = samples_add(&out->rows[row].backward, layer_sum(m->seconds, r[i].first, r[i].end));
 	}
 	if (rc == SB_OK && !p->open_before)
-		rc = samples_add(&out->tail_backward, seconds_of(m, p->first, r[0].first));
+		rc = samples_add(&out->tail_backward, layer_sum(m->seconds, p->first, r[0].first));
 	if (rc == SB_OK && !p->open_behind)
-		rc = samples_add(&out->head_backward, seconds_of(m, r[n - 1].end, p->end));
+		rc = samples_add(&out->head_backward, layer_sum(m->seconds, r[n - 1].end, p->end));
 	out->open |= p->open_before || p->open_behind;
 	return rc;
 }

@@ -35,7 +35,6 @@ struct rank_layers {
 	uint64_t signature; /* of all rows */
 	bool named, exchanges;
 	bool unmatched, no_backward, open, differ;
-	double share; /* of forward that the rows hold */
 };
 
 /* The layers of one capture. count 0 = none. *out is to be freed by rank_layers_free() also after a failure.

@@ -3,6 +3,7 @@
 
 #include "base/grow.h"
 #include "profiler/layers/rank.h"
+#include "profiler/outlier.h"
 
 int samples_add(struct samples *s, double value)
 {
@@ -23,11 +24,7 @@ static int by_value(const void *a, const void *b)
 
 double samples_median(struct samples *s)
 {
-	if (s->count == 0)
-		return NAN;
-	qsort(s->items, s->count, sizeof(*s->items), by_value);
-	return s->count % 2 ? s->items[s->count / 2]
-	                    : (s->items[s->count / 2 - 1] + s->items[s->count / 2]) / 2;
+	return outlier_median(s->items, s->count);
 }
 
 void samples_keep_upper(struct samples *s, int64_t of)

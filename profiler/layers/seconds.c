@@ -139,3 +139,12 @@ int layer_op_seconds(const struct layer_ops *o, double **out)
 	w.seconds = NULL;
 	return SB_OK;
 }
+
+double layer_sum(const double *seconds, size_t first, size_t end)
+{
+	double sum = 0;
+
+	for (size_t i = first; i < end; i++)
+		sum += seconds[i];
+	return sum;
+}
