@@ -74,6 +74,8 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 		return csimd_solve(request, out, out_extra, err);
 	if (name && strcmp(name, BEST) == 0)
 		return pipeline_solve_best(request, out, out_extra, err);
+	if (name && strcmp(name, "pipedream") == 0 && json_object_get(request, "levels"))
+		return pipeline_levels_solve(request, out, out_extra, err);
 	rc = pipeline_from_json(request, &in, err);
 
 	if (rc == SB_OK)
@@ -118,12 +120,12 @@ static json_t *schema_for(json_t *request, const char *method)
 	return request;
 }
 
-/* One of three requests, told apart by the method. */
+/* One of four requests, told apart by the method; pipedream's other one by its levels. */
 static json_t *schema(void)
 {
-	return json_pack("{s:s,s:{},s:[],s:[o,o,o]}", "type", "object", "properties", "required", "anyOf",
+	return json_pack("{s:s,s:{},s:[],s:[o,o,o,o]}", "type", "object", "properties", "required", "anyOf",
 	                 schema_for(pipeline_schema(false), NULL), schema_for(pipeline_schema(true), BEST),
-	                 schema_for(csimd_schema(), CSIMD));
+	                 schema_for(csimd_schema(), CSIMD), pipeline_levels_schema());
 }
 
 static json_t *limits(void)

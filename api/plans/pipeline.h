@@ -125,6 +125,16 @@ json_t *pipeline_frontier_to_json(const struct pipeline_input *in, const struct 
 json_t *pipeline_warnings_to_json(const struct pipeline_input *in, const struct pipeline_choice *c);
 json_t *pipeline_quality_to_json(const struct pipeline_proof *proof, double seconds);
 
+/* ---- pipeline_levels.c ---- */
+
+/* Method pipedream with `levels`: {levels, layers, memory_bytes?} of a request; the answer of api.md with the
+ * replicas of each stage; *out_extra: what an infeasible problem is answered with besides. SB_EINVAL and
+ * SB_EIMPOSSIBLE with the field, SB_EINFEASIBLE, SB_ELIMIT, SB_ENOMEM.
+ */
+int pipeline_levels_solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
+/* JSON Schema of that request. New reference. */
+json_t *pipeline_levels_schema(void);
+
 /* ---- pipeline_export.c, pipeline_schema.c ---- */
 
 /* GET /v1/plans/{id}/export: mindformers, megatron, sapp. As in struct plan_kind. */

@@ -50,6 +50,8 @@ struct pipedream_plan {
  * micro-batch that is under way behind its stage, ceil(machines behind / M) of them, and of its own, which
  * the published code leaves out. SB_EINFEASIBLE, SB_ELIMIT, SB_ENOMEM. */
 int pipedream_replicate(const struct pipedream_problem *p, struct pipedream_plan *out, struct sb_error *err);
+/* The least whole number of bytes with which some stages fit, whatever p->memory. As above, some 30 times. */
+int pipedream_least_memory(const struct pipedream_problem *p, double *out_bytes, struct sb_error *err);
 void pipedream_plan_free(struct pipedream_plan *plan);
 #define PIPEDREAM_PLAN_AUTO __attribute__((cleanup(pipedream_plan_free))) struct pipedream_plan
 #endif

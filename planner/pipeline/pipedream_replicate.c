@@ -5,9 +5,9 @@
 #include "planner/pipeline/pipedream.h"
 #include "planner/pipeline/pipeline.h"
 
-/* Cells of the tables, and splits that are tried: about a second. */
-#define CELLS_MAX (1 << 23)
-#define SPLITS_MAX (1 << 28)
+/* Cells of the tables, and splits that are tried: about a tenth of a second. */
+#define CELLS_MAX (1 << 22)
+#define SPLITS_MAX (1 << 25)
 
 /* The best for layers i to j on some machines of a level. */
 struct best {
@@ -238,4 +238,31 @@ void pipedream_plan_free(struct pipedream_plan *plan)
 {
 	free(plan->stages);
 	*plan = (struct pipedream_plan){0};
+}
+
+int pipedream_least_memory(const struct pipedream_problem *p, double *out_bytes, struct sb_error *err)
+{
+	struct pipedream_problem q = *p;
+	double low = -1, high = 0;
+	int rc = SB_OK;
+
+	/* one stage on all machines */
+	for (int64_t i = 0; i < p->layers; i++)
+		high += p->parameters[i] + p->activation[i];
+	high = ceil(high);
+	while (rc == SB_OK && high - low > 1 + PIPELINE_ROUNDING * high) {
+		PIPEDREAM_PLAN_AUTO plan = {0};
+
+		q.memory = floor(low + (high - low) / 2);
+		rc = pipedream_replicate(&q, &plan, err);
+		if (rc == SB_OK)
+			high = q.memory;
+		if (rc == SB_EINFEASIBLE) {
+			low = q.memory;
+			rc = SB_OK;
+		}
+	}
+	if (rc == SB_OK)
+		*out_bytes = high;
+	return rc;
 }

@@ -199,6 +199,30 @@ test("a transfer delays, or keeps both of its devices busy", async () => {
   assert.equal((await ask({ communication: "loud" })).json.errors[0].pointer, "/communication");
 });
 
+// Four layers of 6, 2, 2, 2 on four machines, 100 bytes a second, 1000 bytes of weights in the last one: three copies of a stage of the
+// others take 10 / 3. In one stage of four copies: (12 + 4 * 3 * 1000 / 400) / 4 = 10.5 (test_pipedream_replicate.c).
+test("pipedream shares out the machines of a network", async () => {
+  const layers = [{ forward: 2, backward: 4, weights_bytes: 0 }, { forward: 1, backward: 1, weights_bytes: 0, count: 2 }, { forward: 1, backward: 1, weights_bytes: 1000 }];
+  const problem = { kind: "pipeline", method: "pipedream", levels: [{ machines: 4, bytes_per_second: 100 }], layers };
+  assert.deepEqual(errorsOf(kind.schema, kind.schema, problem), []);
+  const { status, json } = await s.post("/v1/plans", problem);
+  assert.equal(status, 201, JSON.stringify(json));
+  assert.deepEqual(json.solution, { layers: [[3, 1]], replicas: [3, 1], replicas_by_level: [[3], [1]] });
+  assert.ok(Math.abs(json.predicted.bottleneck - 10 / 3) < 1e-12);
+  assert.equal(json.predicted.data_parallel_bottleneck, 10.5);
+  assert.equal(json.quality.optimal, true);
+  for (const [more, is, pointer] of [
+    [{ levels: [] }, 422, "/levels"], [{ levels: 4 }, 400, "/levels"], [{ levels: [{ machines: 0, bytes_per_second: 1 }] }, 422, "/levels/0/machines"],
+    [{ layers: undefined }, 400, "/layers"], [{ layers: [{ forward: 1 }] }, 400, "/layers/0/weights_bytes"], [{ stages: 4 }, 400, "/stages"],
+    [{ layers: [{ ...layers[0], output_bytes: 1 }, layers[1]] }, 422, "/layers"], [{ memory_bytes: 5 }, 400, "/layers/0/parameters_bytes"],
+    [{ memory_bytes: 5, layers: [{ forward: 1, weights_bytes: 6, parameters_bytes: 6, activation_bytes: { none: 0 } }] }, 422, "/memory_bytes"],
+  ]) {
+    const answer = await s.post("/v1/plans", { ...problem, ...more });
+    assert.deepEqual([answer.status, answer.json.errors[0].pointer], [is, pointer], JSON.stringify([more, answer.json]));
+    if (pointer === "/memory_bytes") assert.equal(answer.json.least_memory_bytes, 6);
+  }
+});
+
 // Merak's own schedule, where none is asked for
 test("merak recomputes before the gradient comes", async () => {
   const problem = { method: "merak", memory_bytes: 60, micro_batches: 8 };

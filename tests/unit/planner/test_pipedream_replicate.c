@@ -166,6 +166,27 @@ static void nothing_is_better(void **state)
 	assert_true(found > 100 && impossible > 20 && copied > 20 && several > 50);
 }
 
+/* It fits with the least memory, and not with a byte less. */
+static void least_memory(void **state)
+{
+	struct small x = {.seed = 37};
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		PIPEDREAM_PLAN_AUTO plan = {0};
+		int64_t top;
+		double least_bytes;
+
+		random_problem(&x);
+		top = x.p.level_count - 1;
+		assert_int_equal(pipedream_least_memory(&x.p, &least_bytes, NULL), SB_OK);
+		x.p.memory = least_bytes;
+		assert_false(isinf(rest(&x, top, 0, 0, x.p.layers - 1, x.levels[top].machines)));
+		x.p.memory = least_bytes - 1;
+		assert_true(isinf(rest(&x, top, 0, 0, x.p.layers - 1, x.levels[top].machines)));
+	}
+}
+
 /* Four layers of 6, 2, 2, 2 on four machines, 100 bytes a second, weights of 0, 0, 0 and 1000 bytes: three
  * copies of a stage of all layers but the last take 10 / 3, the last one 2, and its weights stay where they
  * are. In one stage of four copies: (12 + 4 * 3 * 1000 / 400) / 4 = 10.5. */
@@ -197,6 +218,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(nothing_is_better),
+	    cmocka_unit_test(least_memory),
 	    cmocka_unit_test(a_large_last_layer_is_not_copied),
 	};
 
