@@ -21,42 +21,20 @@ static int no_memory(struct sb_error *err)
 	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 }
 
-/* One more plan beside the chosen one; one that cannot be is told among the rejected. */
-static int enter(const struct pipeline_input *in, const char *method, const struct pipeline_choice *chosen,
-                 struct pipeline_scorer *scorer, json_t *answer, struct sb_error *err)
-{
-	PIPELINE_CHOICE_AUTO other = {0};
-	struct sb_error why = {0};
-	int rc = pipeline_choose(in, method, scorer, &other, &why);
-
-	if (rc == SB_OK) {
-		json_array_append_new(json_object_get(answer, "alternatives"),
-		                      pipeline_alternative_to_json(in, chosen, &other));
-	} else if (rc == SB_EINFEASIBLE || (rc == SB_EIMPOSSIBLE && pipeline_method_of(method))) {
-		json_array_append_new(json_object_get(answer, "rejected"),
-		                      json_pack("{s:s,s:i,s:{s:s,s:s}}", "reason", why.word, "count", 1,
-		                                "example", "method", method, "detail", why.text));
-	} else {
-		*err = why;
-		return rc;
-	}
-	return SB_OK;
-}
-
 /* What else could be done: the plan of the exact method, the cut that everybody tries first, and the user's
  * own.
  */
-static int compare(const struct pipeline_input *in, const struct pipeline_choice *chosen,
-                   struct pipeline_scorer *scorer, json_t *answer, struct sb_error *err)
+static int compare(const struct pipeline_input *in, const struct pipeline_choice *chosen, json_t *answer,
+                   struct sb_error *err)
 {
 	static const char *const others[] = {"bmpipe", "even", NULL};
 	int rc = SB_OK;
 
 	for (int i = 0; rc == SB_OK && others[i]; i++)
 		if (strcmp(others[i], chosen->method) != 0 && pipeline_method_of(others[i]))
-			rc = enter(in, others[i], chosen, scorer, answer, err);
+			rc = pipeline_compare(in, others[i], chosen, answer, err);
 	if (rc == SB_OK && json_object_get(in->request, "given") && strcmp(chosen->method, "given") != 0)
-		rc = enter(in, "given", chosen, scorer, answer, err);
+		rc = pipeline_compare(in, "given", chosen, answer, err);
 	return rc;
 }
 
@@ -64,7 +42,6 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 {
 	const char *name = json_string_value(json_object_get(request, "method"));
 	PIPELINE_INPUT_AUTO in = {0};
-	PIPELINE_SCORER_AUTO scorer = NULL;
 	PIPELINE_CHOICE_AUTO chosen = {0};
 	JSON_AUTO answer = NULL;
 	double start = plan_clock();
@@ -81,9 +58,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	if (rc == SB_OK)
 		rc = pipeline_check_layers(&in.problem, err);
 	if (rc == SB_OK)
-		rc = pipeline_scorer_open(&in.problem, &scorer, err);
-	if (rc == SB_OK)
-		rc = pipeline_choose(&in, name ? name : methods[0], scorer, &chosen, err);
+		rc = pipeline_choose(&in, name ? name : methods[0], &chosen, err);
 	if (rc == SB_EINFEASIBLE)
 		return pipeline_explain(&in, &chosen, out_extra, err);
 	if (rc != SB_OK)
@@ -96,7 +71,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	json_object_set_new(answer, "frontier", pipeline_frontier_to_json(&in, &chosen, 1));
 	json_object_set_new(answer, "rejected", json_array());
 	json_object_set_new(answer, "warnings", pipeline_warnings_to_json(&in, &chosen));
-	rc = compare(&in, &chosen, scorer, answer, err);
+	rc = compare(&in, &chosen, answer, err);
 	if (rc == SB_OK)
 		*out = json_incref(answer);
 	return rc;

@@ -91,8 +91,12 @@ void pipeline_choice_clear(struct pipeline_choice *c);
 /* Plans by a method of the table, or takes the plan of the request ("given"), and scores the plan by the
  * simulation alone. The caller clears *out also after a failure. SB_EINFEASIBLE for a plan beyond the memory;
  * SB_EIO for a planner whose plan is none; else as struct pipeline_method and pipeline_read_plan(). */
-int pipeline_choose(const struct pipeline_input *in, const char *method, struct pipeline_scorer *scorer,
-                    struct pipeline_choice *out, struct sb_error *err);
+int pipeline_choose(const struct pipeline_input *in, const char *method, struct pipeline_choice *out,
+                    struct sb_error *err);
+/* Chooses by one more method, and adds it to the alternatives of an answer; what cannot be is told among the
+ * rejected. SB_EINVAL, SB_EIMPOSSIBLE for a given plan that is none; SB_EIO, SB_ENOMEM. */
+int pipeline_compare(const struct pipeline_input *in, const char *method,
+                     const struct pipeline_choice *chosen, json_t *answer, struct sb_error *err);
 
 /* ---- pipeline_best.c ---- */
 

@@ -91,19 +91,25 @@ static int read_interleaves(const json_t *request, struct choice_of_schedules *c
 	return rc;
 }
 
-/* The rest of the request, which is the same for all schedules. */
+/* The rest of the request, which is the same for all schedules; with its own where it names one. */
 static int read_input(const json_t *request, struct pipeline_input *in, struct sb_error *err)
 {
 	struct place root = place_of("");
-	JSON_AUTO simplest = json_copy(json_readable(request));
+	const json_t *schedule = json_object_get(request, "schedule");
+	const json_t *interleave = json_object_get(request, "interleave");
+	JSON_AUTO one = json_copy(json_readable(request));
 	int64_t slices = 1;
 	int rc = parse_integer(request, &root, "slices", OPTIONAL, 1, UINT16_MAX, &slices, err);
 
 	if (rc != SB_OK)
 		return rc;
-	json_object_del(simplest, "interleave");
-	json_object_set_new(simplest, "schedule", json_string(slices > 1 ? "seq1f1b" : "1f1b"));
-	rc = pipeline_from_json(simplest, in, err);
+	if (json_is_array(schedule) || json_is_array(interleave)) {
+		json_object_del(one, "interleave");
+		json_object_del(one, "schedule");
+	}
+	if (slices > 1 && !json_object_get(one, "schedule"))
+		json_object_set_new(one, "schedule", json_string("seq1f1b"));
+	rc = pipeline_from_json(one, in, err);
 	if (rc == SB_OK && in->objective != PIPELINE_MAKESPAN)
 		rc = parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &root, "objective",
 		                "must be makespan: plans of several schedules are told apart by their time");
@@ -289,6 +295,7 @@ int pipeline_solve_best(const json_t *request, json_t **out, json_t **out_extra,
 	PIPELINE_INPUT_AUTO in = {0};
 	__attribute__((cleanup(search_clear))) struct search s = {.lower_bound = INFINITY};
 	struct choice_of_schedules c = {0};
+	JSON_AUTO answer = NULL;
 	double start = plan_clock();
 	int rc = read_schedules(request, &c.kinds, err);
 
@@ -304,6 +311,12 @@ int pipeline_solve_best(const json_t *request, json_t **out, json_t **out_extra,
 		rc = take_all(&in, &s, err);
 	if (rc != SB_OK)
 		return rc;
-	*out = answer_of(&in, &s, plan_clock() - start);
-	return *out ? SB_OK : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	answer = answer_of(&in, &s, plan_clock() - start);
+	if (!answer)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	if (json_object_get(in.request, "given"))
+		rc = pipeline_compare(&in, "given", &s.plans[0], answer, err);
+	if (rc == SB_OK)
+		*out = json_incref(answer);
+	return rc;
 }

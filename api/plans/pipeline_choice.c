@@ -32,27 +32,41 @@ static bool is_whole(const struct pipeline_problem *p, const struct pipeline_sta
 	return true;
 }
 
-static int plan_given(const struct pipeline_input *in, struct pipeline_choice *out, struct sb_error *err)
+/* A given plan may name its own schedule, as a solution does; else it is for that of the request. */
+static int read_given(const struct pipeline_input *in, struct pipeline_problem *io, const json_t **out_value,
+                      struct sb_error *err)
 {
-	struct place root = place_of(""), here = place_of("/given");
-	const json_t *value = NULL;
-	int rc = parse_object(in->request, &root, "given", REQUIRED, &value, err);
+	static const char *const members[] = {"schedule", "interleave", NULL};
+	struct place root = place_of("");
+	JSON_AUTO request = json_copy(in->request);
+	int rc = parse_object(in->request, &root, "given", REQUIRED, out_value, err);
+
+	for (int i = 0; rc == SB_OK && members[i]; i++) {
+		json_t *own = json_object_get(*out_value, members[i]);
+
+		if (own && json_object_set(request, members[i], own) != 0)
+			rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	}
+	return rc == SB_OK ? pipeline_read_shape(request, &io->shape, err) : rc;
+}
+
+static int plan_given(const struct pipeline_problem *p, const json_t *value, struct pipeline_choice *out,
+                      struct sb_error *err)
+{
+	struct place here = place_of("/given");
+	int rc = pipeline_read_plan(value, &here, p, out->plan, err);
 
 	out->proof = (struct pipeline_proof){"makespan", NAN, NAN, false, 0};
-	if (rc == SB_OK)
-		rc = pipeline_read_plan(value, &here, &in->problem, out->plan, err);
-	if (rc == SB_OK && !is_whole(&in->problem, out->plan))
+	if (rc == SB_OK && !is_whole(p, out->plan))
 		rc = parse_fail(err, SB_EIMPOSSIBLE, "empty_stage", &here, NULL,
 		                "leaves a stage without layers: say allow_empty");
 	return rc;
 }
 
 /* A search keeps to the memory; a plan that was given need not. */
-static int check_fit(const struct pipeline_input *in, const struct pipeline_choice *c, bool given,
+static int check_fit(const struct pipeline_problem *p, const struct pipeline_choice *c, bool given,
                      struct sb_error *err)
 {
-	const struct pipeline_problem *p = &in->problem;
-
 	if (!is_whole(p, c->plan))
 		return sb_fail(err, SB_EIO, "search_failed", "the search gave no plan of these layers");
 	if (c->score.fits)
@@ -83,28 +97,55 @@ static int fail_as_told(int rc, const struct sb_error *why, struct sb_error *err
 	                  strcmp(why->field, "chunks") == 0 ? "interleave" : why->field, why->text);
 }
 
-int pipeline_choose(const struct pipeline_input *in, const char *method, struct pipeline_scorer *scorer,
-                    struct pipeline_choice *out, struct sb_error *err)
+int pipeline_choose(const struct pipeline_input *in, const char *method, struct pipeline_choice *out,
+                    struct sb_error *err)
 {
-	const struct pipeline_problem *p = &in->problem;
 	const struct pipeline_method *planner = pipeline_method_of(method);
+	struct pipeline_problem p = in->problem;
+	PIPELINE_SCORER_AUTO scorer = NULL;
+	const json_t *given = NULL;
 	struct sb_error why = {0};
-	int rc;
+	int rc = planner ? SB_OK : read_given(in, &p, &given, err);
 
+	if (rc == SB_OK)
+		rc = pipeline_scorer_open(&p, &scorer, err);
+	if (rc != SB_OK)
+		return rc;
 	out->method = planner ? planner->name : "given";
-	out->shape = p->shape;
-	out->plan = calloc((size_t)schedule_stages(&p->shape) * (size_t)p->body_count, sizeof(*out->plan));
-	out->peaks = calloc((size_t)p->shape.devices, sizeof(*out->peaks));
+	out->shape = p.shape;
+	out->plan = calloc((size_t)schedule_stages(&p.shape) * (size_t)p.body_count, sizeof(*out->plan));
+	out->peaks = calloc((size_t)p.shape.devices, sizeof(*out->peaks));
 	if (!out->plan || !out->peaks)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	if (planner)
-		rc = planner->plan(p, in->objective, out->plan, &out->proof, &why);
+		rc = planner->plan(&p, in->objective, out->plan, &out->proof, &why);
 	else
-		rc = plan_given(in, out, &why);
+		rc = plan_given(&p, given, out, &why);
 	if (rc != SB_OK)
 		return fail_as_told(rc, &why, err);
 	rc = pipeline_score(scorer, out->plan, &out->score, out->peaks, err);
 	if (rc == SB_OK && !planner)
 		out->proof.value = out->score.makespan;
-	return rc == SB_OK ? check_fit(in, out, !planner, err) : rc;
+	return rc == SB_OK ? check_fit(&p, out, !planner, err) : rc;
+}
+
+int pipeline_compare(const struct pipeline_input *in, const char *method,
+                     const struct pipeline_choice *chosen, json_t *answer, struct sb_error *err)
+{
+	PIPELINE_CHOICE_AUTO other = {0};
+	struct sb_error why = {0};
+	int rc = pipeline_choose(in, method, &other, &why);
+
+	if (rc == SB_OK) {
+		json_array_append_new(json_object_get(answer, "alternatives"),
+		                      pipeline_alternative_to_json(in, chosen, &other));
+	} else if (rc == SB_EINFEASIBLE || (rc == SB_EIMPOSSIBLE && pipeline_method_of(method))) {
+		json_array_append_new(json_object_get(answer, "rejected"),
+		                      json_pack("{s:s,s:i,s:{s:s,s:s}}", "reason", why.word, "count", 1,
+		                                "example", "method", method, "detail", why.text));
+	} else {
+		*err = why;
+		return rc;
+	}
+	return SB_OK;
 }

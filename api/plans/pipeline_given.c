@@ -121,8 +121,9 @@ static int read_switch(const json_t *value, const struct place *at, const char *
 static int read_mindformers(const json_t *value, const struct place *at, struct given *g, int64_t *room,
                             struct pipeline_stage *out, struct sb_error *err)
 {
-	static const char *const members[] = {"offset", "recompute", "select_recompute",
-	                                      "select_comm_recompute", NULL};
+	static const char *const members[] = {
+	    "offset",     "recompute", "select_recompute", "select_comm_recompute", "schedule",
+	    "interleave", NULL};
 	struct place here = place_member(at, "offset");
 	int64_t stages = schedule_stages(&g->p->shape), even = pipeline_layers(g->p) / stages;
 	int64_t *full = room, *select = room + stages, *comm = room + 2 * stages;
@@ -157,7 +158,8 @@ static int read_mindformers(const json_t *value, const struct place *at, struct 
 static int read_megatron(const json_t *value, const struct place *at, struct given *g, int64_t *room,
                          struct pipeline_stage *out, struct sb_error *err)
 {
-	static const char *const members[] = {"pipeline_model_parallel_layout", "recompute", NULL};
+	static const char *const members[] = {"pipeline_model_parallel_layout", "recompute", "schedule",
+	                                      "interleave", NULL};
 	const char *text = "";
 	struct sb_error why = {0};
 	int rc = parse_members(value, at, members, err);

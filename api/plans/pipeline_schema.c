@@ -115,6 +115,13 @@ static json_t *recompute_rows(void)
 	return schema_object(p, NULL);
 }
 
+/* A plan's own schedule, where it is not that of the request. */
+static void add_schedule(json_t *p)
+{
+	json_object_set_new(p, "schedule", pipeline_schedule_names());
+	json_object_set_new(p, "interleave", schema_integer(1, SCHEDULE_CHUNKS_MAX));
+}
+
 static json_t *own_plan(void)
 {
 	static const char *const needs[] = {"layers", NULL}, *const types[] = {"types", NULL};
@@ -126,8 +133,7 @@ static json_t *own_plan(void)
 	json_object_set_new(p, "layers", rows_schema(0));
 	json_object_set_new(p, "recompute", recompute_rows());
 	json_object_set_new(p, "types", schema_list(PIPELINE_TYPES_MAX, schema_object(type, needs), NULL));
-	json_object_set_new(p, "schedule", json_pack("{s:s}", "type", "string"));
-	json_object_set_new(p, "interleave", schema_integer(1, SCHEDULE_CHUNKS_MAX));
+	add_schedule(p);
 	o = schema_object(p, NULL);
 	json_object_set_new(o, "anyOf",
 	                    json_pack("[{s:[s]},{s:[s]}]", "required", needs[0], "required", types[0]));
@@ -151,6 +157,8 @@ static json_t *given_schema(void)
 	json_object_set_new(mindformers, "recompute", switch_schema());
 	json_object_set_new(mindformers, "select_recompute", switch_schema());
 	json_object_set_new(mindformers, "select_comm_recompute", switch_schema());
+	add_schedule(mindformers);
+	add_schedule(megatron);
 	json_object_set_new(megatron, text[0], json_pack("{s:s}", "type", "string"));
 	json_object_set_new(megatron, "recompute", recompute_rows());
 	o = json_pack("{s:[o,o,o],s:s}", "anyOf", own_plan(), schema_object(mindformers, offset),

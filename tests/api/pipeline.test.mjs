@@ -389,8 +389,12 @@ test("the best of all schedules, and the others beside it", async () => {
   assert.deepEqual(json.frontier[0].solution, json.solution);
   for (const [i, f] of json.frontier.entries()) assert.ok(i === 0 || (f.seconds >= json.frontier[i - 1].seconds && f.bytes < json.frontier[i - 1].bytes));
   // the plan stands alone: told as one's own it scores the same
-  const own = await ask({ ...problem, schedule: json.solution.schedule, interleave: json.solution.interleave, ...given(json.solution) });
-  assert.deepEqual(own.json.predicted, json.predicted);
+  const own = await ask({ ...problem, ...given(json.solution) });
+  assert.deepEqual([own.json.solution, own.json.predicted], [json.solution, json.predicted]);
+  const beside = await ask({ ...problem, given: { offset: [0, 1, 1, 0], recompute: true } });
+  const told_own = beside.json.alternatives.at(-1);
+  assert.deepEqual([told_own.method, told_own.solution.schedule, told_own.solution.layers], ["given", "1f1b", [[5, 6, 6, 5]]]);
+  assert.ok(told_own.loses_by > 0);
   assert.equal((await s.get(`/v1/plans/${json.id}/schedule`)).status, 200);
 
   for (const [more, fits] of [
@@ -406,7 +410,7 @@ test("the best of all schedules, and the others beside it", async () => {
   for (const [more, is, pointer] of [
     [{ schedule: [] }, 422, "/schedule"], [{ schedule: ["2f2b"] }, 400, "/schedule/0"], [{ schedule: 3 }, 400, "/schedule"], [{ interleave: [] }, 422, "/interleave"],
     [{ interleave: [2, "x"] }, 400, "/interleave/1"], [{ interleave: 0 }, 422, "/interleave"], [{ interleave: 1, schedule: "interleaved" }, 422, "/interleave"],
-    [{ objective: "bottleneck" }, 422, "/objective"], [{ memory_bytes: 50 }, 422, "/memory_bytes"], [{ stages: 23 }, 422, "/stages"], [{ method: "bmpipe", interleave: [2] }, 400, "/interleave"],
+    [{ objective: "bottleneck" }, 422, "/objective"], [{ memory_bytes: 50 }, 422, "/memory_bytes"], [{ given: { layers: [[9]] } }, 422, "/given/layers/0"], [{ stages: 23 }, 422, "/stages"], [{ method: "bmpipe", interleave: [2] }, 400, "/interleave"],
   ]) {
     const { status: got, json: told } = await ask({ ...problem, ...more });
     assert.deepEqual([got, told.errors[0].pointer], [is, pointer], JSON.stringify([more, told]));
