@@ -54,6 +54,28 @@ static bool any_blurred(const struct pipeline_problem *p, const struct pipeline_
 	return false;
 }
 
+/* Of layers of several types in one stage the lists take the first ones: those of the first types must
+ * recompute no less than the others. */
+static bool is_in_order(const struct pipeline_problem *p, const struct pipeline_stage *plan)
+{
+	for (int64_t i = 0; i < schedule_stages(&p->shape); i++) {
+		int weakest = PIPELINE_RECOMPUTES;
+
+		for (int64_t b = 0; b < p->body_count; b++) {
+			const struct pipeline_stage *s = &plan[i * p->body_count + b];
+			int before = weakest;
+
+			for (int r = 0; r < PIPELINE_RECOMPUTES; r++) {
+				if (s->layers[r] > 0 && r > before)
+					return false;
+				if (s->layers[r] > 0 && r < weakest)
+					weakest = r;
+			}
+		}
+	}
+	return true;
+}
+
 /* What MindSpore calls a schedule (set_auto_parallel_context, pipeline_scheduler); NULL = it has none such.
  */
 static const char *scheduler_of(enum schedule_kind kind)
@@ -102,6 +124,10 @@ int mindformers_yaml(const struct pipeline_problem *p, const struct pipeline_sta
 		sb_buf_adds(out,
 		            "  # where the plan has layers that recompute select and others comm, all of "
 		            "them do both here\n");
+	if (!is_in_order(p, plan))
+		sb_buf_adds(out,
+		            "  # MindFormers recomputes the first layers of each stage: the plan has some of "
+		            "other types there\n");
 	rows(p, plan, "  recompute", RECOMPUTE, out);
 	rows(p, plan, "  select_recompute", SELECT, out);
 	rows(p, plan, "  select_comm_recompute", COMM, out);

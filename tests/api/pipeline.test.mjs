@@ -353,6 +353,30 @@ test("what MindFormers cannot tell apart keeps less", async () => {
   assert.match(yaml, /# where the plan has layers that recompute select and others comm/);
 });
 
+// Two types in one stage; the first is kept, the second recomputes: the list would recompute the first layer.
+test("types of layers, and what lists that count from the first layer cannot say", async () => {
+  const layers = [{ ...LAYER, name: "dense", count: 3 }, { ...LAYER, name: "moe", count: 5, forward: 2 }];
+  const types = (dense, moe) => ({ types: [{ layers: [3, 0], recompute: { full: [dense, 0] } }, { layers: [1, 4], recompute: { full: [moe, 0] } }] });
+  const yaml = async (plan) => {
+    const { status, json } = await ask({ stages: 2, micro_batches: 2, layers, ...given(plan) });
+    assert.equal(status, 201, JSON.stringify(json));
+    assert.deepEqual(json.solution.types.map((t) => t.layers), [[[3, 0]], [[1, 4]]]);
+    assert.deepEqual(json.solution.layers, [[4, 4]]);
+    return (await s.get(`/v1/plans/${json.id}/export?format=mindformers`)).body.toString();
+  };
+  assert.match(await yaml(types(0, 1)), /# MindFormers recomputes the first layers/);
+  const plain = await yaml(types(1, 0));
+  assert.doesNotMatch(plain, /#/);
+  assert.match(plain, / recompute: \[\[1, 0\]\]/);
+  for (const plan of [
+    { types: [{ layers: [2, 1] }, { layers: [2, 3] }] }, { types: [{ layers: [3, 0] }, { layers: [1, 3] }] }, { types: [{ layers: [3, 0] }] },
+  ]) assert.equal((await ask({ stages: 2, micro_batches: 2, layers, ...given(plan) })).status, 422, JSON.stringify(plan));
+  // a plan of several types, by a search: all of both, in their order
+  const { json } = await ask({ stages: 4, layers, memory_bytes: 60 });
+  assert.deepEqual(json.solution.types.map((t) => sum(t.layers)), [3, 5]);
+  assert.deepEqual(json.solution.types.map((t) => t.name), ["dense", "moe"]);
+});
+
 // Megatron recomputes as many layers in every stage, and all of a layer or a fixed part of it.
 test("what Megatron cannot say stands in a comment", async () => {
   const lines = async (more) => {
