@@ -29,5 +29,6 @@ int cut_by_name(struct cutter *c, const struct stretch *s)
 			    c, &(struct layer_range){
 			           .first = i, .end = i + 1, .class = ops[i].class, .repeats = true});
 	}
+	p.open_behind = c->o->spans && s->phase == PHASE_BACKWARD;
 	return rc == SB_OK ? cutter_close(c, &p) : rc;
 }

@@ -68,17 +68,36 @@ static double body_weight(const struct cutter *c, const struct layer_bodies *b)
 	return sum;
 }
 
-/* How many bodies from `from` on are of one pass: those with gradients, or those without. Where no name tells
- * gradients, the most that the bodies behind them mirror are forward; behind those is the optimizer. */
+/* How many of the first bodies the next ones mirror, at most: those are forward then. */
+static size_t mirrored_bodies(const struct layer_bodies *b)
+{
+	size_t n = b->count / 2;
+
+	while (n > 0 && !is_mirrored(b->items, n))
+		n--;
+	return n;
+}
+
+/* The bodies of [low, high). Where neither source nor names tell forward from backward, the optimizer's are
+ * those behind the bodies that mirror each other. */
+static int find_bodies(const struct cutter *c, const struct stretch *s, uint32_t low, uint32_t high,
+                       struct layer_bodies *out)
+{
+	int rc = layer_bodies_find(c->tokens, c->before, low, high, out);
+
+	if (rc == SB_OK && s->phase == PHASE_UNKNOWN && !c->gradients && mirrored_bodies(out) > 0)
+		out->count = 2 * mirrored_bodies(out);
+	return rc;
+}
+
+/* How many bodies from `from` on are of one pass: those with gradients, or those without; where no name tells
+ * gradients, half of those that mirror each other, or all. */
 static size_t bodies_of_pass(const struct cutter *c, const struct layer_bodies *b, size_t from)
 {
 	size_t n = 1;
 
-	if (!c->gradients) {
-		for (n = b->count / 2; from == 0 && n > 0 && !is_mirrored(b->items, n);)
-			n--;
-		return from == 0 && n > 0 ? n : b->count - from;
-	}
+	if (!c->gradients)
+		return mirrored_bodies(b) > 0 ? mirrored_bodies(b) : b->count;
 	while (from + n < b->count && is_gradient(c, &b->items[from + n]) == is_gradient(c, &b->items[from]))
 		n++;
 	return n;
@@ -173,7 +192,7 @@ static int cut_periods(struct cutter *c, const struct stretch *s, const struct l
 {
 	struct layer_bodies inner = {0};
 	uint32_t low = all->first, high = low + all->period;
-	int rc = layer_bodies_find(c->tokens, c->before, low, high, &inner);
+	int rc = find_bodies(c, s, low, high, &inner);
 
 	*out_done = rc == SB_OK && are_layers(c, &inner, low, high) && (!both || is_micro_batch(c, &inner));
 	for (uint32_t k = 0; *out_done && rc == SB_OK && k < all->count && high <= c->op_count; k++) {
@@ -200,7 +219,7 @@ static bool is_iteration(const struct cutter *c, const struct layer_bodies *b)
 	if (b->count != 1 || c->backward || c->o->items[0].step != SB_NULL)
 		return false;
 	period = c->before[x->first + x->period] - c->before[x->first];
-	return c->before[c->op_count] - body_weight(c, b) < ENDS_LEAST * period;
+	return c->all - body_weight(c, b) < ENDS_LEAST * period;
 }
 
 int cut_by_repetition(struct cutter *c, const struct stretch *s)
@@ -210,7 +229,7 @@ int cut_by_repetition(struct cutter *c, const struct stretch *s)
 	int rc;
 
 	list_computing(c, s);
-	rc = layer_bodies_find(c->tokens, c->before, 0, c->op_count, &b);
+	rc = find_bodies(c, s, 0, (uint32_t)c->op_count, &b);
 	for (size_t i = 0; i < b.count && rc == SB_OK && !done && s->phase == PHASE_UNKNOWN; i++)
 		rc = cut_periods(c, s, &b.items[i], true, &done);
 	if (rc == SB_OK && !done && is_iteration(c, &b))

@@ -24,6 +24,7 @@ static int cutter_open(struct cutter *c)
 		c->backward |= op->phase == PHASE_BACKWARD;
 	}
 	c->backward |= c->gradients;
+	c->all = layer_sum(c->seconds, 0, c->o->count);
 	c->ops = malloc(n * sizeof(*c->ops));
 	c->tokens = malloc(n * sizeof(*c->tokens));
 	c->sorted[0] = malloc(n * sizeof(*c->tokens));

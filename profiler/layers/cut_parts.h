@@ -14,6 +14,7 @@ struct stretch {
 struct cutter {
 	const struct layer_ops *o;
 	const double *seconds;
+	double all; /* of all operators */
 	struct layer_cut *out;
 	bool gradients;      /* some names tell that gradients are computed */
 	bool backward;       /* some operators are of backward */

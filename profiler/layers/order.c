@@ -1,6 +1,7 @@
 #include "profiler/layers/order.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "profiler/activity.h"
 #include "profiler/critical_path_parts.h"
@@ -142,7 +143,9 @@ static void place(struct reader *r, const struct path_work *w, struct layer_op *
 	if (x)
 		op->token = token_of(op->token, &x->scope, sizeof(x->scope));
 	x = host_span_at(r->spans.phases, r->spans.phase_count, op->lane, op->issued);
-	if (op->phase == PHASE_UNKNOWN && r->spans.operators)
+	/* one launch of a whole graph stands for its passes together */
+	if (op->phase == PHASE_UNKNOWN && r->spans.operators &&
+	    !strstr(trace_text(t, t->name[l->event], NULL), "GraphLaunch"))
 		op->phase = x ? x->phase : PHASE_FORWARD;
 }
 

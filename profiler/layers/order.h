@@ -34,6 +34,7 @@ struct layer_ops {
 	size_t count;
 	bool phases;   /* what is forward and what is not was told */
 	bool scopes;   /* some operators are put in layers */
+	bool spans;    /* … by the host's spans: a layer of backward goes on to the next span, then */
 	bool launches; /* the issue times are those of launches */
 	struct sb_strings *texts;
 };

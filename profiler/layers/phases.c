@@ -71,17 +71,27 @@ static size_t join_brief(const struct stretches *s, size_t from, double brief, s
 	return to;
 }
 
+static bool is_unknown(const struct stretches *s, size_t at)
+{
+	return at < s->count && s->items[at].phase == PHASE_UNKNOWN;
+}
+
 static void settle_step(struct layer_op *ops, const struct stretches *s)
 {
-	size_t longest = 0;
+	size_t longest = 0, next;
 
 	for (size_t i = 0; i < s->count; i++)
 		if (s->items[i].phase != PHASE_OPTIMIZER && length_of(&s->items[i]) > longest)
 			longest = length_of(&s->items[i]);
-	for (size_t i = 0; i < s->count;) {
+	for (size_t i = 0; i < s->count; i = next) {
+		double brief = STRETCH_LEAST * (double)longest;
 		struct stretch x;
 
-		i = join_brief(s, i, STRETCH_LEAST * (double)longest, &x);
+		next = join_brief(s, i, brief, &x);
+		/* beside a graph of which nothing is told it is the graph's head or tail */
+		if ((double)length_of(&x) < brief && x.phase != PHASE_OPTIMIZER &&
+		    (is_unknown(s, next) || (i > 0 && is_unknown(s, i - 1))))
+			x.phase = PHASE_UNKNOWN;
 		for (size_t k = x.first; k < x.end; k++)
 			ops[k].phase = x.phase;
 	}

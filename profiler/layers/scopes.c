@@ -135,7 +135,7 @@ static void mark_operators(struct layer_ops *o, const struct host_span *spans, s
 			continue;
 		op->scope = x->scope;
 		op->class = class;
-		o->scopes = true;
+		o->scopes = o->spans = true;
 	}
 }
 

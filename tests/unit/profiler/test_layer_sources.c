@@ -236,6 +236,53 @@ static void kernels_alone(void **state)
 	}
 }
 
+/* Names of an own compiler say nothing of gradients: backward is what mirrors forward. */
+static void kernels_that_tell_nothing(void **state)
+{
+	static const struct work forward[] = {{"f", 10}, {"g", 20}, {"h", 30}, {"i", 40}, {"k", 50}};
+	static const struct work backward[] = {{"l", 30}, {"m", 40}, {"n", 50},
+	                                       {"o", 60}, {"p", 70}, {"q", 80}};
+	PROFILE_AUTO p = {0};
+	PROFILE_LAYERS_AUTO l = {0};
+	struct capture *c = make_capture(&p, FORMAT_ASCEND_TEXT, 0);
+	int64_t now = 0;
+
+	(void)state;
+	add_works(c, &now, WORKS(HEAD));
+	for (int i = 0; i < 9; i++)
+		add_works(c, &now, WORKS(forward));
+	add_works(c, &now, WORKS(TAIL) - 1);
+	for (int i = 0; i < 9; i++)
+		add_works(c, &now, WORKS(backward));
+	for (int i = 0; i < 40; i++)
+		add_works(c, &now, WORKS(OPTIMIZER));
+	find(&p, &l);
+	assert_int_equal(l.count, 1);
+	assert_row(&l, 0, "layer", 9, 150, 330);
+	assert_us(l.head.forward, 35);
+}
+
+/* A graph of the device is launched once for both passes. */
+static void kernels_of_one_graph(void **state)
+{
+	PROFILE_AUTO p = {0};
+	PROFILE_LAYERS_AUTO l = {0};
+	struct job j = start(&p, 0);
+
+	(void)state;
+	micro_batch(&j, 6, 0);
+	for (size_t i = 0; i < j.c->trace.count; i++) {
+		if (j.c->trace.kind[i] == EVENT_KERNEL)
+			j.c->trace.link[i] = 7777;
+		if (j.c->trace.kind[i] == EVENT_HOST_RUNTIME)
+			j.c->trace.link[i] = -1;
+	}
+	add_event(j.c, j.host, EVENT_HOST_RUNTIME, "cudaGraphLaunch", 10, 10, 7777);
+	find(&p, &l);
+	assert_int_equal(l.count, 1);
+	assert_row(&l, 0, "layer", 6, DENSE_US, DENSE_BACK_US);
+}
+
 /* All-reduces of gradients are a step's, those of tensor parallelism a layer's, beyond what computing hides.
  */
 static void collectives_of_layers_count(void **state)
@@ -297,6 +344,8 @@ int main(void)
 	    cmocka_unit_test(stages_of_a_pipeline),
 	    cmocka_unit_test(chunks_of_interleaved_stages),
 	    cmocka_unit_test(kernels_alone),
+	    cmocka_unit_test(kernels_that_tell_nothing),
+	    cmocka_unit_test(kernels_of_one_graph),
 	    cmocka_unit_test(collectives_of_layers_count),
 	    cmocka_unit_test(activations_from_the_allocator),
 	};
