@@ -31,12 +31,11 @@ static enum transfer way_of(const struct reshard_case *c, size_t i)
 	                               : transfer_best(&c->in->network, &c->in->tiling.pieces[i]);
 }
 
-static int case_solve(struct reshard_case *c, const struct resharding_input *in, int transfer,
-                      enum reshard_method method)
+/* What each piece takes in its way, and nothing else yet. */
+static int case_open(struct reshard_case *c, const struct resharding_input *in, int transfer)
 {
 	const struct tiling *t = &in->tiling;
 	int64_t chunks;
-	int rc;
 
 	*c = (struct reshard_case){.in = in,
 	                           .transfer = transfer,
@@ -51,8 +50,27 @@ static int case_solve(struct reshard_case *c, const struct resharding_input *in,
 			    transfer_seconds(&in->network, &t->pieces[i], way_of(c, i), &chunks);
 	}
 	c->problem = (struct reshard_problem){c->tasks, t->count, t->hosts};
-	rc = reshard_solve(&c->problem, method, &c->answer);
+	return SB_OK;
+}
+
+static int case_solve(struct reshard_case *c, enum reshard_method method)
+{
+	int rc = reshard_solve(&c->problem, method, &c->answer);
+
 	return rc == SB_OK ? reshard_evaluate(&c->problem, &c->answer.plan, c->start) : rc;
+}
+
+/* The senders and the order of another case, with this one's way of transfer. */
+static int case_follow(struct reshard_case *c, const struct reshard_case *other)
+{
+	int rc = reshard_plan_new(&c->problem, &c->answer.plan);
+
+	if (rc != SB_OK)
+		return rc;
+	reshard_plan_copy(&c->problem, &other->answer.plan, &c->answer.plan);
+	c->answer.found_by = other->answer.found_by;
+	rc = reshard_lower_bound(&c->problem, &c->answer.bound);
+	return rc == SB_OK ? reshard_evaluate(&c->problem, &c->answer.plan, NULL) : rc;
 }
 
 static json_t *hosts_to_json(const uint32_t *hosts, uint32_t count)
@@ -139,7 +157,8 @@ static json_t *way_to_json(const struct reshard_case *c)
 	for (size_t i = 0; i < c->problem.count; i++)
 		sum += c->tasks[i].seconds;
 	return json_pack("{s:s,s:f,s:f,s:f}", "transfer", transfer_words[c->transfer], "makespan_seconds",
-	                 c->answer.plan.makespan, "lower_bound", c->answer.lower_bound, "task_seconds", sum);
+	                 c->answer.plan.makespan, "lower_bound",
+	                 fmin(c->answer.bound.seconds, c->answer.plan.makespan), "task_seconds", sum);
 }
 
 static json_t *alternative(json_t *solution, double makespan, const struct reshard_case *chosen,
@@ -151,7 +170,7 @@ static json_t *alternative(json_t *solution, double makespan, const struct resha
 	                 makespan, "loses_by", best > 0 ? makespan / best - 1 : 0.0, "reason", reason);
 }
 
-/* The other ways, each at its own best order, and the naive order. */
+/* The naive order, and the ways of transfer with the senders and the order of the plan. */
 static int add_alternatives(const struct reshard_case *chosen, enum reshard_method method, json_t *list,
                             json_t *ways)
 {
@@ -171,13 +190,15 @@ static int add_alternatives(const struct reshard_case *chosen, enum reshard_meth
 	for (int way = 0; timed && rc == SB_OK && way < TRANSFERS; way++) {
 		struct reshard_case c;
 
-		rc = case_solve(&c, in, way, method);
+		rc = case_open(&c, in, way);
+		if (rc == SB_OK)
+			rc = case_follow(&c, chosen);
 		if (rc == SB_OK)
 			json_array_append_new(ways, way_to_json(&c));
 		if (rc == SB_OK && way != chosen->transfer)
-			json_array_append_new(list,
-			                      alternative(solution_to_json(&c, false), c.answer.plan.makespan,
-			                                  chosen, "all pieces are sent in this one way"));
+			json_array_append_new(
+			    list, alternative(solution_to_json(&c, false), c.answer.plan.makespan, chosen,
+			                      "the same senders and order, all sent in this way"));
 		case_clear(&c);
 	}
 	return rc;
@@ -240,7 +261,9 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 		rc = parse_word(request, &root, "method", OPTIONAL, resharding_methods, &method, err);
 	if (rc != SB_OK)
 		return rc;
-	rc = case_solve(&c, &in, in.transfer, (enum reshard_method)method);
+	rc = case_open(&c, &in, in.transfer);
+	if (rc == SB_OK)
+		rc = case_solve(&c, (enum reshard_method)method);
 	if (rc == SB_OK)
 		rc = answer_of(&c, (enum reshard_method)method, start, out);
 	case_clear(&c);

@@ -5,12 +5,20 @@
 #include <string.h>
 
 /* Together about a quarter of a second. */
-#define GREEDY_STEPS 30000000
+#define GREEDY_STEPS 40000000
 #define SEARCH_STEPS 20000000
 
 bool reshard_is_sent(const struct reshard_task *t)
 {
 	return t->receiver_count > 0 && t->seconds > 0;
+}
+
+bool reshard_equal(const struct reshard_task *a, const struct reshard_task *b)
+{
+	return a->seconds == b->seconds && a->sender_count == b->sender_count &&
+	       a->receiver_count == b->receiver_count &&
+	       memcmp(a->senders, b->senders, a->sender_count * sizeof(*a->senders)) == 0 &&
+	       memcmp(a->receivers, b->receivers, a->receiver_count * sizeof(*a->receivers)) == 0;
 }
 
 bool reshard_less(double a, double b)

@@ -85,9 +85,10 @@ void reshard_answer_free(struct reshard_answer *a);
 struct reshard_effort {
 	int64_t left, looked; /* looked: plans or parts of plans */
 };
-/* 100 rounds of random orders with fixed seeds, the first one longest first: of each the next set of tasks
- * that share no host, in one of four random orders the largest, and of equals that with the smallest spread
- * of what its senders send. *io is the best plan so far. SB_ENOMEM. */
+/* 100 rounds. Each takes set after set of tasks that share no host, until none is left: in the first round by
+ * the work that is left for the busiest host of a task, in the second longest first, then in random orders
+ * with fixed seeds, of four of them the largest set, and of equals that with the smallest spread of what its
+ * senders send. *io is the best plan so far. SB_ENOMEM. */
 int reshard_greedy(const struct reshard_problem *p, double bound, struct reshard_effort *effort,
                    struct reshard_plan *io);
 /* Branches over the next task and its sender by rising start. Only what starts before another task could have
@@ -109,6 +110,8 @@ struct reshard_cliques {
 /* list: longest first, at most RESHARD_SEARCH_MAX. SB_ENOMEM. */
 int reshard_cliques(const struct reshard_problem *p, const uint32_t *list, size_t count,
                     struct reshard_cliques *out);
+/* Same length, same holders, same receivers. */
+bool reshard_equal(const struct reshard_task *a, const struct reshard_task *b);
 /* Less by more than rounding. */
 bool reshard_less(double a, double b);
 /* Copies a plan into another one of the same problem. */

@@ -40,14 +40,6 @@ static void search_free(struct search *s)
 	reshard_plan_free(&s->plan);
 }
 
-static bool equal_tasks(const struct reshard_task *a, const struct reshard_task *b)
-{
-	return a->seconds == b->seconds && a->sender_count == b->sender_count &&
-	       a->receiver_count == b->receiver_count &&
-	       memcmp(a->senders, b->senders, a->sender_count * sizeof(*a->senders)) == 0 &&
-	       memcmp(a->receivers, b->receivers, a->receiver_count * sizeof(*a->receivers)) == 0;
-}
-
 /* Room for splitting classes. */
 struct refining {
 	uint32_t *fresh, *pass; /* of each class: its new number, and the pass that gave it */
@@ -102,7 +94,7 @@ static int search_open(struct search *s)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct reshard_task *t = &s->p->tasks[s->task[i]];
 
-		s->same[i] = i > 0 && equal_tasks(t, &s->p->tasks[s->task[i - 1]]);
+		s->same[i] = i > 0 && reshard_equal(t, &s->p->tasks[s->task[i - 1]]);
 		for (uint32_t r = 0; r < t->receiver_count; r++)
 			s->host[t->receivers[r]].must += t->seconds;
 		if (t->sender_count == 1)
