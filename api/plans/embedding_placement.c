@@ -185,27 +185,23 @@ static void list_others(const struct embedding_problem *p, const struct embeddin
 	}
 }
 
-static void warn(json_t *list, const char *code, const char *detail)
-{
-	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
-}
-
 static json_t *warnings_of(const struct placement_input *in, const struct embedding_plan *plans, int best)
 {
 	json_t *list = json_array();
 
 	if (best == PLACE_STALE)
-		warn(list, "stale_gradients",
-		     "the steps are those of another training: gradients are of older weights");
+		plan_warn(list, "stale_gradients",
+		          "the steps are those of another training: gradients are of older weights");
 	if (!in->problem.model.tied_embedding)
-		warn(list, "not_tied",
-		     "embedding and head are two matrices: copies on both ends need no exchange");
+		plan_warn(list, "not_tied",
+		          "embedding and head are two matrices: copies on both ends need no exchange");
 	if (best == PLACE_SPLIT)
-		warn(list, "waits_left_out",
-		     "that the last stage waits for the others' shares of the vocabulary is not simulated");
+		plan_warn(
+		    list, "waits_left_out",
+		    "that the last stage waits for the others' shares of the vocabulary is not simulated");
 	if (!schedule_facts(plans[best].schedule)->splits)
 		return list;
-	warn(list, "backward_halved", "half of the backward counts as the gradients of the weights");
+	plan_warn(list, "backward_halved", "half of the backward counts as the gradients of the weights");
 	return list;
 }
 

@@ -211,11 +211,6 @@ static json_t *rejected_of(const struct answer *a)
 	return list;
 }
 
-static void warn(json_t *list, const char *code, const char *detail)
-{
-	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
-}
-
 static json_t *warnings_of(const struct answer *a, const struct candidate *c)
 {
 	const struct fusion_problem *p = a->problem;
@@ -225,14 +220,14 @@ static json_t *warnings_of(const struct answer *a, const struct candidate *c)
 	for (size_t i = 0; i < p->count; i++)
 		larger = larger || p->gradients[i].bytes > p->max_segment_bytes;
 	if (p->cost.raised)
-		warn(list, "cost_not_monotone",
-		     "a measured time is below that of a smaller size; it was raised to that");
+		plan_warn(list, "cost_not_monotone",
+		          "a measured time is below that of a smaller size; it was raised to that");
 	if ((double)c->time.largest_bytes > p->cost.measured_to)
-		warn(list, "cost_extrapolated",
-		     "the largest segment is larger than any measured size: its time is extrapolated");
+		plan_warn(list, "cost_extrapolated",
+		          "the largest segment is larger than any measured size: its time is extrapolated");
 	if (larger)
-		warn(list, "larger_than_max_segment",
-		     "a gradient is larger than max_segment_bytes: it is reduced alone");
+		plan_warn(list, "larger_than_max_segment",
+		          "a gradient is larger than max_segment_bytes: it is reduced alone");
 	return list;
 }
 

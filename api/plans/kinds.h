@@ -26,6 +26,8 @@ extern const struct plan_kind resharding_kind, weight_pipeline_kind, embedding_p
     swap_or_pipeline_kind;
 extern const struct plan_kind layer_memory_kind;
 
+/* Appends {code, detail} to the warnings of an answer. */
+void plan_warn(json_t *list, const char *code, const char *detail);
 /* Seconds of a clock that only goes forward, for quality.search_seconds. */
 double plan_clock(void);
 #endif

@@ -172,11 +172,6 @@ static json_t *predicted_of(const struct memory_input *in, const double *predict
 	return json_pack("{s:o}", "runs", runs);
 }
 
-static void warn(json_t *list, const char *code, const char *detail)
-{
-	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
-}
-
 static json_t *warnings_of(const struct layer_memory *m)
 {
 	json_t *list = json_array();
@@ -186,21 +181,21 @@ static json_t *warnings_of(const struct layer_memory *m)
 	for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
 		negative |= m->activation[r] < 0;
 	if (negative)
-		warn(
+		plan_warn(
 		    list, "negative_bytes",
 		    "A layer that takes less than nothing: the runs contradict the schedule or one another.");
 	if (!m->settled)
-		warn(list, "peak_unsettled",
-		     "Which moment is the peak of a stage changes with every fit: see the residuals.");
+		plan_warn(list, "peak_unsettled",
+		          "Which moment is the peak of a stage changes with every fit: see the residuals.");
 	if (!isnan(m->ends)) {
 		(void)snprintf(text, sizeof(text),
 		               "One stage holds head and tail: together they take %.15g, and no run tells "
 		               "them apart.",
 		               m->ends);
-		warn(list, "head_and_tail_together", text);
+		plan_warn(list, "head_and_tail_together", text);
 	} else if (isnan(m->head) || isnan(m->tail)) {
-		warn(list, "no_run_of_an_end",
-		     "head and tail are told by runs of the stages that hold them: one is missing.");
+		plan_warn(list, "no_run_of_an_end",
+		          "head and tail are told by runs of the stages that hold them: one is missing.");
 	}
 	return list;
 }

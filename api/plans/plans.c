@@ -16,6 +16,11 @@ static const struct plan_kind *const kinds[] = {
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 #define CANONICAL_MAX ((size_t)16 << 20)
 
+void plan_warn(json_t *list, const char *code, const char *detail)
+{
+	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
+}
+
 double plan_clock(void)
 {
 	struct timespec t;

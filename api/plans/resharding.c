@@ -213,11 +213,6 @@ static json_t *quality_of(const struct reshard_answer *a, double seconds)
 	                 "candidates", (json_int_t)a->candidates, "search_seconds", seconds, "model_error");
 }
 
-static void warn(json_t *list, const char *code, const char *detail)
-{
-	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
-}
-
 static json_t *warnings_of(const struct reshard_case *c)
 {
 	json_t *list = json_array();
@@ -226,12 +221,12 @@ static json_t *warnings_of(const struct reshard_case *c)
 	for (size_t i = 0; i < c->problem.count; i++)
 		local = local || c->in->tiling.pieces[i].widest > 1 || c->tasks[i].receiver_count == 0;
 	if (c->in->meshes && local && !c->in->local_given)
-		warn(
+		plan_warn(
 		    list, "local_not_counted",
 		    "local is not given: what the devices of one host pass to each other takes no time here");
 	if (c->answer.cut_short && !c->answer.proved)
-		warn(list, "search_cut_short",
-		     "the depth-first search gave up at its limit: the plan may not be the best");
+		plan_warn(list, "search_cut_short",
+		          "the depth-first search gave up at its limit: the plan may not be the best");
 	return list;
 }
 

@@ -10,8 +10,6 @@
  * entry for each axis of the tensor: null, an axis of the mesh, or a list of them. Links are
  * {bytes_per_second, latency_seconds?}. */
 
-#define RESHARDING_RATE_MAX 1e18
-#define RESHARDING_LATENCY_MAX 10.0
 #define RESHARDING_SECONDS_MAX 1e9
 #define RESHARDING_BYTES_MAX ((int64_t)1 << 50)
 

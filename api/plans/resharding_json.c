@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/plans/link_rate.h"
 #include "api/plans/resharding.h"
 
 const char *const transfer_words[] = {"send-recv", "local-all-gather", "broadcast", "best", NULL};
@@ -109,26 +110,6 @@ static int read_layout(const json_t *request, const char *side, int axes, struct
 	return rc;
 }
 
-static int read_link(const json_t *request, const char *member, enum need need, struct transfer_link *out,
-                     struct sb_error *err)
-{
-	static const char *const members[] = {"bytes_per_second", "latency_seconds", NULL};
-	struct place root = place_of(""), here = place_member(&root, member);
-	const json_t *o = NULL;
-	int rc = parse_object(request, &root, member, need, &o, err);
-
-	if (rc != SB_OK || !o)
-		return rc;
-	rc = parse_members(o, &here, members, err);
-	if (rc == SB_OK)
-		rc = parse_number(o, &here, "bytes_per_second", REQUIRED, 1, RESHARDING_RATE_MAX,
-		                  &out->bytes_per_second, err);
-	if (rc == SB_OK)
-		rc = parse_number(o, &here, "latency_seconds", OPTIONAL, 0, RESHARDING_LATENCY_MAX,
-		                  &out->latency_seconds, err);
-	return rc;
-}
-
 /* The other mesh begins on the host behind those of the first one, unless it is said where. */
 static int64_t host_behind(const struct mesh *m)
 {
@@ -156,9 +137,9 @@ static int read_meshes(const json_t *request, struct resharding_input *in, struc
 		rc = read_layout(request, "to", tensor.axes, &to, err);
 	}
 	if (rc == SB_OK)
-		rc = read_link(request, "nic", REQUIRED, &in->network.nic, err);
+		rc = link_rate_from_json(request, "nic", REQUIRED, &in->network.nic, err);
 	if (rc == SB_OK)
-		rc = read_link(request, "local", OPTIONAL, &in->network.local, err);
+		rc = link_rate_from_json(request, "local", OPTIONAL, &in->network.local, err);
 	if (rc != SB_OK)
 		return rc;
 	in->meshes = true;
@@ -283,7 +264,7 @@ static int read_tasks(const json_t *request, struct resharding_input *in, struct
 	int rc = list_of(request, &root, "tasks", 1, RESHARD_TASKS_MAX, &list, err);
 
 	if (rc == SB_OK)
-		rc = read_link(request, "nic", OPTIONAL, &in->network.nic, err);
+		rc = link_rate_from_json(request, "nic", OPTIONAL, &in->network.nic, err);
 	if (rc != SB_OK)
 		return rc;
 	out->count = json_array_size(list);

@@ -1,3 +1,4 @@
+#include "api/plans/link_rate.h"
 #include "api/plans/resharding.h"
 #include "api/plans/schema.h"
 
@@ -23,16 +24,6 @@ static json_t *layout_schema(void)
 	                                "for each axis of the tensor: null (whole everywhere), an axis of "
 	                                "the mesh, or a list of them, the outer one first"));
 	return schema_object(p, needs);
-}
-
-static json_t *link_schema(void)
-{
-	static const char *const needs[] = {"bytes_per_second", NULL};
-
-	return schema_object(json_pack("{s:o,s:o}", "bytes_per_second",
-	                               schema_number(1, RESHARDING_RATE_MAX, NULL), "latency_seconds",
-	                               schema_number(0, RESHARDING_LATENCY_MAX, "default 0")),
-	                     needs);
 }
 
 static json_t *task_schema(void)
@@ -61,8 +52,8 @@ json_t *resharding_schema(void)
 	                                  tensor_needs));
 	json_object_set_new(p, "from", layout_schema());
 	json_object_set_new(p, "to", layout_schema());
-	json_object_set_new(p, "nic", link_schema());
-	json_object_set_new(p, "local", link_schema());
+	json_object_set_new(p, "nic", link_rate_schema());
+	json_object_set_new(p, "local", link_rate_schema());
 	json_object_set_new(p, "tasks", schema_list(RESHARD_TASKS_MAX, task_schema(), NULL));
 	json_object_set_new(p, "transfer", schema_words(transfer_words));
 	json_object_set_new(p, "chunks", schema_integer(1, TRANSFER_CHUNKS_MAX));

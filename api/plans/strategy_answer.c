@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/plans/kinds.h"
 #include "api/plans/problem.h"
 #include "api/plans/strategy_json.h"
 #include "planner/export/megatron.h"
@@ -66,6 +67,14 @@ int64_t memory_bytes_of(const struct memory_parts *m)
 	       llround(m->workspace);
 }
 
+json_t *memory_to_json(const struct memory_parts *m)
+{
+	return json_pack("{s:I,s:I,s:I,s:I,s:I}", "weights", (json_int_t)llround(m->weights), "gradients",
+	                 (json_int_t)llround(m->gradients), "optimizer", (json_int_t)llround(m->optimizer),
+	                 "activations", (json_int_t)llround(m->activations), "workspace",
+	                 (json_int_t)llround(m->workspace));
+}
+
 json_t *predicted_to_json(const struct strategy_cost *c)
 {
 	const struct breakdown_seconds *b = &c->breakdown;
@@ -76,15 +85,11 @@ json_t *predicted_to_json(const struct strategy_cost *c)
 	    b->context_parallel, "expert_parallel_seconds", b->expert_parallel, "pipeline_send_seconds",
 	    b->pipeline_send, "bubble_seconds", b->bubble, "gradient_exchange_seconds", b->gradient_exchange,
 	    "optimizer_seconds", b->optimizer, "other_seconds", b->other);
-	json_t *memory = json_pack(
-	    "{s:I,s:I,s:I,s:I,s:I}", "weights", (json_int_t)llround(m->weights), "gradients",
-	    (json_int_t)llround(m->gradients), "optimizer", (json_int_t)llround(m->optimizer), "activations",
-	    (json_int_t)llround(m->activations), "workspace", (json_int_t)llround(m->workspace));
 
 	return json_pack("{s:f,s:f,s:f,s:f,s:I,s:b,s:I,s:o,s:o}", "step_seconds", c->step_seconds,
 	                 "tokens_per_second", c->tokens_per_second, "mfu", c->mfu, "hfu", c->hfu,
 	                 "memory_bytes", (json_int_t)memory_bytes_of(m), "fits", c->fits, "fullest_stage",
-	                 (json_int_t)c->fullest_stage, "breakdown", breakdown, "memory", memory);
+	                 (json_int_t)c->fullest_stage, "breakdown", breakdown, "memory", memory_to_json(m));
 }
 
 json_t *quality_to_json(int optimal, double bound, double value, int64_t candidates, double seconds,
@@ -101,31 +106,27 @@ json_t *quality_to_json(int optimal, double bound, double value, int64_t candida
 	return o;
 }
 
-static void warn(json_t *list, const char *code, const char *detail)
-{
-	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
-}
-
 json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
                          const struct strategy_cost *c, bool attention_given)
 {
 	json_t *list = json_array();
 
 	if (!c->fits)
-		warn(list, "does_not_fit", "the fullest stage needs more memory than a device may use");
+		plan_warn(list, "does_not_fit", "the fullest stage needs more memory than a device may use");
 	if (!attention_given)
-		warn(list, "attention_assumed",
-		     s->attention == ATTENTION_FLASH
-		         ? "a fused attention kernel is assumed; say attention: \"unfused\" otherwise"
-		         : "unfused attention is assumed, as usual for this model and device; say "
-		           "attention: \"flash\" otherwise");
+		plan_warn(list, "attention_assumed",
+		          s->attention == ATTENTION_FLASH
+		              ? "a fused attention kernel is assumed; say attention: \"unfused\" otherwise"
+		              : "unfused attention is assumed, as usual for this model and device; say "
+		                "attention: \"flash\" otherwise");
 	if (isnan(p->constants.model_error))
-		warn(list, "uncalibrated",
-		     "no measured run of this device stands behind the constants: expect larger errors, or "
-		     "give calibration");
+		plan_warn(
+		    list, "uncalibrated",
+		    "no measured run of this device stands behind the constants: expect larger errors, or "
+		    "give calibration");
 	if (!c->simulated)
-		warn(list, "extrapolated",
-		     "the schedule is too long to simulate whole: its steady state was extrapolated");
+		plan_warn(list, "extrapolated",
+		          "the schedule is too long to simulate whole: its steady state was extrapolated");
 	return list;
 }
 

@@ -20,6 +20,8 @@ int strategy_check(const struct cost_problem *p, const struct strategy *s, struc
 json_t *strategy_to_json(const struct model *m, const struct strategy *s, int64_t sequences);
 /* The bytes a device needs, every part rounded for itself, so that the parts of an answer add up. */
 int64_t memory_bytes_of(const struct memory_parts *m);
+/* {weights, gradients, optimizer, activations, workspace}, rounded likewise. */
+json_t *memory_to_json(const struct memory_parts *m);
 json_t *predicted_to_json(const struct strategy_cost *c);
 /* {optimal, lower_bound, gap, candidates, search_seconds, model_error}; optimal < 0 = null, bound NaN = null.
  */

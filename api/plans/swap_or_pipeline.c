@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "api/plans/kinds.h"
-#include "api/plans/parse.h"
+#include "api/plans/link_rate.h"
 #include "api/plans/schema.h"
 #include "planner/pipeline/swap.h"
 
@@ -12,30 +12,12 @@ static const char *const methods[] = {"simulation", NULL};
 static const char *const choices[] = {"pipeline", "swap", "swap-stale"};
 #define SECONDS_MAX 1e6
 #define BYTES_MAX 1e15
-#define RATE_MAX 1e18
 
 struct swap_input {
 	struct swap_problem problem;
 	double memory; /* INFINITY: no bound */
 	bool stale;
 };
-
-static int read_link(const json_t *request, const char *member, struct swap_link *out, struct sb_error *err)
-{
-	static const char *const members[] = {"bytes_per_second", "latency_seconds", NULL};
-	struct place root = place_of(""), here = place_member(&root, member);
-	const json_t *o = NULL;
-	int rc = parse_object(request, &root, member, REQUIRED, &o, err);
-
-	if (rc == SB_OK)
-		rc = parse_members(o, &here, members, err);
-	if (rc == SB_OK)
-		rc = parse_number(o, &here, "bytes_per_second", REQUIRED, 1, RATE_MAX, &out->bytes_per_second,
-		                  err);
-	if (rc == SB_OK)
-		rc = parse_number(o, &here, "latency_seconds", OPTIONAL, 0, 10, &out->latency_seconds, err);
-	return rc;
-}
 
 static int read_model(const json_t *request, struct swap_problem *p, struct sb_error *err)
 {
@@ -92,9 +74,9 @@ static int read_input(const json_t *request, struct swap_input *in, struct sb_er
 	if (rc == SB_OK)
 		rc = read_model(request, p, err);
 	if (rc == SB_OK)
-		rc = read_link(request, "link", &p->link, err);
+		rc = link_rate_from_json(request, "link", REQUIRED, &p->link, err);
 	if (rc == SB_OK)
-		rc = read_link(request, "host_link", &p->host, err);
+		rc = link_rate_from_json(request, "host_link", REQUIRED, &p->host, err);
 	if (rc == SB_OK)
 		rc = parse_number(request, &root, "memory_bytes", OPTIONAL, 1, BYTES_MAX, &in->memory, err);
 	if (rc == SB_OK)
@@ -172,25 +154,21 @@ static void list_others(const struct swap_input *in, const struct swap_compariso
 	}
 }
 
-static void warn(json_t *list, const char *code, const char *detail)
-{
-	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
-}
-
 static json_t *warnings_of(const struct swap_input *in, const struct swap_comparison *x, int best)
 {
 	json_t *list = json_array();
 	bool rule = in->problem.link.bytes_per_second < x->threshold_bytes_per_second;
 
 	if (best == SWAP_BACKGROUND)
-		warn(list, "stale_gradients",
-		     "the steps are those of another training: gradients are of older weights");
+		plan_warn(list, "stale_gradients",
+		          "the steps are those of another training: gradients are of older weights");
 	if (rule != (best != SWAP_PIPELINE))
-		warn(list, "rule_disagrees",
-		     "the rule leaves out the exchange of gradients and the bubble; the plan is chosen by "
-		     "the step");
-	warn(list, "optimizer_left_out",
-	     "optimizer states, activations and the optimizer's time are not counted");
+		plan_warn(
+		    list, "rule_disagrees",
+		    "the rule leaves out the exchange of gradients and the bubble; the plan is chosen by "
+		    "the step");
+	plan_warn(list, "optimizer_left_out",
+	          "optimizer states, activations and the optimizer's time are not counted");
 	return list;
 }
 
@@ -239,15 +217,6 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	return *out ? SB_OK : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 }
 
-static json_t *link_schema(void)
-{
-	static const char *const needs[] = {"bytes_per_second", NULL};
-
-	return schema_object(json_pack("{s:o,s:o}", "bytes_per_second", schema_number(1, RATE_MAX, NULL),
-	                               "latency_seconds", schema_number(0, 10, "default 0")),
-	                     needs);
-}
-
 static json_t *schema(void)
 {
 	static const char *const needs[] = {"devices",          "micro_batches", "forward",   "weights_bytes",
@@ -265,8 +234,8 @@ static json_t *schema(void)
 	json_object_set_new(p, "activation_bytes",
 	                    schema_number(0, BYTES_MAX, "from one stage to the next, one micro-batch"));
 	json_object_set_new(p, "parts", schema_integer(1, SWAP_DEVICES_MAX));
-	json_object_set_new(p, "link", link_schema());
-	json_object_set_new(p, "host_link", link_schema());
+	json_object_set_new(p, "link", link_rate_schema());
+	json_object_set_new(p, "host_link", link_rate_schema());
 	json_object_set_new(p, "memory_bytes",
 	                    schema_number(1, BYTES_MAX, "for weights and gradients on a device"));
 	json_object_set_new(p, "blocking",

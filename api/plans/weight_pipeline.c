@@ -84,16 +84,12 @@ static json_t *solution_to_json(const struct weight_input *in, const struct weig
 static json_t *cost_to_json(const struct weight_cost *c)
 {
 	const struct memory_parts *m = &c->memory;
-	json_t *memory = json_pack(
-	    "{s:I,s:I,s:I,s:I,s:I}", "weights", (json_int_t)llround(m->weights), "gradients",
-	    (json_int_t)llround(m->gradients), "optimizer", (json_int_t)llround(m->optimizer), "activations",
-	    (json_int_t)llround(m->activations), "workspace", (json_int_t)llround(m->workspace));
 
 	return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:I,s:b,s:o}", "step_seconds", c->step_seconds,
 	                 "tokens_per_second", c->tokens_per_second, "compute_seconds", c->compute_seconds,
 	                 "network_seconds", c->network_seconds, "bubble_share", c->bubble_share,
 	                 "elements_per_layer", c->elements, "sent_bytes", c->sent_bytes, "memory_bytes",
-	                 (json_int_t)memory_bytes_of(m), "fits", c->fits, "memory", memory);
+	                 (json_int_t)memory_bytes_of(m), "fits", c->fits, "memory", memory_to_json(m));
 }
 
 static const char *why(const struct weight_cost *best, const struct weight_cost *c)
@@ -143,21 +139,17 @@ static json_t *rejected_of(const struct weight_comparison *x)
 	return list;
 }
 
-static void warn(json_t *list, const char *code, const char *detail)
-{
-	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
-}
-
 static json_t *warnings_of(const struct weight_comparison *x, int chosen)
 {
 	json_t *list = json_array();
 	bool weights = chosen == WAY_WEIPIPE || chosen == WAY_TAWPIPE, rule = x->tokens > x->threshold_tokens;
 
 	if (chosen != WAY_FSDP && weights != rule && x->way[WAY_TAWPIPE].fits)
-		warn(list, "rule_disagrees",
-		     "the rule counts what is sent for one layer as if each layer was a stage; the plan is "
-		     "chosen "
-		     "by the predicted step");
+		plan_warn(
+		    list, "rule_disagrees",
+		    "the rule counts what is sent for one layer as if each layer was a stage; the plan is "
+		    "chosen "
+		    "by the predicted step");
 	return list;
 }
 

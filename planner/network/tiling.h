@@ -1,5 +1,6 @@
 #ifndef SB_PLANNER_NETWORK_TILING_H
 #define SB_PLANNER_NETWORK_TILING_H
+#include "planner/network/link_rate.h"
 #include "planner/network/resharding.h"
 
 /* The pieces of a tensor that is sharded on one mesh of devices and must be sharded on another one, and what
@@ -58,13 +59,9 @@ void tiling_free(struct tiling *t);
 
 /* ---- what a piece costs (transfer.c) ---- */
 
-struct transfer_link {
-	double bytes_per_second; /* INFINITY: not counted */
-	double latency_seconds;
-};
 struct transfer_network {
-	struct transfer_link nic, local; /* between hosts, of one host; between the devices of a host */
-	int64_t chunks;                  /* of a broadcast; 0 = as many as are best */
+	struct link_rate nic, local; /* between hosts, of one host; between the devices of a host */
+	int64_t chunks;              /* of a broadcast; 0 = as many as are best */
 };
 #define TRANSFER_CHUNKS_MAX 1024
 

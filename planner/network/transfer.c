@@ -2,14 +2,9 @@
 
 #include "planner/network/tiling.h"
 
-static double over(const struct transfer_link *l, double bytes)
-{
-	return l->latency_seconds + bytes / l->bytes_per_second;
-}
-
 static double broadcast(const struct transfer_network *n, const struct piece *p, int64_t chunks)
 {
-	return (double)(chunks + p->hosts) * over(&n->nic, p->bytes / (double)chunks);
+	return (double)(chunks + p->hosts) * link_seconds(&n->nic, p->bytes / (double)chunks);
 }
 
 static int64_t best_chunks(const struct transfer_network *n, const struct piece *p)
@@ -35,10 +30,10 @@ double transfer_seconds(const struct transfer_network *n, const struct piece *p,
 	if (p->hosts == 0)
 		return 0;
 	switch (how) {
-	case TRANSFER_SEND: return (double)p->devices * over(&n->nic, p->bytes);
+	case TRANSFER_SEND: return (double)p->devices * link_seconds(&n->nic, p->bytes);
 	case TRANSFER_GATHER:
-		return (double)p->hosts * over(&n->nic, p->bytes) +
-		       (p->widest > 1 ? over(&n->local, p->bytes * (w - 1) / w) : 0);
+		return (double)p->hosts * link_seconds(&n->nic, p->bytes) +
+		       (p->widest > 1 ? link_seconds(&n->local, p->bytes * (w - 1) / w) : 0);
 	default:
 		*out_chunks = n->chunks > 0 ? n->chunks : best_chunks(n, p);
 		return broadcast(n, p, *out_chunks);

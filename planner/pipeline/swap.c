@@ -2,11 +2,6 @@
 
 #include <math.h>
 
-static double over(const struct swap_link *l, double bytes)
-{
-	return l->latency_seconds + bytes / l->bytes_per_second;
-}
-
 static struct schedule_shape shape_of(const struct swap_problem *p, enum schedule_kind kind)
 {
 	return (struct schedule_shape){kind, p->devices, p->micro_batches, 1, 1};
@@ -39,7 +34,7 @@ static int simulate(const struct swap_problem *p, enum schedule_kind kind, doubl
 	double forward[SWAP_DEVICES_MAX], backward[SWAP_DEVICES_MAX];
 	struct schedule_times t = {.forward = forward,
 	                           .backward = backward,
-	                           .send_seconds = over(&p->link, p->activation),
+	                           .send_seconds = link_seconds(&p->link, p->activation),
 	                           .blocking = p->blocking};
 	struct schedule_result r = {0};
 	int rc = schedule_program_build(&s, &program, err);
@@ -66,7 +61,8 @@ static int pipeline_step(const struct swap_problem *p, struct swap_comparison *x
 		return rc;
 	x->schedule = eager < *step ? SCHEDULE_EAGER_1F1B : SCHEDULE_1F1B;
 	/* the simulation lets transfers of one link overlap */
-	*step = fmax(fmin(*step, eager), p->forward + p->backward + sends * over(&p->link, p->activation));
+	*step = fmax(fmin(*step, eager),
+	             p->forward + p->backward + sends * link_seconds(&p->link, p->activation));
 	return SB_OK;
 }
 
@@ -76,7 +72,7 @@ static double swapping(const struct swap_problem *p, const struct swap_compariso
 	double k = (double)p->parts, m = (double)x->device_micro_batches;
 	double f = m * p->forward / k, b = m * p->backward / k;
 	double between = m * p->activation / p->host.bytes_per_second;
-	double store = over(&p->host, p->gradients / k);
+	double store = link_seconds(&p->host, p->gradients / k);
 
 	if (p->parts == 1)
 		return f + b; /* nothing to swap */
@@ -89,7 +85,7 @@ static double swapping(const struct swap_problem *p, const struct swap_compariso
 static double full_pipeline(const struct swap_problem *p)
 {
 	double compute = (p->forward + p->backward) / (double)p->devices,
-	       send = over(&p->link, p->activation);
+	       send = link_seconds(&p->link, p->activation);
 
 	return p->blocking ? compute + 4 * send : fmax(compute, send);
 }
@@ -115,10 +111,10 @@ int swap_compare(const struct swap_problem *p, struct swap_comparison *out, stru
 	if (rc != SB_OK)
 		return rc;
 	x.device_micro_batches = (p->micro_batches + p->devices - 1) / p->devices;
-	x.load = over(&p->host, p->weights / (double)p->parts);
+	x.load = link_seconds(&p->host, p->weights / (double)p->parts);
 	x.hiding_micro_batches =
 	    p->parts == 1 ? 1 : (int64_t)fmin(1e15, fmax(1, ceil(x.load * (double)p->parts / p->forward)));
-	x.exchange = hops * over(&p->link, p->gradients / devices);
+	x.exchange = hops * link_seconds(&p->link, p->gradients / devices);
 	swap = swapping(p, &x);
 	x.step[SWAP_SYNCHRONOUS] = swap + x.exchange;
 	x.step[SWAP_BACKGROUND] = swap;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "planner/network/link_rate.h"
 #include "planner/schedule/schedule.h"
 
 /* A model too large for one device, on devices with slow links between them: cut into the stages of a
@@ -11,15 +12,12 @@
  * host (ATOM: Wu et al., 2024). A pipeline sends activations between devices; swapping loads weights from the
  * host under compute, and adds up gradients between the devices. */
 
-struct swap_link {
-	double bytes_per_second, latency_seconds;
-};
 struct swap_problem {
 	int64_t devices, micro_batches; /* of one step, on all devices together */
 	double forward, backward;       /* seconds of the whole model and one micro-batch on one device */
 	double weights, gradients;      /* bytes of the whole model */
 	double activation; /* bytes between two neighbouring parts, of one micro-batch, one way */
-	struct swap_link link,
+	struct link_rate link,
 	    host;      /* between devices, and between a device and its host; each way at once */
 	int64_t parts; /* that the model is swapped in */
 	bool blocking; /* a transfer of the pipeline keeps both of its devices busy */
