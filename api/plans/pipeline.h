@@ -14,6 +14,8 @@
 #define PIPELINE_LAYERS_MAX 1024
 #define PIPELINE_TYPES_MAX 64
 #define PIPELINE_DEVICES_MAX 1024
+#define PIPELINE_ROWS_MAX 256
+#define PIPELINE_TERMS_MAX 64
 
 /* As many values of interleave as a request for the best may list. */
 #define PIPELINE_INTERLEAVES_MAX 16
@@ -32,6 +34,8 @@ struct pipeline_input {
 	const char **names; /* of the bodies; NULL = without */
 	json_t *request;    /* with the layers of a foreign file: what the names borrow from */
 	double *memory, *cut_send, *link_send;
+	struct pipeline_row *rows;
+	struct pipeline_term *terms; /* of all rows, PIPELINE_TERMS_MAX each */
 	enum pipeline_objective objective;
 	bool unsized; /* some layers do not tell what they take of the memory */
 };
@@ -74,6 +78,9 @@ json_t *pipeline_sapp_schema(void);
 
 /* layers, head and tail of a request into out. */
 int pipeline_read_layers(const json_t *request, struct pipeline_input *out, struct sb_error *err);
+
+/* rows of a request into out, and who solves what needs an ILP. */
+int pipeline_read_rows(const json_t *request, struct pipeline_input *out, struct sb_error *err);
 
 /* ---- pipeline_choice.c ---- */
 

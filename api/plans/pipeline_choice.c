@@ -4,32 +4,13 @@
 
 #include "api/plans/pipeline.h"
 #include "planner/pipeline/methods.h"
+#include "planner/pipeline/rows.h"
 
 void pipeline_choice_clear(struct pipeline_choice *c)
 {
 	free(c->plan);
 	free(c->peaks);
 	*c = (struct pipeline_choice){0};
-}
-
-/* Every layer once, and no stage left empty that may not be. */
-static bool is_whole(const struct pipeline_problem *p, const struct pipeline_stage *plan)
-{
-	int64_t stages = schedule_stages(&p->shape);
-
-	for (int64_t b = 0; b < p->body_count; b++) {
-		int64_t left = p->bodies[b].count;
-
-		for (int64_t i = 0; i < stages; i++)
-			for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
-				left -= plan[i * p->body_count + b].layers[r];
-		if (left != 0)
-			return false;
-	}
-	for (int64_t i = 0; i < stages; i++)
-		if (!p->allow_empty && pipeline_stage_layers(p, plan, i) < 1)
-			return false;
-	return true;
 }
 
 /* A given plan may name its own schedule, as a solution does; else it is for that of the request. */
@@ -57,7 +38,7 @@ static int plan_given(const struct pipeline_problem *p, const json_t *value, str
 	int rc = pipeline_read_plan(value, &here, p, out->plan, err);
 
 	out->proof = (struct pipeline_proof){"makespan", NAN, NAN, false, 0};
-	if (rc == SB_OK && !is_whole(p, out->plan))
+	if (rc == SB_OK && !pipeline_is_whole(p, out->plan))
 		rc = parse_fail(err, SB_EIMPOSSIBLE, "empty_stage", &here, NULL,
 		                "leaves a stage without layers: say allow_empty");
 	return rc;
@@ -67,7 +48,12 @@ static int plan_given(const struct pipeline_problem *p, const json_t *value, str
 static int check_fit(const struct pipeline_problem *p, const struct pipeline_choice *c, bool given,
                      struct sb_error *err)
 {
-	if (!is_whole(p, c->plan))
+	if (!rows_hold(p, c->plan))
+		return sb_fail_field(
+		    err, SB_EINFEASIBLE, "infeasible", "/rows",
+		    "the plan does not keep to the rows: only method bmpipe looks for one that "
+		    "does");
+	if (!pipeline_is_whole(p, c->plan))
 		return sb_fail(err, SB_EIO, "search_failed", "the search gave no plan of these layers");
 	if (c->score.fits)
 		return SB_OK;
@@ -139,7 +125,8 @@ int pipeline_compare(const struct pipeline_input *in, const char *method,
 	if (rc == SB_OK) {
 		json_array_append_new(json_object_get(answer, "alternatives"),
 		                      pipeline_alternative_to_json(in, chosen, &other));
-	} else if (rc == SB_EINFEASIBLE || (rc == SB_EIMPOSSIBLE && pipeline_method_of(method))) {
+	} else if (rc == SB_EINFEASIBLE || rc == SB_ECONFLICT ||
+	           (rc == SB_EIMPOSSIBLE && pipeline_method_of(method))) {
 		json_array_append_new(json_object_get(answer, "rejected"),
 		                      json_pack("{s:s,s:i,s:{s:s,s:s}}", "reason", why.word, "count", 1,
 		                                "example", "method", method, "detail", why.text));

@@ -93,6 +93,10 @@ int pipeline_explain(const struct pipeline_input *in, const struct pipeline_choi
 	/* then memory is not the reason */
 	if (rc != SB_OK)
 		return SB_EINFEASIBLE;
+	if (p->row_count > 0 && fits(p, least)) {
+		(void)snprintf(err->field, sizeof(err->field), "/rows");
+		return SB_EINFEASIBLE;
+	}
 	if (!err->field[0])
 		(void)snprintf(err->field, sizeof(err->field), "/memory_bytes");
 	nearest = json_object();

@@ -17,6 +17,8 @@ void pipeline_input_clear(struct pipeline_input *in)
 	free(in->memory);
 	free(in->cut_send);
 	free(in->link_send);
+	free(in->rows);
+	free(in->terms);
 	*in = (struct pipeline_input){0};
 }
 
@@ -168,17 +170,18 @@ static int read_rest(const json_t *request, struct pipeline_input *out, struct s
 		                &communication, err);
 	out->objective = (enum pipeline_objective)objective;
 	out->problem.blocking = communication == 1;
-	return rc;
+	return rc == SB_OK ? pipeline_read_rows(request, out, err) : rc;
 }
 
 int pipeline_from_json(const json_t *request, struct pipeline_input *out, struct sb_error *err)
 {
 	static const char *const members[] = {
-	    "kind",       "method",       "stages",         "micro_batches", "memory_bytes",
-	    "interleave", "schedule",     "slices",         "layers",        "head",
-	    "tail",       "send_seconds", "constant_bytes", "allow_empty",   "recompute_cost",
-	    "objective",  "format",       "layers_file",    "given",         "communication",
-	    NULL};
+	    "kind",           "method",      "stages",         "micro_batches",
+	    "memory_bytes",   "interleave",  "schedule",       "slices",
+	    "layers",         "head",        "tail",           "send_seconds",
+	    "constant_bytes", "allow_empty", "recompute_cost", "objective",
+	    "format",         "layers_file", "given",          "communication",
+	    "rows",           NULL};
 	struct place root = place_of("");
 	int rc = parse_members(request, &root, members, err);
 

@@ -167,6 +167,28 @@ static json_t *given_schema(void)
 	return o;
 }
 
+static json_t *user_rows(void)
+{
+	static const char *const needs[] = {"terms", NULL};
+	json_t *term = json_object(), *row = json_object();
+
+	json_object_set_new(term, "weight", schema_number(-1e6, 1e6, "default 1"));
+	json_object_set_new(term, "layer",
+	                    json_pack("{s:[s,s],s:s}", "type", "string", "integer", "description",
+	                              "the name of a type of layers, or its place in layers; left out: all"));
+	json_object_set_new(term, "recompute", schema_words(pipeline_recompute_words));
+	json_object_set_new(term, "chunk", schema_integer(0, SCHEDULE_CHUNKS_MAX - 1));
+	json_object_set_new(term, "stage", schema_integer(0, PIPELINE_DEVICES_MAX - 1));
+	json_object_set_new(row, "terms",
+	                    schema_list(PIPELINE_TERMS_MAX, schema_object(term, NULL),
+	                                "what is left out of a term counts all"));
+	json_object_set_new(row, "at_least", schema_number(-1e12, 1e12, NULL));
+	json_object_set_new(row, "at_most", schema_number(-1e12, 1e12, NULL));
+	return schema_list(
+	    PIPELINE_ROWS_MAX, schema_object(row, needs),
+	    "bounds on sums of weight * layers, kept by method bmpipe; some need an ILP solver");
+}
+
 static void may_be_list(json_t *properties, const char *member, int64_t most)
 {
 	json_t *one = json_incref(json_object_get(properties, member));
@@ -198,6 +220,7 @@ json_t *pipeline_schema(bool lists)
 	    json_pack("{s:s,s:s}", "type", "string", "description",
 	              "id of a stored profile: its layers, head and tail, where they are not given"));
 	json_object_set_new(p, "given", given_schema());
+	json_object_set_new(p, "rows", user_rows());
 	o = schema_object(p, needs);
 	json_object_set_new(o, "anyOf",
 	                    json_pack("[{s:[s]},{s:[s]},{s:[s]}]", "required", "layers", "required",

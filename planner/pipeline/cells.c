@@ -34,6 +34,7 @@ struct cells {
 	struct several *table; /* open addressing, a power of two; never full */
 	size_t size, used;
 	uint64_t seed;
+	bool thinned;
 };
 
 static struct sums sum(struct sums a, double n, struct sums b)
@@ -250,9 +251,15 @@ int cells_ways(struct cells *c, int64_t first, int64_t count, struct cell_ways *
 		return SB_OK;
 	}
 	rc = ways_of_run(c, first, count, &w);
+	c->thinned = c->thinned || (rc == SB_OK && w.thinned);
 	if (rc == SB_OK)
 		*out = (struct cell_ways){w.backward, w.activation, w.count, w.thinned};
 	return rc;
+}
+
+bool cells_thinned(const struct cells *c)
+{
+	return c->thinned;
 }
 
 int64_t cells_way_within(const struct cell_ways *w, double activation)

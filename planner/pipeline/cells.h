@@ -29,6 +29,8 @@ void cells_quickest(const struct cells *c, int64_t first, int64_t count, double 
                     double *out_activation);
 /* The ways to hold these layers; worked out once a kind of cell. SB_ENOMEM. */
 int cells_ways(struct cells *c, int64_t first, int64_t count, struct cell_ways *out);
+/* Was any list thinned so far? Then what was found with them need not be the best. */
+bool cells_thinned(const struct cells *c);
 /* The way that takes least backward within an activation of one micro-batch; -1 = none keeps so little. */
 int64_t cells_way_within(const struct cell_ways *w, double activation);
 /* One way of a cell as a stage of a plan: out[body], the others 0. SB_ENOMEM. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "planner/pipeline/rows.h"
 
 int64_t device_count(const struct pipeline_problem *p)
 {
@@ -36,7 +37,6 @@ int device_open(const struct pipeline_problem *p, const struct schedule_program 
 	bool two_way = schedule_facts(p->shape.kind)->two_way;
 	int64_t other = p->shape.devices - 1 - d, last = schedule_stages(&p->shape) - 1;
 	struct device x = {.chunks = p->shape.chunks,
-	                   .least = p->allow_empty ? 0 : 1,
 	                   .units = (double)p->shape.slices,
 	                   .room =
 	                       (two_way ? fmin(p->memory[d], p->memory[other]) : p->memory[d]) - p->constant};
@@ -46,6 +46,7 @@ int device_open(const struct pipeline_problem *p, const struct schedule_program 
 		return rc;
 	for (int64_t k = 0; k < x.chunks; k++) {
 		x.stage[k] = schedule_stage(&p->shape, d, k);
+		rows_bound_stage(p, x.stage[k], &x.least[k], &x.most[k]);
 		if (x.stage[k] == 0) {
 			x.end_forward[k] += p->head.forward;
 			x.end_backward[k] += p->head.backward;
@@ -190,7 +191,7 @@ static bool fits_so_far(const struct count *c, int64_t chosen)
 	int64_t total = 0;
 
 	for (int64_t k = 0; k < c->d->chunks; k++) {
-		int64_t n = k < chosen ? c->layers[k] : c->d->least;
+		int64_t n = k < chosen ? c->layers[k] : c->d->least[k];
 
 		activation[k] = (double)n * c->lightest.activation;
 		total += n;
@@ -207,7 +208,8 @@ static void count_most(struct count *c, int64_t k)
 	}
 	if (most_in_all(c, k) <= (double)c->best)
 		return;
-	for (int64_t n = c->d->least; c->total + n <= c->all && c->best < c->all; n++) {
+	for (int64_t n = c->d->least[k]; n <= c->d->most[k] && c->total + n <= c->all && c->best < c->all;
+	     n++) {
 		c->layers[k] = n;
 		if (!fits_so_far(c, k + 1))
 			break;

@@ -9,7 +9,8 @@ struct device {
 	int64_t chunks;
 	int64_t stage[SCHEDULE_CHUNKS_MAX];
 	double end_forward[SCHEDULE_CHUNKS_MAX], end_backward[SCHEDULE_CHUNKS_MAX]; /* of head and tail */
-	int64_t least;           /* layers of a chunk: 0 or 1 */
+	/* Layers of a chunk: 0 or 1 at least; with one body, also as the user's rows say of a stage alone. */
+	int64_t least[SCHEDULE_CHUNKS_MAX], most[SCHEDULE_CHUNKS_MAX];
 	double room;             /* bytes for the layers: the bound without what is there anyway */
 	double units;            /* in flight for one micro-batch: slices */
 	struct in_flight *peaks; /* vectors that can be the peak */

@@ -40,8 +40,8 @@ double draft_limit(struct drafts *s, const struct draft_stage *draft, int64_t kn
 			keeps[k] = activation_of(s, &draft[i]);
 			rest -= cells_parameters(s->cells, draft[i].first, draft[i].count);
 		} else {
-			keeps[k] = (double)d->least * s->lightest.activation;
-			rest -= (double)d->least * s->lightest.parameters;
+			keeps[k] = (double)d->least[k] * s->lightest.activation;
+			rest -= (double)d->least[k] * s->lightest.parameters;
 		}
 	}
 	if (rest < 0)

@@ -32,19 +32,22 @@ bool holding_fits(const struct holding *h, int64_t chosen, struct lightest rest)
 {
 	double activation[SCHEDULE_CHUNKS_MAX];
 	const struct device *d = h->device;
-	double others = d->least == 0 ? 0 : (double)(d->chunks - chosen);
+	double parameters = parameters_of(h, chosen);
 
 	for (int64_t k = 0; k < d->chunks; k++) {
 		const struct cell_ways *w = &h->chunk[k].ways;
+		double least = (double)d->least[k];
 
 		if (k < chosen && w->count == 0)
 			return false;
-		activation[k] = k < chosen      ? w->activation[w->count - 1]
-		                : d->least == 0 ? 0
-		                                : rest.activation;
+		if (k < chosen) {
+			activation[k] = w->activation[w->count - 1];
+			continue;
+		}
+		activation[k] = least > 0 ? least * rest.activation : 0;
+		parameters += least > 0 ? least * rest.parameters : 0;
 	}
-	return device_fits(d, activation,
-	                   parameters_of(h, chosen) + others * (others > 0 ? rest.parameters : 0));
+	return device_fits(d, activation, parameters);
 }
 
 /* Which way takes at most so long in backward and keeps least; -1 = none. */

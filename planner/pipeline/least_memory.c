@@ -36,6 +36,9 @@ static int least_open(const struct pipeline_problem *p, struct least_problem *l)
 	if (lightest_open(p, &l->lightest) != SB_OK)
 		return SB_ENOMEM;
 	l->p = l->lightest.p;
+	/* rows ask for no memory, and a bound by bisection is no work for an ILP */
+	l->p.row_count = 0;
+	l->p.lp = NULL;
 	l->memory = malloc((size_t)p->shape.devices * sizeof(*l->memory));
 	l->peaks = malloc((size_t)p->shape.devices * sizeof(*l->peaks));
 	l->plan = calloc((size_t)schedule_stages(&p->shape) * bodies + 1, sizeof(*l->plan));

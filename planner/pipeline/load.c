@@ -54,6 +54,25 @@ int pipeline_check_recompute(const struct pipeline_problem *p, struct sb_error *
 	return SB_OK;
 }
 
+bool pipeline_is_whole(const struct pipeline_problem *p, const struct pipeline_stage *plan)
+{
+	int64_t stages = schedule_stages(&p->shape);
+
+	for (int64_t b = 0; b < p->body_count; b++) {
+		int64_t left = p->bodies[b].count;
+
+		for (int64_t i = 0; i < stages; i++)
+			for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
+				left -= plan[i * p->body_count + b].layers[r];
+		if (left != 0)
+			return false;
+	}
+	for (int64_t i = 0; i < stages; i++)
+		if (!p->allow_empty && pipeline_stage_layers(p, plan, i) < 1)
+			return false;
+	return true;
+}
+
 static void add_end(struct pipeline_load *l, const struct pipeline_end *e)
 {
 	l->forward += e->forward;

@@ -3,17 +3,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "planner/pipeline/makespan.h"
-
-static int plan_bmpipe(const struct pipeline_problem *p, enum pipeline_objective objective,
-                       struct pipeline_stage *out, struct pipeline_proof *proof, struct sb_error *err)
-{
-	/* its bounds take all of a backward to wait for the gradient */
-	if (objective == PIPELINE_MAKESPAN && !schedule_facts(p->shape.kind)->recomputes)
-		return pipeline_least_makespan(p, out, proof, err);
-	return pipeline_least_bottleneck(p, out, proof, err);
-}
-
 const struct pipeline_method *pipeline_methods(void)
 {
 	static const struct pipeline_method all[] = {{"bmpipe", plan_bmpipe, SCHEDULE_1F1B},

@@ -40,6 +40,9 @@ struct pipeline_end {
 	double forward, backward, parameters;
 };
 
+struct pipeline_row;
+struct lp_solver;
+
 struct pipeline_problem {
 	struct schedule_shape shape;
 	const struct pipeline_body *bodies; /* in the order of the model */
@@ -48,6 +51,11 @@ struct pipeline_problem {
 	const double *memory; /* bytes of each device; INFINITY = no bound */
 	double constant;      /* bytes that each device needs besides */
 	bool allow_empty;     /* stages without layers */
+	/* Bounds that the user sets on layers (rows.h), and who solves what needs an ILP (lp.h; NULL = nobody):
+	 * for `bmpipe`. */
+	const struct pipeline_row *rows;
+	int64_t row_count;
+	const struct lp_solver *lp;
 	/* A hop from one device to the next, and back. */
 	double send_seconds;
 	const double *cut_send;  /* over the cut behind each layer, [layers - 1]; NULL = send_seconds */
@@ -71,6 +79,8 @@ struct pipeline_stage {
 /* Layers that a stage holds. */
 int64_t pipeline_stage_layers(const struct pipeline_problem *p, const struct pipeline_stage *plan,
                               int64_t stage);
+/* Does a plan hold every layer once, and leave no stage empty that may not be? */
+bool pipeline_is_whole(const struct pipeline_problem *p, const struct pipeline_stage *plan);
 
 /* Times of a stage with its end, and its activation of one micro-batch. */
 struct pipeline_load {

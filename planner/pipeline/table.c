@@ -24,10 +24,11 @@ static int64_t most_of(const struct table_problem *tp, const struct device *d, i
 {
 	double each = tp->p->bodies[body].forward + tp->least_backward[body];
 	double rest = bound * (1 + PIPELINE_ROUNDING) - d->end_forward[k] - d->end_backward[k];
+	int64_t most = layers_of(tp, body) < d->most[k] ? layers_of(tp, body) : d->most[k];
 
 	if (rest < 0)
 		return 0;
-	return rest >= each * (double)layers_of(tp, body) ? layers_of(tp, body) : (int64_t)(rest / each);
+	return rest >= each * (double)most ? most : (int64_t)(rest / each);
 }
 
 void table_box(const struct table_problem *tp, double bound, struct table *t)
@@ -41,7 +42,7 @@ void table_box(const struct table_problem *tp, double bound, struct table *t)
 
 		t->most[s.low] += most_of(tp, d, k, s.low, bound);
 		if (s.low == s.high) {
-			t->least[s.low] += d->least;
+			t->least[s.low] += d->least[k];
 			continue;
 		}
 		t->least[s.high]++;
@@ -132,13 +133,13 @@ static bool try_run(struct walk *w, int64_t k, int64_t first, int64_t count, dou
 
 static void try_one_body(struct walk *w, int64_t k, double forward)
 {
-	int64_t b = w->t->span[k].low, most = w->most[b] - w->held[b], n = w->h.device->least;
+	int64_t b = w->t->span[k].low, most = w->most[b] - w->held[b], n = w->h.device->least[k];
 	bool on = true;
 
 	/* what is not held here must be held by the chunks behind */
 	if (n < w->t->need - w->total - w->more[k + 1])
 		n = w->t->need - w->total - w->more[k + 1];
-	for (; on && n <= most; n++) {
+	for (; on && n <= most && n <= w->h.device->most[k]; n++) {
 		hold(w, b, n);
 		on = try_run(w, k, w->tp->first[b], n, forward);
 		hold(w, b, -n);
