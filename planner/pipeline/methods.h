@@ -21,8 +21,8 @@ const struct pipeline_method *pipeline_method_of(const char *name);
 #define PIPELINE_PLANNER(name)                                                                               \
 	int name(const struct pipeline_problem *p, enum pipeline_objective objective,                        \
 	         struct pipeline_stage *out, struct pipeline_proof *out_proof, struct sb_error *err)
-/* The least bottleneck, or estimate of the whole pipeline, with recomputing; within the user's rows, by an ILP
- * where nothing else keeps to them: SB_ECONFLICT where that needs a solver and there is none. */
+/* The least bottleneck, or estimate of the whole pipeline, with recomputing; within the user's rows, by an
+ * ILP where nothing else keeps to them: SB_ECONFLICT where that needs a solver and there is none. */
 PIPELINE_PLANNER(plan_bmpipe);
 /* The cut whose slowest stage or link is the least slow (PipeDream's straight pipeline; algorithms.md 5). */
 PIPELINE_PLANNER(plan_pipedream);

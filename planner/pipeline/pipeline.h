@@ -51,8 +51,8 @@ struct pipeline_problem {
 	const double *memory; /* bytes of each device; INFINITY = no bound */
 	double constant;      /* bytes that each device needs besides */
 	bool allow_empty;     /* stages without layers */
-	/* Bounds that the user sets on layers (rows.h), and who solves what needs an ILP (lp.h; NULL = nobody):
-	 * for `bmpipe`. */
+	/* Bounds that the user sets on layers (rows.h), and who solves what needs an ILP (lp.h; NULL =
+	 * nobody): for `bmpipe`. */
 	const struct pipeline_row *rows;
 	int64_t row_count;
 	const struct lp_solver *lp;
