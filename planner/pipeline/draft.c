@@ -209,6 +209,7 @@ double draft_time(struct drafts *s, const struct draft_stage *draft, double boun
 {
 	fill_times(s, draft);
 	s->weighed++;
+	s->work += (double)s->program.first[s->p->shape.devices];
 	return schedule_replay(s->replay, &s->times, bound);
 }
 
@@ -228,10 +229,11 @@ void draft_path(struct drafts *s, struct price *out)
 	}
 }
 
-double draft_price(const struct drafts *s, const struct price *path, const struct draft_stage *draft)
+double draft_price(struct drafts *s, const struct price *path, const struct draft_stage *draft)
 {
 	double sum = 0;
 
+	s->work += (double)s->stages;
 	for (int64_t i = 0; i < s->stages; i++) {
 		const struct draft_stage *x = &draft[i];
 		const struct price *w = &path[i];

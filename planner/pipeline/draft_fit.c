@@ -74,6 +74,7 @@ static double missing(const struct fit *f, size_t moment)
 {
 	double sum = -f->rest;
 
+	f->s->work += (double)f->d->chunks;
 	for (int64_t k = 0; k < f->d->chunks; k++)
 		sum += flying(f->d, moment, k) * f->ways[k].activation[f->way[k]];
 	return sum;
@@ -89,6 +90,7 @@ static bool recompute_more(struct fit *f, size_t moment, double needed)
 		const struct cell_ways *w = &f->ways[k];
 		double units = flying(f->d, moment, k);
 
+		f->s->work += 2 * (double)(w->count < STEPS ? w->count : STEPS);
 		for (size_t i = (size_t)f->way[k] + 1; units > 0 && i < w->count; i += 1 + w->count / STEPS) {
 			double freed = units * (w->activation[f->way[k]] - w->activation[i]);
 			double cost =

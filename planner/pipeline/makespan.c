@@ -16,20 +16,36 @@ static int no_memory(struct sb_error *err)
 	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 }
 
-/* The plan of least bottleneck is the first one. */
-static int start(struct cuts *x, struct pipeline_stage *plan, struct sb_error *err)
+static int start_from_bottleneck(struct cuts *x, struct pipeline_stage *plan, struct sb_error *err)
 {
 	struct pipeline_proof proof;
 	int rc = pipeline_least_bottleneck(x->s->p, plan, &proof, err);
 
 	if (rc != SB_OK)
 		return rc;
-	rc = draft_of_plan(x->s, plan, x->draft);
-	if (rc != SB_OK)
+	if (draft_of_plan(x->s, plan, x->draft) != SB_OK)
 		return no_memory(err);
 	cuts_keep(x, x->draft, draft_time(x->s, x->draft, INFINITY));
-	cuts_begin(x);
-	return cuts_even(x) == SB_OK ? SB_OK : no_memory(err);
+	return SB_OK;
+}
+
+/* Stages times layers from which on the least bottleneck takes longer than a quick look should. */
+#define LARGE 16384
+
+/* Even cuts, and the plan of least bottleneck. Where none fits, and that was too much to look for, there is
+ * none yet: err says so. */
+static int start(struct cuts *x, bool quick, struct pipeline_stage *plan, struct sb_error *err)
+{
+	bool large = quick && x->s->stages * x->s->layers > LARGE;
+	int rc = SB_OK;
+
+	if (cuts_even(x) != SB_OK)
+		return no_memory(err);
+	if (!large || x->kept_count == 0)
+		rc = start_from_bottleneck(x, plan, err);
+	if (rc != SB_OK && rc != SB_ELIMIT)
+		return rc;
+	return cuts_begin(x) == SB_OK ? SB_OK : no_memory(err);
 }
 
 /* All devices together have all the work to do. */
@@ -55,7 +71,7 @@ static int search(struct cuts *x, const struct pipeline_effort *effort, double b
 
 	for (int i = 0; i < x->kept_count && i < effort->kept && rc == SB_OK && x->bound < beat; i++)
 		rc = cuts_near(x, i, effort->near_work);
-	if (rc != SB_OK || effort->all_work <= 0 ||
+	if (rc != SB_OK || effort->all_work <= 0 || x->kept_count == 0 ||
 	    x->bound >= fmin(beat, x->time[0]) * (1 - PIPELINE_ROUNDING))
 		return rc;
 	cuts_bound(x, 2 * effort->all_work);
@@ -74,6 +90,23 @@ static struct pipeline_proof proof_of(const struct cuts *x)
 	return (struct pipeline_proof){"makespan", time, bound, false, s->weighed};
 }
 
+/* While no plan is known none is thought to take so many times the work of its devices. */
+#define LONGEST 8
+
+static int search_from_start(struct cuts *x, struct relaxation *r, const struct pipeline_effort *effort,
+                             double beat)
+{
+	int rc = relax_open(x->s, fmin(x->time[0], LONGEST * work_bound(x->s)), r);
+
+	if (rc == SB_OK) {
+		x->relaxed = r;
+		rc = search(x, effort, beat);
+	} else if (rc == SB_ELIMIT) {
+		rc = x->kept_count > 0 ? cuts_near(x, 0, effort->near_work) : SB_OK;
+	}
+	return rc;
+}
+
 int pipeline_search_makespan(const struct pipeline_problem *p, const struct pipeline_effort *effort,
                              double beat, struct pipeline_stage *out, struct pipeline_proof *out_proof,
                              struct sb_error *err)
@@ -87,16 +120,12 @@ int pipeline_search_makespan(const struct pipeline_problem *p, const struct pipe
 		return rc;
 	if (cuts_open(s, &x) != SB_OK)
 		return no_memory(err);
-	rc = start(&x, out, err);
+	rc = start(&x, effort->all_work <= 0, out, err);
 	if (rc != SB_OK)
 		return rc;
-	rc = relax_open(s, x.time[0], &r);
-	if (rc == SB_OK) {
-		x.relaxed = &r;
-		rc = search(&x, effort, beat);
-	} else if (rc == SB_ELIMIT) {
-		rc = cuts_near(&x, 0, effort->near_work);
-	}
+	rc = search_from_start(&x, &r, effort, beat);
+	if (rc == SB_OK && x.kept_count == 0)
+		return sb_fail(err, SB_ELIMIT, "too_much", "no plan was found, and all are too many to try");
 	if (rc == SB_OK)
 		rc = draft_to_plan(s, x.kept[0], out);
 	if (rc != SB_OK)

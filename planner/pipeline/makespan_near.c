@@ -9,7 +9,7 @@ struct near {
 	struct draft_stage *now; /* as quick as `time` */
 	double time;
 	const struct price *path; /* its longest */
-	double work;              /* that is left */
+	double limit;             /* of the work done */
 };
 
 /* What a layer of stage `from` would add to the path in stage `to` instead, recomputing left as it is. */
@@ -25,9 +25,6 @@ static double added(const struct near *n, int64_t from, int64_t to, int64_t laye
 	       (b->backward - a->backward) * w.backward[0];
 }
 
-/* Fitting two devices takes about as long as so many steps. */
-#define FITTING 1000
-
 /* Moves one layer; all stages between the two hand one on. False: it cannot be. */
 static int move_layer(const struct near *n, int64_t from, int64_t to, bool *out_can)
 {
@@ -40,6 +37,7 @@ static int move_layer(const struct near *n, int64_t from, int64_t to, bool *out_
 	*out_can = n->now[from].count > (s->p->allow_empty ? 0 : 1);
 	if (!*out_can)
 		return SB_OK;
+	s->work += 2 * (double)s->stages;
 	memcpy(d, n->now, (size_t)s->stages * sizeof(*d));
 	d[from].count--;
 	d[to].count++;
@@ -61,10 +59,8 @@ static bool take(struct near *n)
 	struct cuts *x = n->x;
 	double time;
 
-	n->work -= (double)x->s->stages;
 	if (cuts_is_slow(x, x->try, n->time * (1 - PIPELINE_ROUNDING)))
 		return false;
-	n->work -= (double)x->s->program.first[x->s->p->shape.devices];
 	time = draft_time(x->s, x->try, n->time);
 	if (!(time < n->time * (1 - PIPELINE_ROUNDING)))
 		return false;
@@ -79,7 +75,7 @@ static int move_from(struct near *n, int64_t from, bool *out_better)
 {
 	struct drafts *s = n->x->s;
 
-	for (int64_t step = 1; step < s->stages && n->work > 0; step++) {
+	for (int64_t step = 1; step < s->stages && s->work < n->limit; step++) {
 		for (int side = -1; side <= 1; side += 2) {
 			int64_t to = from + side * step;
 			const struct draft_stage *a = &n->now[from];
@@ -89,7 +85,6 @@ static int move_from(struct near *n, int64_t from, bool *out_better)
 			if (to < 0 || to >= s->stages || a->count == 0 ||
 			    added(n, from, to, side < 0 ? a->first : a->first + a->count - 1) > 0)
 				continue;
-			n->work -= FITTING;
 			rc = move_layer(n, from, to, &can);
 			if (rc != SB_OK)
 				return rc;
@@ -115,7 +110,7 @@ static int move_recompute(struct near *n, int64_t device, bool *out_better)
 
 int cuts_near(struct cuts *x, int kept, double work)
 {
-	struct near n = {.x = x, .now = x->draft, .work = work};
+	struct near n = {.x = x, .now = x->draft, .limit = x->s->work + work};
 	bool better = true;
 	int rc = SB_OK;
 
@@ -123,7 +118,7 @@ int cuts_near(struct cuts *x, int kept, double work)
 	n.time = draft_time(x->s, x->draft, INFINITY);
 	cuts_keep_path(x);
 	n.path = cuts_path(x, 1);
-	while (better && rc == SB_OK && n.work > 0) {
+	while (better && rc == SB_OK && x->s->work < n.limit) {
 		better = false;
 		for (int64_t i = 0; i < x->s->stages && rc == SB_OK; i++)
 			rc = move_from(&n, i, &better);

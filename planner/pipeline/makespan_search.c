@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of all paths together. */
+#define PRICES_MAX (1 << 20)
+/* The game ends when it has taken so long: operations simulated, and cells. */
+#define GAME_WORK 5e7
+
 static size_t draft_size(const struct cuts *x)
 {
 	return (size_t)x->s->stages * sizeof(struct draft_stage);
@@ -31,8 +36,14 @@ int cuts_open(struct drafts *s, struct cuts *out)
 	x.try = malloc(draft_size(&x));
 	x.price = calloc(stages, sizeof(*x.price));
 	x.mean = malloc(draft_size(&x));
-	x.paths = calloc(((size_t)s->device_count + CUTS_PATHS) * stages, sizeof(*x.paths));
+	x.path_room = PRICES_MAX / s->stages < 8 ? 8 : PRICES_MAX / s->stages;
+	if (x.path_room > s->device_count + CUTS_PATHS)
+		x.path_room = s->device_count + CUTS_PATHS;
+	x.first_turn = x.path_room / 2 < s->device_count ? x.path_room / 2 : s->device_count;
+	x.paths = calloc((size_t)x.path_room * stages, sizeof(*x.paths));
 	ok = x.draft && x.try && x.mean && x.price && x.paths;
+	for (int i = 0; i < CUTS_KEPT; i++)
+		x.time[i] = INFINITY;
 	for (int i = 0; i < CUTS_KEPT; i++)
 		ok = (x.kept[i] = malloc(draft_size(&x))) && ok;
 	if (!ok)
@@ -82,13 +93,13 @@ void cuts_keep_path(struct cuts *x)
 	draft_path(x->s, &x->paths[x->next_path * x->s->stages]);
 	if (x->path_count <= x->next_path)
 		x->path_count = x->next_path + 1;
-	if (++x->next_path == x->s->device_count + CUTS_PATHS)
-		x->next_path = x->s->device_count;
+	if (++x->next_path == x->path_room)
+		x->next_path = x->first_turn;
 }
 
 const struct price *cuts_path(const struct cuts *x, int64_t age)
 {
-	int64_t at = x->next_path - age, first = x->s->device_count;
+	int64_t at = x->next_path - age, first = x->first_turn;
 
 	/* those of the devices are the oldest, however many turns there were */
 	if (at < first && age <= x->path_count - first)
@@ -119,28 +130,6 @@ static void mix(const struct cuts *x, struct price *mean, const struct price *pa
 	}
 }
 
-#define SLOWER 16
-
-void cuts_begin(struct cuts *x)
-{
-	for (int64_t d = 0; d < x->s->device_count; d++) {
-		const struct device *device = &x->s->devices[d];
-
-		memcpy(x->draft, x->kept[0], draft_size(x));
-		/* whatever it does comes one after the other when it is by far the slowest */
-		for (int64_t k = 0; k < device->chunks; k++) {
-			struct draft_stage *stage = &x->draft[device->stage[k]];
-
-			stage->forward *= SLOWER;
-			stage->backward *= SLOWER;
-			stage->weight *= SLOWER;
-		}
-		(void)draft_time(x->s, x->draft, INFINITY);
-		cuts_keep_path(x);
-		mix(x, x->price, cuts_path(x, 1), 1.0 / (double)(d + 1));
-	}
-}
-
 /* Makes the draft fit, and keeps it. */
 static int keep_fitting(struct cuts *x, struct draft_stage *draft, const struct price *price)
 {
@@ -152,30 +141,68 @@ static int keep_fitting(struct cuts *x, struct draft_stage *draft, const struct 
 		rc = draft_fit(x->s, draft, d, price, &fits);
 	if (rc != SB_OK || !fits)
 		return rc;
-	time = draft_time(x->s, draft, x->time[x->kept_count - 1] * (1 + 1e-9));
+	time = draft_time(x->s, draft, x->kept_count == CUTS_KEPT ? x->time[CUTS_KEPT - 1] : INFINITY);
 	if (isfinite(time))
 		cuts_keep(x, draft, time);
 	return SB_OK;
 }
 
-int cuts_even(struct cuts *x)
+/* As many layers a stage: what is over is spread out, or goes to the first stages, or to the last. */
+static int spread(struct cuts *x, int way, struct draft_stage *out)
 {
 	int64_t layers = x->s->layers, stages = x->s->stages, each = layers / stages, over = layers % stages;
+	int64_t first = 0;
+	int rc = SB_OK;
+
+	for (int64_t i = 0; i < stages && rc == SB_OK; i++) {
+		int64_t count = way == 0   ? (i + 1) * layers / stages - first
+		                : way == 1 ? each + (i < over)
+		                           : each + (i >= stages - over);
+
+		rc = draft_set(x->s, i, first, count, 0, &out[i]);
+		first += count;
+	}
+	return rc;
+}
+
+int cuts_even(struct cuts *x)
+{
 	int rc = SB_OK;
 
 	for (int way = 0; way < 3 && rc == SB_OK; way++) {
-		int64_t first = 0;
-
-		for (int64_t i = 0; i < stages && rc == SB_OK; i++) {
-			int64_t count = way == 0   ? (i + 1) * layers / stages - i * layers / stages
-			                : way == 1 ? each + (i < over)
-			                           : each + (i >= stages - over);
-
-			rc = draft_set(x->s, i, first, count, 0, &x->draft[i]);
-			first += count;
-		}
+		rc = spread(x, way, x->draft);
 		if (rc == SB_OK)
 			rc = keep_fitting(x, x->draft, x->price);
+	}
+	return rc;
+}
+
+#define SLOWER 16
+
+int cuts_begin(struct cuts *x)
+{
+	int rc = x->kept_count > 0 ? SB_OK : spread(x, 0, x->mean);
+	double runs = GAME_WORK / (double)x->s->program.first[x->s->p->shape.devices] / 4;
+
+	if (x->kept_count > 0)
+		memcpy(x->mean, x->kept[0], draft_size(x));
+	if ((double)x->first_turn > fmax(runs, 1))
+		x->first_turn = (int64_t)fmax(runs, 1);
+	for (int64_t i = 0; i < x->first_turn && rc == SB_OK; i++) {
+		const struct device *device = &x->s->devices[i * x->s->device_count / x->first_turn];
+
+		memcpy(x->draft, x->mean, draft_size(x));
+		/* whatever it does comes one after the other when it is by far the slowest */
+		for (int64_t k = 0; k < device->chunks; k++) {
+			struct draft_stage *stage = &x->draft[device->stage[k]];
+
+			stage->forward *= SLOWER;
+			stage->backward *= SLOWER;
+			stage->weight *= SLOWER;
+		}
+		(void)draft_time(x->s, x->draft, INFINITY);
+		cuts_keep_path(x);
+		mix(x, x->price, cuts_path(x, 1), 1.0 / (double)(i + 1));
 	}
 	return rc;
 }
@@ -195,16 +222,19 @@ static void mix_draft(const struct cuts *x, struct draft_stage *mean, const stru
 
 /* One turn: the cheapest cut by the mean of paths so far; then the longest path of the mean of cuts so far.
  */
-static int take_turn(struct cuts *x, double share, double least)
+static int take_turn(struct cuts *x, int turn, double least)
 {
+	double share = 2.0 / (double)(turn + 10);
 	struct relaxation *r = x->relaxed;
 	int rc = relax_draft(r, x->price, x->draft);
 
 	if (rc != SB_OK)
 		return rc;
+	if (turn == 0)
+		memcpy(x->mean, x->kept_count > 0 ? x->kept[0] : x->draft, draft_size(x));
 	mix_draft(x, x->mean, x->draft, share);
 	if (!r->single)
-		relax_turn_memory(r, x->draft, fmax(x->time[0] - least, 0));
+		relax_turn_memory(r, x->draft, isfinite(x->time[0]) ? fmax(x->time[0] - least, 0) : least);
 	rc = keep_fitting(x, x->draft, x->price);
 	(void)draft_time(x->s, x->mean, INFINITY);
 	cuts_keep_path(x);
@@ -216,15 +246,17 @@ int cuts_by_price(struct cuts *x, int turns, double beat)
 {
 	int rc = SB_OK;
 
-	memcpy(x->mean, x->kept[0], draft_size(x));
-	for (int t = 0; t < turns && rc == SB_OK; t++) {
+	double limit = x->s->work + GAME_WORK;
+
+	for (int t = 0; t < turns && x->s->work < limit && rc == SB_OK; t++) {
 		double least = relax_price(x->relaxed, x->price);
 
+		x->s->work += 4 * (double)relax_cell(x->relaxed, x->s->stages, 0, 0);
 		if (least > x->bound)
 			x->bound = fmin(least, x->time[0]);
 		if (isinf(least) || x->bound >= fmin(beat, x->time[0]) * (1 - PIPELINE_ROUNDING))
 			break;
-		rc = take_turn(x, 2.0 / (double)(t + 10), least);
+		rc = take_turn(x, t, least);
 	}
 	return rc;
 }

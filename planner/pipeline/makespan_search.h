@@ -13,8 +13,9 @@ struct cuts {
 	struct draft_stage *kept[CUTS_KEPT]; /* the quickest drafts met, of different cuts */
 	double time[CUTS_KEPT];
 	int kept_count;
-	/* First one a device, through what it does; then the longest ones of the last drafts met, in turn. */
-	struct price *paths; /* [path * stages + stage] */
+	/* First those through what one device does; then the longest ones of the last drafts met, in turn. */
+	struct price *paths;           /* [path * stages + stage] */
+	int64_t path_room, first_turn; /* how many there can be; the first one that is not of a device */
 	int64_t path_count, next_path;
 	double bound;                    /* no draft is quicker */
 	struct draft_stage *draft, *try; /* room */
@@ -32,8 +33,8 @@ void cuts_keep(struct cuts *x, const struct draft_stage *draft, double time);
 void cuts_keep_path(struct cuts *x);
 /* A path kept, the newest one is 1. */
 const struct price *cuts_path(const struct cuts *x, int64_t age);
-/* Paths through what each device does, and their mean as the price to begin with. */
-void cuts_begin(struct cuts *x);
+/* Paths through what each device does, and their mean as the price to begin with. SB_ENOMEM. */
+int cuts_begin(struct cuts *x);
 /* Is a draft as slow as `bound` or slower along some path kept? */
 bool cuts_is_slow(struct cuts *x, const struct draft_stage *draft, double bound);
 /* Cuts into stages of as many layers each: what is over is spread out, or goes to the first chunks, or to the

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define CELLS_MAX (1 << 22)
+/* Bytes for the ways of all runs of layers, where each run has its own. */
+#define RUNS_MAX (128e6)
 
 size_t relax_cell(const struct relaxation *r, int64_t stage, int64_t first, int64_t count)
 {
@@ -169,6 +171,27 @@ static int fill_cells(struct relaxation *r)
 	return rc;
 }
 
+/* May the ways of every run be worked out? With one type of layers there is one run of each length. */
+static int check_runs(const struct relaxation *r)
+{
+	const struct drafts *s = r->s;
+	double bytes = 0;
+
+	if (s->p->body_count == 1)
+		return SB_OK;
+	for (int64_t j = 0; j < s->layers; j += r->most) {
+		int64_t count = s->layers - j < r->most ? s->layers - j : r->most;
+		struct cell_ways w;
+		int rc = cells_ways(s->cells, j, count, &w);
+
+		if (rc != SB_OK)
+			return rc;
+		/* those that begin with the next layers, and the shorter ones, have about as many each */
+		bytes += (double)w.count * 20 * (double)count * (double)count;
+	}
+	return bytes <= RUNS_MAX ? SB_OK : SB_ELIMIT;
+}
+
 static int make_room(struct relaxation *r)
 {
 	size_t stages = (size_t)r->s->stages, points = (stages + 1) * (size_t)(r->s->layers + 1);
@@ -216,6 +239,8 @@ int relax_open(struct drafts *s, double bound, struct relaxation *out)
 		r.parameters[i] = cells_parameters(s->cells, 0, (int64_t)i);
 	}
 	rc = count_most(&r, bound);
+	if (rc == SB_OK)
+		rc = check_runs(&r);
 	if (rc == SB_OK)
 		rc = make_room(&r);
 	if (rc != SB_OK)
