@@ -1,7 +1,7 @@
 // Plans of a pipeline: what its stages hold, what its schedule takes, and who runs what when.
 import { html } from './dom.js';
 import { ExportSection } from './export.js';
-import { isNumber, memberName } from './format.js';
+import { isNumber, many, memberName, plain } from './format.js';
 import { ScheduleSection } from './gantt.js';
 import { Facts, Section } from './parts.js';
 import { Big, Quality } from './plan_parts.js';
@@ -15,8 +15,8 @@ function Headline({ plan: { predicted: p } }) {
     <${Big} name="Makespan, predicted" value=${p.makespan} unit="" note="in the unit of the times" />
     <${Big} name="Bubble" value=${p.bubble_share} unit="share" note="of all devices’ time" />
     ${isNumber(p.bottleneck) && html`<${Big} name="Bottleneck" value=${p.bottleneck} unit="" note="a pair of the steady phase" />`}
-    ${bytes !== null ? html`<${Big} name="Memory, at most" value=${bytes} unit="bytes" note="on one device" />`
-      : html`<${Big} name="In flight, at most" value=${most(p.peak)} unit="" note="activations on one device" />`}
+    ${bytes !== null && html`<${Big} name="Memory, at most" value=${bytes} unit="bytes" note="on one device" />`}
+    ${p.peak && html`<${Big} name="In flight, at most" value=${most(p.peak)} unit="" note="activations on one device" />`}
   </dl>`;
 }
 
@@ -52,13 +52,17 @@ const REJECTED = [
   { id: 'count', label: 'Candidates', unit: '', value: (r) => r.count },
 ];
 
+// Micro-batches that are not all of one size: "6 of 4 samples, then 2 of 3 samples".
+const runsText = (runs) => runs.map((r) => `${plain(r.count)} of ${many(r.samples, 'sample')}`).join(', then ');
+
 export function PipelinePlan({ plan }) {
   const { solution, alternatives = [], rejected = [] } = plan;
   return html`<${Headline} plan=${plan} /><${ScheduleSection} plan=${plan} />
-    <${Section} id="stages" title="Stages" note="What each device holds."><${Facts} of=${solution} skip=${['layers', 'recompute', 'types', 'order']} />
+    <${Section} id="stages" title="Stages" note="What each device holds."><${Facts} of=${solution} skip=${['layers', 'recompute', 'types', 'order', 'micro_batch_sizes', 'micro_batch_runs']} />
+      ${Array.isArray(solution.micro_batch_runs) && html`<p>Micro-batches: ${runsText(solution.micro_batch_runs)}.</p>`}
       <${Cut} solution=${solution} /><${Quality} quality=${plan.quality} /><//>
     ${(alternatives.length > 0 || rejected.length > 0) && html`<${Section} id="alternatives" title="Why not another" note="The runners-up, and what was ruled out.">
       ${alternatives.length > 0 && html`<${Table} caption="Alternatives" columns=${ALTERNATIVES} rows=${alternatives} />`}
       ${rejected.length > 0 && html`<${Table} caption="Ruled out" columns=${REJECTED} rows=${rejected} />`}<//>`}
-    ${plan.kind === 'pipeline' && html`<${ExportSection} id=${plan.id} formats=${FORMATS} />`}`;
+    ${plan.kind === 'pipeline' && solution.recompute && html`<${ExportSection} id=${plan.id} formats=${FORMATS} />`}`;
 }
