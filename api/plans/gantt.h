@@ -16,6 +16,10 @@ struct gantt {
 	/* Of the backward (of its input's part, where it is split) how much is computing forward again,
 	 * [stage * slices + slice]; NULL = not known. */
 	const double *recompute;
+	/* When each operation starts, where something else than the simulation says it; else NULL. */
+	const double *op_start;
+	/* GPipe with micro-batches of unequal sizes: the program is terapipe's, with one of them a slice. */
+	bool unequal;
 };
 
 /* Operations of one answer. About 14 bytes each, 20 with long times. */

@@ -110,10 +110,17 @@ static json_t *limits(void)
 	                 SCHEDULE_OPERATIONS_MAX);
 }
 
+static int draw(const json_t *plan, const struct plan_view *view, struct sb_buf *out, struct sb_error *err)
+{
+	const char *name = json_string_value(json_object_get(plan, "method"));
+
+	return (name && strcmp(name, CSIMD) == 0 ? csimd_draw : pipeline_draw)(plan, view, out, err);
+}
+
 const struct plan_kind pipeline_kind = {.name = "pipeline",
                                         .methods = methods,
                                         .solve = solve,
                                         .schema = schema,
                                         .limits = limits,
                                         .export = pipeline_export,
-                                        .schedule = pipeline_draw};
+                                        .schedule = draw};

@@ -1,6 +1,7 @@
 #ifndef SB_API_PLANS_PIPELINE_CSIMD_H
 #define SB_API_PLANS_PIPELINE_CSIMD_H
 #include "api/plans/parse.h"
+#include "api/plans/plans.h"
 #include "planner/pipeline/csimd.h"
 
 /* Method `csimd` of the kind `pipeline`: which layers on which stage, and how many samples in each
@@ -12,6 +13,12 @@
 int csimd_solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
 /* JSON Schema of the request without kind and method (schema_object()). New reference. */
 json_t *csimd_schema(void);
+
+/* ---- pipeline_csimd_schedule.c ---- */
+
+/* What a stored plan runs when, counted in micro-batches in flight: plan_schedule(). SB_ENOENT when it has
+ * too many of them. */
+int csimd_draw(const json_t *plan, const struct plan_view *view, struct sb_buf *out, struct sb_error *err);
 
 /* ---- pipeline_csimd_json.c ---- */
 

@@ -133,6 +133,46 @@ test("a cut pipeline: bytes, bounds, and what is recomputed", async () => {
   assert.deepEqual(unsized.devices.map((d) => [d.peak, d.cap]), [[4, null], [3, null], [2, null], [1, null]]);
 });
 
+// csimd: stages and links in a line, each with one micro-batch at a time; backward goes the line and the micro-batches back once
+// forward has ended (oracles c_csimd.json, "pipeline"). Here by that recurrence, from the request and the solution alone.
+test("a division of samples: micro-batches of unequal sizes, links that are busy, slices", async () => {
+  const layers = [{ count: 5, time: { samples: [1, 4, 16], forward: [3, 6, 21], backward: [5, 13, 40] } }];
+  const at = (b, y) => (b < 4 ? y[0] + ((y[1] - y[0]) * (b - 1)) / 3 : y[1] + ((y[2] - y[1]) * (b - 4)) / 12);
+  for (const more of [{ samples: 23, samples_max: 12 }, { samples: 23, micro_batches: 5 }, { samples: 23, micro_batches: 4, send_seconds: { alpha: 9, beta: [7, 7, 7, 7] } }]) {
+    const { status, json: plan } = await s.post("/v1/plans", { kind: "pipeline", method: "csimd", stages: 3, layers, ...more });
+    assert.equal(status, 201, JSON.stringify(plan));
+    const answer = await drawn(plan);
+    const { micro_batch_sizes: sizes, layers: [cut] } = plan.solution;
+    assert.deepEqual([answer.schedule, answer.micro_batches, answer.slices], ["gpipe", sizes.length, 1]);
+    near(answer.makespan, plan.predicted.makespan, "makespan");
+    const { forward, backward } = layers[0].time;
+    const machines = (b, y) => cut.flatMap((n, i) => [n * at(b, y), ...(i < 2 ? [more.send_seconds ? 9 + 7 * b : 0] : [])]);
+    const free = [0, 0, 0, 0, 0];
+    const expected = [[], [], []];
+    const pass = (order, y, line, from) => order.map((mb) => line.reduce((there, m) => {
+      const start = Math.max(there, free[m]);
+      if (m % 2 === 0) expected[m / 2].push([mb, start]);
+      return (free[m] = start + machines(sizes[mb], y)[m]);
+    }, from)).at(-1);
+    const order = sizes.map((_, i) => i);
+    const ended = pass(order, forward, [0, 1, 2, 3, 4], 0);
+    pass([...order].reverse(), backward, [4, 3, 2, 1, 0], ended);
+    answer.devices.forEach((device, d) => {
+      const list = operationsOf(device);
+      assert.deepEqual(list.map((o) => o.mb), expected[d].map(([mb]) => mb));
+      list.forEach((o, i) => near(o.start, expected[d][i][1], `operation ${i} of ${d}`));
+      list.forEach((o) => near(o.length, cut[d] * at(sizes[o.mb], o.kind === "forward" ? forward : backward), "length"));
+      near(device.busy, list.reduce((sum, o) => sum + o.length, 0), "busy");
+      assert.equal(device.peak, sizes.length);
+    });
+  }
+  const sliced = (await s.post("/v1/plans", { kind: "pipeline", method: "csimd", schedule: "terapipe", samples: 16, stages: 4, micro_batches: 3,
+    layers: [{ count: 8, time: { form: "attention", coefficients: { a: 1, k: 1, q: 0.1 } } }] })).json;
+  const answer = await drawn(sliced);
+  assert.deepEqual([answer.schedule, answer.micro_batches, answer.slices], ["terapipe", 3, sliced.solution.slices.length]);
+  near(answer.makespan, sliced.predicted.makespan, "of slices");
+});
+
 test("a view has what touches it, of the devices that were asked for", async () => {
   const plan = await planned({});
   const part = await drawn(plan, "?from=3.5&to=12&devices=0-1");

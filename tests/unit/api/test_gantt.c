@@ -125,7 +125,12 @@ static void bytes_and_recompute(void **state)
 	struct schedule_times t = {.forward = f, .backward = b};
 	struct schedule_shape shape = {SCHEDULE_1F1B, 2, 2, 1, 1};
 	SCHEDULE_PROGRAM_AUTO p = {0};
-	struct gantt g = {&p, &t, activation, fixed, cap, again};
+	struct gantt g = {.program = &p,
+	                  .times = &t,
+	                  .activation = activation,
+	                  .fixed = fixed,
+	                  .cap = cap,
+	                  .recompute = again};
 	JSON_AUTO o = NULL;
 
 	(void)state;
