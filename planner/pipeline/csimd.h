@@ -60,7 +60,7 @@ struct csimd_problem {
 #define CSIMD_STAGES_MAX 4096
 #define CSIMD_SAMPLES_MAX 1000000000
 /* Layers times stages where links, speeds or memories differ. */
-#define CSIMD_CELLS_MAX (1 << 24)
+#define CSIMD_CELLS_MAX (1 << 22)
 
 /* Micro-batches of one size, behind one another. */
 struct csimd_run {

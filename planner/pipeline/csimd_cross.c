@@ -4,6 +4,7 @@
 
 #define SCAN_MAX 4096 /* numbers of micro-batches that are all tried */
 #define GRID 64
+#define GRID_LEAST 8
 #define SHARE (CSIMD_STEPS / 16) /* steps of one look for the best number */
 #define NEIGHBOURS 32
 
@@ -29,13 +30,18 @@ struct count {
 	double makespan;
 };
 
+static int64_t look_steps(const struct csimd_problem *p)
+{
+	return 32 * ((int64_t)p->row_count + 2 * p->stages);
+}
+
 static void look(struct csimd_search_state *x, int64_t m, struct count *best)
 {
 	double makespan;
 
 	if (m < x->least || m > x->most)
 		return;
-	x->steps -= 32 * ((int64_t)x->p->row_count + 2 * x->p->stages);
+	x->steps -= look_steps(x->p);
 	makespan = csimd_equal_makespan(x->p, x->trial, m, x->scratch.machines);
 	if (makespan < best->makespan * (1 - CSIMD_ROUNDING))
 		*best = (struct count){m, makespan};
@@ -47,13 +53,16 @@ static struct count best_count(struct csimd_search_state *x, struct count best)
 {
 	double low = (double)x->least, high = (double)x->most;
 	int64_t end = x->steps - SHARE > 0 ? x->steps - SHARE : 0;
+	int64_t grid = SHARE / 4 / look_steps(x->p);
+
+	grid = grid < GRID_LEAST ? GRID_LEAST : grid > GRID ? GRID : grid;
 
 	while (high - low > SCAN_MAX && x->steps > end) {
-		double ratio = pow(high / low, 1.0 / GRID);
+		double ratio = pow(high / low, 1.0 / (double)grid);
 		struct count here = {0, INFINITY};
 
-		for (int i = 0; i <= GRID; i++)
-			look(x, (int64_t)(low * pow(ratio, i)), &here);
+		for (int64_t i = 0; i <= grid; i++)
+			look(x, (int64_t)(low * pow(ratio, (double)i)), &here);
 		if (here.makespan < best.makespan * (1 - CSIMD_ROUNDING))
 			best = here;
 		low = fmax(low, floor((double)here.m / ratio));
@@ -64,6 +73,15 @@ static struct count best_count(struct csimd_search_state *x, struct count best)
 	for (int64_t m = best.m - NEIGHBOURS; m <= best.m + NEIGHBOURS && x->steps > end; m++)
 		look(x, m, &best);
 	return best;
+}
+
+int64_t csimd_likely_count(struct csimd_search_state *x)
+{
+	const struct csimd_problem *p = x->p;
+
+	for (int64_t s = 0; s <= p->stages; s++)
+		x->trial[s] = s * p->layers / p->stages;
+	return best_count(x, (struct count){x->least, INFINITY}).m;
 }
 
 int csimd_cross(struct csimd_search_state *x, int64_t start, double *out_reached)

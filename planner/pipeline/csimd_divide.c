@@ -32,7 +32,7 @@ int64_t csimd_divide_steps(const struct csimd_costs *c)
 
 	while (n >> log)
 		log++;
-	return c->p->stages * (c->uniform ? 4 * log : 8 * n);
+	return c->p->stages * (c->uniform ? 16 * log + 64 : 32 * n);
 }
 
 static double speed_of(const struct csimd_problem *p, int64_t stage)

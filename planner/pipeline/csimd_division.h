@@ -79,6 +79,10 @@ struct csimd_division {
  * below `cutoff` is looked for. SB_ENOMEM. */
 int csimd_best_division(const struct csimd_costs *c, double cutoff, struct csimd_scratch *s, int64_t *steps,
                         struct csimd_division *out);
+/* Looks for a better division of two runs where all stages are alike, among those whose stages get smaller as
+ * far as the first run lets them; out: in and out. */
+void csimd_profiles(const struct csimd_costs *c, struct csimd_scratch *s, int64_t *steps,
+                    struct csimd_division *out);
 /* Sharpens a best division of two runs, where the bound above is not the makespan itself: all divisions stage
  * by stage, those dropped that another one beats in all that matters behind it, or that cannot get below what
  * is known. Leaves out->lower_bound as it is when that takes too many. SB_ENOMEM. */

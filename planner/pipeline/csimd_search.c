@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define BOUND_LOOKS 1000
-#define PROOF_STEPS ((int64_t)1 << 26)
+#define MOVE_STEPS (CSIMD_STEPS / 128)
+#define PROOF_STEPS ((int64_t)1 << 22)
 
 void csimd_search_clear(struct csimd_search_state *x)
 {
@@ -13,6 +14,7 @@ void csimd_search_clear(struct csimd_search_state *x)
 	csimd_scratch_clear(&x->scratch);
 	free(x->best);
 	free(x->trial);
+	free(x->other);
 }
 
 int csimd_search_open(const struct csimd_problem *p, struct csimd_search_state *x)
@@ -24,7 +26,8 @@ int csimd_search_open(const struct csimd_problem *p, struct csimd_search_state *
 	x->most = p->micro_batches > 0 ? p->micro_batches : p->samples;
 	x->best = calloc((size_t)p->stages + 1, sizeof(*x->best));
 	x->trial = calloc((size_t)p->stages + 1, sizeof(*x->trial));
-	if (!x->best || !x->trial || csimd_costs_fill(&x->costs, p, x->least) != SB_OK)
+	x->other = calloc((size_t)p->stages + 1, sizeof(*x->other));
+	if (!x->best || !x->trial || !x->other || csimd_costs_fill(&x->costs, p, x->least) != SB_OK)
 		return SB_ENOMEM;
 	for (int64_t s = 0; s < p->stages; s++) {
 		double speed = p->speeds ? p->speeds[s] : 1;
@@ -90,38 +93,41 @@ double csimd_data_bound(struct csimd_search_state *x, int64_t least, int64_t mos
 	return bound;
 }
 
-/* Moves single layers over single cuts while that helps. */
+/* Moves `by` layers over a cut if that helps. */
+static bool move(struct csimd_search_state *x, struct csimd_division *d, int64_t k, int64_t by)
+{
+	int64_t old = d->cuts[k];
+	double makespan;
+
+	if (old + by <= d->cuts[k - 1] || old + by >= d->cuts[k + 1])
+		return false;
+	d->cuts[k] = old + by;
+	makespan = csimd_costs_makespan(&x->costs, d->cuts, x->scratch.machines);
+	x->steps -= 64 * x->p->stages;
+	d->weighed++;
+	if (makespan < d->makespan * (1 - CSIMD_ROUNDING) && csimd_costs_fit(&x->costs, d->cuts)) {
+		d->makespan = makespan;
+		return true;
+	}
+	d->cuts[k] = old;
+	return false;
+}
+
+/* Many layers over single cuts, then fewer, while that helps and does not take all the steps. */
 static void improve(struct csimd_search_state *x, struct csimd_division *d)
 {
-	const struct csimd_problem *p = x->p;
-	bool better = p->stages > 1 && d->makespan < INFINITY;
+	int64_t by = x->p->layers / x->p->stages / 4, end = x->steps - MOVE_STEPS;
+	bool better;
 
-	while (better && x->steps > 0) {
+	end = end > 0 ? end : 0;
+
+	for (by = by > 1 ? by : 1; by > 0; by = better ? by : by / 2) {
 		better = false;
-		for (int64_t k = 1; k < p->stages; k++) {
-			for (int64_t by = -1; by <= 1; by += 2) {
-				double makespan;
-				int64_t old = d->cuts[k];
-
-				if (old + by <= d->cuts[k - 1] || old + by >= d->cuts[k + 1])
-					continue;
-				d->cuts[k] = old + by;
-				makespan = csimd_costs_makespan(&x->costs, d->cuts, x->scratch.machines);
-				x->steps -= 16 * p->stages;
-				d->weighed++;
-				if (makespan < d->makespan * (1 - CSIMD_ROUNDING) &&
-				    csimd_costs_fit(&x->costs, d->cuts)) {
-					d->makespan = makespan;
-					better = true;
-				} else {
-					d->cuts[k] = old;
-				}
-			}
-		}
+		for (int64_t k = 1; k < x->p->stages && x->steps > end; k++)
+			better |= move(x, d, k, by) || move(x, d, k, -by);
 	}
 }
 
-/* No single number of micro-batches may take all the steps. */
 static int prove(struct csimd_search_state *x, double cutoff, struct csimd_division *out)
 {
 	int64_t share = x->steps < PROOF_STEPS ? x->steps : PROOF_STEPS, left = share;
@@ -131,17 +137,58 @@ static int prove(struct csimd_search_state *x, double cutoff, struct csimd_divis
 	return rc;
 }
 
+/* No single number of micro-batches may take all the steps. */
+static int divide(struct csimd_search_state *x, double cutoff, struct csimd_division *out)
+{
+	int64_t share = x->steps / 4, left = share;
+	int rc = csimd_best_division(&x->costs, cutoff, &x->scratch, &left, out);
+
+	x->steps -= share - left;
+	return rc;
+}
+
+/* Two runs: the best of several shares, and the best bound. */
+static int try_shares(struct csimd_search_state *x, double cutoff, struct csimd_division *out)
+{
+	static const double shares[] = {0.5, 0};
+	struct csimd_division d = {.cuts = x->other};
+	int rc = SB_OK;
+
+	if (x->costs.uniform)
+		csimd_profiles(&x->costs, &x->scratch, &x->steps, out);
+	improve(x, out);
+	for (int i = 0; rc == SB_OK && i < 2 && x->costs.share > 0 &&
+	                out->lower_bound < fmin(cutoff, out->makespan) * (1 - CSIMD_ROUNDING);
+	     i++) {
+		csimd_costs_share(&x->costs, shares[i]);
+		d.weighed = 0;
+		rc = divide(x, cutoff, &d);
+		if (rc != SB_OK || !(d.makespan < INFINITY))
+			break;
+		improve(x, &d);
+		out->weighed += d.weighed;
+		out->lower_bound = fmax(out->lower_bound, d.lower_bound);
+		if (d.makespan < out->makespan) {
+			out->makespan = d.makespan;
+			memcpy(out->cuts, d.cuts, (size_t)(x->p->stages + 1) * sizeof(*d.cuts));
+		}
+	}
+	out->lower_bound = fmin(out->lower_bound, fmin(out->makespan, cutoff));
+	return rc;
+}
+
 int csimd_try(struct csimd_search_state *x, int64_t micro_batches, double cutoff, struct csimd_division *out)
 {
 	int rc = csimd_costs_fill(&x->costs, x->p, micro_batches);
 
-	x->steps -= 32 * (x->p->layers + (int64_t)x->p->row_count);
+	x->steps -= 8 * x->p->layers + 32 * (int64_t)x->p->row_count;
 	*out = (struct csimd_division){.cuts = x->trial};
 	if (rc == SB_OK)
-		rc = csimd_best_division(&x->costs, cutoff, &x->scratch, &x->steps, out);
-	if (rc == SB_OK && x->costs.first_count > 0) {
-		improve(x, out);
-		if (out->lower_bound < fmin(cutoff, out->makespan) * (1 - CSIMD_ROUNDING))
+		rc = divide(x, cutoff, out);
+	if (rc == SB_OK && x->costs.first_count > 0 && out->makespan < INFINITY &&
+	    out->lower_bound < cutoff * (1 - CSIMD_ROUNDING)) {
+		rc = try_shares(x, cutoff, out);
+		if (rc == SB_OK && out->lower_bound < fmin(cutoff, out->makespan) * (1 - CSIMD_ROUNDING))
 			rc = prove(x, cutoff, out);
 	}
 	if (rc != SB_OK)
@@ -155,12 +202,20 @@ int csimd_try(struct csimd_search_state *x, int64_t micro_batches, double cutoff
 	return SB_OK;
 }
 
+/* The bound alone is worth an eighth of the steps. */
+static int64_t bound_looks(const struct csimd_problem *p)
+{
+	int64_t most = CSIMD_STEPS / 8 / (32 * (int64_t)p->row_count);
+
+	return most < BOUND_LOOKS ? most : BOUND_LOOKS;
+}
+
 int csimd_every_count(struct csimd_search_state *x, bool divide)
 {
 	CSIMD_NODES_AUTO nodes = {0};
 	struct csimd_node n = {.low = {(double)x->least}, .high = {(double)x->most}};
 	double floor_of_all = INFINITY;
-	int64_t looks = divide ? INT64_MAX : BOUND_LOOKS;
+	int64_t looks = divide ? INT64_MAX : bound_looks(x->p);
 	int rc;
 
 	n.bound = csimd_data_bound(x, x->least, x->most);
@@ -169,8 +224,8 @@ int csimd_every_count(struct csimd_search_state *x, bool divide)
 		int64_t low = (int64_t)n.low[0], high = (int64_t)n.high[0], mid;
 		struct csimd_division d;
 
-		if (n.bound >= x->makespan - CSIMD_ROUNDING * x->makespan || x->steps <= 0 || looks-- <= 0 ||
-		    (low == high && !divide)) {
+		if (n.bound >= x->makespan - CSIMD_ROUNDING * x->makespan || looks-- <= 0 ||
+		    (divide ? x->steps <= 0 : low == high)) {
 			floor_of_all = fmin(floor_of_all, n.bound);
 			break;
 		}
@@ -189,6 +244,6 @@ int csimd_every_count(struct csimd_search_state *x, bool divide)
 			rc = csimd_nodes_push(&nodes, &part);
 		}
 	}
-	x->lower_bound = fmin(floor_of_all, x->makespan);
+	x->lower_bound = fmin(fmax(x->lower_bound, floor_of_all), x->makespan);
 	return rc;
 }

@@ -6,7 +6,7 @@
 
 /* Steps that a search may take: about two seconds of one core. Counted, not timed, so that the same request
  * has the same answer everywhere. */
-#define CSIMD_STEPS ((int64_t)1 << 29)
+#define CSIMD_STEPS ((int64_t)1 << 30)
 
 struct csimd_search_state {
 	const struct csimd_problem *p;
@@ -34,6 +34,8 @@ int csimd_try(struct csimd_search_state *x, int64_t micro_batches, double cutoff
  * looked into first, and none that cannot be better than the best. x->lower_bound is of all of them. Without
  * `divide` it only sharpens the bound. */
 int csimd_every_count(struct csimd_search_state *x, bool divide);
+/* The best number of micro-batches for an even division: a start. */
+int64_t csimd_likely_count(struct csimd_search_state *x);
 /* The cross-search from one start: best division for the number, best number for the division, until neither
  * changes. It ends where no one of the two helps alone, which may not be the best of all. *out_reached: its
  * makespan. */

@@ -81,16 +81,16 @@ static int to_plan(struct csimd_search_state *x, struct csimd_plan *out)
 	return SB_OK;
 }
 
-/* The cross-search from as many micro-batches as stages, twice as many, and so on; not all of them when more
- * is to come. */
+/* The cross-search from the number that suits an even division, from as many micro-batches as stages, twice
+ * as many, and so on; not all of them when more is to come. */
 static int from_starts(struct csimd_search_state *x, bool all)
 {
-	int64_t last = 0, m = x->p->stages;
-	int rc = SB_OK;
+	double reached;
+	int64_t last = csimd_likely_count(x), m = x->p->stages;
+	int rc = csimd_cross(x, last, &reached);
 
 	for (int i = 0; rc == SB_OK && (all || i < 3) && x->steps > 0; i++, m *= 2) {
 		int64_t start = m < x->least ? x->least : m > x->most ? x->most : m;
-		double reached;
 
 		if (start != last)
 			rc = csimd_cross(x, start, &reached);
@@ -105,13 +105,17 @@ static int search(struct csimd_search_state *x, enum csimd_sizes sizes, enum csi
                   struct csimd_result *out, struct sb_error *err)
 {
 	int rc = csimd_search_open(x->p, x);
+	bool many = rc == SB_OK && x->least < x->most;
 
-	if (rc == SB_OK)
+	if (many)
 		rc = from_starts(x, search == CSIMD_CROSS);
+	/* without a plan by now there is none */
+	if (rc == SB_OK && x->makespan < INFINITY)
+		rc = csimd_every_count(x, false);
+	if (rc == SB_OK && (!many || (x->makespan < INFINITY && search == CSIMD_EXACT)))
+		rc = csimd_every_count(x, true);
 	if (rc == SB_OK && !(x->makespan < INFINITY))
 		return csimd_infeasible(x->p, err);
-	if (rc == SB_OK)
-		rc = csimd_every_count(x, search == CSIMD_EXACT);
 	if (rc == SB_OK)
 		rc = to_plan(x, &out->plan);
 	if (rc == SB_OK && sizes == CSIMD_FREE)
