@@ -189,8 +189,12 @@ static void order(struct layer_ops *o)
 		o->items[i].lane = UINT32_MAX;
 	}
 	leave_out(o, stepped);
-	if (o->count > 0)
-		qsort(o->items, o->count, sizeof(*o->items), by_order);
+	/* most captures are in order */
+	for (size_t i = 1; i < o->count; i++)
+		if (by_order(&o->items[i - 1], &o->items[i]) > 0) {
+			qsort(o->items, o->count, sizeof(*o->items), by_order);
+			break;
+		}
 }
 
 static int list_ops(struct reader *r)

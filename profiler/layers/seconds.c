@@ -129,7 +129,11 @@ int layer_op_seconds(const struct layer_ops *o, double **out)
 		rc = sum_computing(&w);
 	if (rc != SB_OK)
 		return rc;
-	qsort_r(w.order, o->count, sizeof(*w.order), by_start, o->items);
+	for (size_t i = 1; i < o->count; i++)
+		if (by_start(&w.order[i - 1], &w.order[i], o->items) > 0) {
+			qsort_r(w.order, o->count, sizeof(*w.order), by_start, o->items);
+			break;
+		}
 	weigh_kind(&w, LAYER_COMPUTE);
 	weigh_kind(&w, LAYER_COLLECTIVE);
 	rc = leave_out_gradients(&w);
