@@ -105,8 +105,9 @@ static json_t *schema(void)
 
 static json_t *limits(void)
 {
-	return json_pack("{s:i,s:i,s:i,s:i,s:i}", "layers", PIPELINE_LAYERS_MAX, "types", PIPELINE_TYPES_MAX,
-	                 "stages", PIPELINE_DEVICES_MAX, "interleave", SCHEDULE_CHUNKS_MAX, "operations",
+	return json_pack("{s:i,s:i,s:i,s:i,s:i,s:i}", "layers", PIPELINE_LAYERS_MAX, "types",
+	                 PIPELINE_TYPES_MAX, "stages", PIPELINE_DEVICES_MAX, "interleave",
+	                 SCHEDULE_CHUNKS_MAX, "layers_times_stages", PIPELINE_CELLS_MAX, "operations",
 	                 SCHEDULE_OPERATIONS_MAX);
 }
 

@@ -16,6 +16,8 @@
 #define PIPELINE_DEVICES_MAX 1024
 #define PIPELINE_ROWS_MAX 256
 #define PIPELINE_TERMS_MAX 64
+/* Layers times the stages of the schedule: within it a search takes seconds at most. */
+#define PIPELINE_CELLS_MAX (1 << 15)
 
 /* As many values of interleave as a request for the best may list. */
 #define PIPELINE_INTERLEAVES_MAX 16

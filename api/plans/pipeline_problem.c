@@ -173,6 +173,16 @@ static int read_rest(const json_t *request, struct pipeline_input *out, struct s
 	return rc == SB_OK ? pipeline_read_rows(request, out, err) : rc;
 }
 
+static int check_size(const struct pipeline_problem *p, struct sb_error *err)
+{
+	struct place root = place_of("");
+
+	if (pipeline_layers(p) * schedule_stages(&p->shape) <= PIPELINE_CELLS_MAX)
+		return SB_OK;
+	return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &root, "layers",
+	                  "are too many: layers times stages (devices times chunks) must be 2^15 at most");
+}
+
 int pipeline_from_json(const json_t *request, struct pipeline_input *out, struct sb_error *err)
 {
 	static const char *const members[] = {
@@ -191,6 +201,8 @@ int pipeline_from_json(const json_t *request, struct pipeline_input *out, struct
 		rc = pipeline_sapp_import(request, &out->request, err);
 	if (rc == SB_OK)
 		rc = pipeline_read_layers(out->request, out, err);
+	if (rc == SB_OK)
+		rc = check_size(&out->problem, err);
 	if (rc == SB_OK)
 		rc = read_memory(request, out, err);
 	return rc == SB_OK ? read_rest(out->request, out, err) : rc;

@@ -81,6 +81,7 @@ test("what cannot be is told with its member", async () => {
     [layer({ backward: { none: 2, full: "3" } }), 400, "/layers/0/backward/full"], [layer({ weight_gradient: 3 }), 422, "/layers/0/weight_gradient", "beyond the schema"],
     [layer({ overlapped: 1 }), 422, "/layers/0/overlapped", "beyond the schema"], [layer({ colour: 1 }), 400, "/layers/0/colour"],
     [{ layers: [LAYER, { ...LAYER, forward: -1 }] }, 422, "/layers/1/forward"], [layer({ count: 1025 }), 422, "/layers/0/count"],
+    [{ stages: 256, micro_batches: 256, ...layer({ count: 256 }) }, 422, "/layers", "beyond the schema"],
     [{ head: 3 }, 400, "/head"], [{ head: { forward: -1 } }, 422, "/head/forward"], [{ tail: { backward: "x" } }, 400, "/tail/backward"],
     [{ memory_bytes: -1 }, 422, "/memory_bytes"], [{ memory_bytes: [99, 99, 99] }, 422, "/memory_bytes", "beyond the schema"],
     [{ memory_bytes: [99, 99, -1, 99] }, 422, "/memory_bytes/2"], [{ memory_bytes: "99" }, 400, "/memory_bytes"],
@@ -112,6 +113,40 @@ test("what cannot be is told with its member", async () => {
     // what is of the wrong shape, or out of its range, the schema refuses as well
     if (!beyond) assert.notDeepEqual(errorsOf(kind.schema, kind.schema, JSON.parse(JSON.stringify({ ...PROBLEM, ...more }))), [], JSON.stringify(more));
   }
+});
+
+// Requests put together at random from parts that are right and parts that are not: whoever takes one, the schema or the service, the
+// other one does too. Seed fixed; parts that only together are wrong are left out.
+test("the schema and the service agree", async () => {
+  let seed = 7;
+  const pick = (list) => list[(seed = (seed * 1103515245 + 12345) % 2147483648) % 1009 % list.length];
+  const members = {
+    stages: [4, 4, 4, 2, 0, "4", 2.5, 1025], micro_batches: [8, 8, 12, 0, -8, [8]], memory_bytes: [undefined, 200, [200, 200, 200, 200], -1, "200", [], ["200"]],
+    objective: [undefined, "makespan", "bottleneck", "time", 3], allow_empty: [undefined, true, false, "no"], constant_bytes: [undefined, 5, -5, "5", 1e19],
+    recompute_cost: [undefined, {}, { full: 0.4 }, { full: 0.4, comm: 0.1 }, { none: 0 }, { full: -1 }, []], send_seconds: [undefined, 0, 0.5, -1, "1", []],
+    head: [undefined, {}, { forward: 1 }, { forward: 1, backward: 3, parameters_bytes: 9, name: "e" }, { forward: -1 }, { time: 1 }, 7], method: [undefined, "bmpipe", "even", "odd"],
+    slices: [undefined, 1, 0, "1"], schedule: [undefined, "1f1b", "gpipe", 1], colour: [undefined, undefined, undefined, undefined, 1],
+  };
+  const parts = {
+    count: [8, 8, 9, 0, "8", 1025], forward: [1, 2.5, -1, undefined, "1"], backward: [undefined, 2, { none: 2 }, { none: 2, full: 4 }, { all: 2 }, -2, [2]],
+    parameters_bytes: [3, 0, -3, "3"], activation_bytes: [{ none: 4 }, { none: 4, select: 3, full: 0 }, { full: 1 }, {}, 4, { none: "4" }],
+    weight_gradient: [undefined, 0.5, -1], name: [undefined, "x", 7],
+  };
+  // mostly right: the first values of a list are taken more often than the last
+  const make = (from) => Object.fromEntries(Object.entries(from).map(([k, list]) => [k, pick([0, 0, 0, 0, 0, 0, 0, 0, 0, 1]) ? pick(list) : list[0]]));
+  let taken = 0, refused = 0;
+  for (let i = 0; i < 300; i++) {
+    const request = JSON.parse(JSON.stringify({ kind: "pipeline", ...make(members), layers: [make(parts), make(parts)] }));
+    const { status, json } = await s.post("/v1/plans", request);
+    const errors = errorsOf(kind.schema, kind.schema, request);
+    // one memory a stage is for four stages
+    if (status === 422 && Array.isArray(request.memory_bytes) && request.stages !== 4) continue;
+    const fits = status === 201 || status === 200 || json.code === "infeasible";
+    assert.equal(errors.length === 0, fits, JSON.stringify([request, errors, json]));
+    if (fits) taken++;
+    else refused++;
+  }
+  assert.ok(taken > 60 && refused > 60, `${taken} ${refused}`);
 });
 
 // JSON knows no largest number; a double does. Also whole ones: 2^63 and more.
