@@ -4,7 +4,6 @@
 
 #include "planner/pipeline/device.h"
 #include "planner/pipeline/lightest.h"
-#include "planner/pipeline/methods.h"
 #include "planner/pipeline/straight.h"
 
 /* The lightest problem without bounds. */
@@ -97,7 +96,7 @@ static int peak_of_plan(struct least_problem *l, double *out, struct sb_error *e
 	int rc;
 
 	memset(l->plan, 0, (size_t)schedule_stages(&l->p.shape) * (size_t)l->p.body_count * sizeof(*l->plan));
-	rc = pipeline_method_of("bmpipe")->plan(&l->p, PIPELINE_BOTTLENECK, l->plan, &proof, err);
+	rc = pipeline_least_bottleneck(&l->p, l->plan, &proof, err);
 	if (rc == SB_OK)
 		rc = pipeline_scorer_open(&l->p, &scorer, err);
 	if (rc != SB_OK)
