@@ -5,6 +5,7 @@
 #include "api/plans/kinds.h"
 #include "api/plans/pipeline.h"
 #include "planner/pipeline/best.h"
+#include "planner/pipeline/rows.h"
 
 #define ALTERNATIVES_MAX 24
 
@@ -220,6 +221,15 @@ static void sort(struct pipeline_choice *plans, size_t count)
 	}
 }
 
+/* The searches know nothing of rows: of their plans those count that happen to keep to them. */
+static bool keeps_to_rows(const struct pipeline_input *in, const struct pipeline_try *t)
+{
+	struct pipeline_problem p = in->problem;
+
+	p.shape = t->shape;
+	return rows_hold(&p, t->plan);
+}
+
 static int take_all(const struct pipeline_input *in, struct search *s, struct sb_error *err)
 {
 	size_t all = 0;
@@ -232,7 +242,13 @@ static int take_all(const struct pipeline_input *in, struct search *s, struct sb
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 	for (size_t i = 0; i < s->count; i++)
 		for (size_t k = 0; rc == SB_OK && k < s->results[i].planned; k++)
-			rc = take(in, &s->results[i].tries[k], &s->plans[s->planned++], err);
+			if (keeps_to_rows(in, &s->results[i].tries[k]))
+				rc = take(in, &s->results[i].tries[k], &s->plans[s->planned++], err);
+	if (rc == SB_OK && s->planned == 0)
+		rc = sb_fail_field(
+		    err, SB_EINFEASIBLE, "infeasible", "/rows",
+		    "no plan that was found keeps to the rows: only method bmpipe looks for one "
+		    "that does");
 	if (rc == SB_OK)
 		sort(s->plans, s->planned);
 	return rc;

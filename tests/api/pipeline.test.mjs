@@ -466,6 +466,14 @@ test("the best of all schedules, and the others beside it", async () => {
     assert.ok(kept.predicted.makespan >= json.predicted.makespan);
     for (const { solution } of [kept, ...kept.alternatives]) assert.ok(fits(solution), JSON.stringify([more, solution]));
   }
+  // rows are kept to by all that is shown
+  const rows = [0, 1, 2, 3].map((stage) => ({ terms: [{ stage }], at_most: 6 }));
+  const bounded = await ask({ ...problem, rows });
+  assert.equal(bounded.status, 201, JSON.stringify(bounded.json));
+  for (const { solution } of [bounded.json, ...bounded.json.alternatives])
+    for (const stage of [0, 1, 2, 3]) assert.ok(sum(solution.layers.map((row) => row[stage])) <= 6);
+  const never = await ask({ ...problem, rows: [{ terms: [{ stage: 0 }], at_least: 15 }] });
+  assert.deepEqual([never.status, never.json.code, never.json.errors[0].pointer], [422, "infeasible", "/rows"]);
   for (const [more, is, pointer] of [
     [{ schedule: [] }, 422, "/schedule"], [{ schedule: ["2f2b"] }, 400, "/schedule/0"], [{ schedule: 3 }, 400, "/schedule"], [{ interleave: [] }, 422, "/interleave"],
     [{ interleave: [2, "x"] }, 400, "/interleave/1"], [{ interleave: 0 }, 422, "/interleave"], [{ interleave: 1, schedule: "interleaved" }, 422, "/interleave"],
