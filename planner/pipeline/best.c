@@ -15,6 +15,8 @@
  * gains less than that on all but a few of the random problems of bench_cut. */
 #define MAY_IMPROVE 1.03
 #define CLOSER_MOST 4
+/* Stages times layers up to which the thorough search takes no longer than some milliseconds. */
+#define SMALL 256
 
 /* The simplest first. */
 static const enum schedule_kind simple[SCHEDULE_KINDS] = {
@@ -137,6 +139,7 @@ static int try_shape(struct trial *t, const struct schedule_shape *shape, double
 {
 	struct pipeline_problem p = problem_of(t, shape);
 	struct pipeline_try *y;
+	bool small;
 	int rc = add(t, shape, pipeline_methods()[0].name, &y);
 
 	*out_time = INFINITY;
@@ -149,7 +152,8 @@ static int try_shape(struct trial *t, const struct schedule_shape *shape, double
 		y->rc = pipeline_check_layers(&p, &y->why);
 	if (y->rc != SB_OK)
 		return says_no(y->rc) ? SB_OK : y->rc;
-	rc = plan(t, y, &PIPELINE_QUICK, t->least * MAY_IMPROVE);
+	small = schedule_stages(shape) * pipeline_layers(&p) <= SMALL;
+	rc = plan(t, y, small ? &PIPELINE_THOROUGH : &PIPELINE_QUICK, t->least * (small ? 1 : MAY_IMPROVE));
 	if (rc == SB_OK && y->rc == SB_OK)
 		*out_time = y->score.makespan;
 	return rc;

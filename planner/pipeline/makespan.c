@@ -43,7 +43,7 @@ static int start(struct cuts *x, bool quick, struct pipeline_stage *plan, struct
 		return no_memory(err);
 	if (!large || x->kept_count == 0)
 		rc = start_from_bottleneck(x, plan, err);
-	if (rc != SB_OK && rc != SB_ELIMIT)
+	if (rc != SB_OK && rc != SB_ELIMIT && (rc == SB_ENOMEM || x->kept_count == 0))
 		return rc;
 	return cuts_begin(x) == SB_OK ? SB_OK : no_memory(err);
 }

@@ -167,9 +167,11 @@ static int spread(struct cuts *x, int way, struct draft_stage *out)
 
 int cuts_even(struct cuts *x)
 {
+	/* with fewer layers some stages would be empty */
+	bool can = x->s->p->allow_empty || x->s->layers >= x->s->stages;
 	int rc = SB_OK;
 
-	for (int way = 0; way < 3 && rc == SB_OK; way++) {
+	for (int way = 0; way < 3 && can && rc == SB_OK; way++) {
 		rc = spread(x, way, x->draft);
 		if (rc == SB_OK)
 			rc = keep_fitting(x, x->draft, x->price);
