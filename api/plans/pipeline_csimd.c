@@ -8,7 +8,7 @@
 #include "planner/schedule/schedule.h"
 
 #define SIZES_SHOWN 10000       /* micro-batches; more are told as runs alone */
-#define SIMULATED_MAX (1 << 20) /* operations */
+#define SIMULATED_MAX (1 << 19) /* forwards of all stages */
 #define STEPPED_MAX (1 << 24)   /* micro-batches times machines */
 #define AGREE 1e-6              /* of two ways to come to a makespan */
 
@@ -37,7 +37,7 @@ static bool simulator_says_it(const struct csimd_problem *p, const struct csimd_
 {
 	struct csimd_piece piece = {plan->runs[0].samples, 0};
 
-	if ((double)pieces_of(plan) * (double)p->stages > SIMULATED_MAX / 2 || p->stages > UINT16_MAX)
+	if ((double)pieces_of(plan) * (double)p->stages > SIMULATED_MAX || p->stages > UINT16_MAX)
 		return false;
 	if (plan->sliced)
 		return !p->send_fixed && plan->micro_batches <= UINT16_MAX;
@@ -58,11 +58,37 @@ static bool simulator_says_it(const struct csimd_problem *p, const struct csimd_
 	return true;
 }
 
-/* Times of every slice, or of the micro-batches, by the shared simulator. */
+/* Times of every slice, or of the micro-batches: [stage * slices + slice], forward, then backward, then the
+ * links.
+ */
+static void fill_times(const struct csimd_problem *p, const struct csimd_plan *plan, int64_t slices,
+                       double *machines, double *times)
+{
+	struct csimd_piece piece = {0, 0};
+	int64_t k = 0;
+
+	for (size_t i = 0; i < plan->run_count; i++) {
+		for (int64_t j = 0; j < (plan->sliced ? plan->runs[i].count : 1); j++, k++) {
+			piece.samples = plan->runs[i].samples;
+			for (int d = 0; d < CSIMD_PASSES; d++) {
+				double *of = times + d * p->stages * slices,
+				       *send = times + CSIMD_PASSES * p->stages * slices;
+
+				csimd_machines(p, plan->cuts, &piece, (enum csimd_pass)d, machines);
+				for (int64_t s = 0; s < p->stages; s++) {
+					of[s * slices + k] = machines[2 * s];
+					send[s] = s + 1 < p->stages ? machines[2 * s + 1] : 0;
+				}
+			}
+			piece.context += piece.samples;
+		}
+	}
+}
+
 static int simulate(const struct csimd_problem *p, const struct csimd_plan *plan, double *machines,
                     double *out_makespan, struct sb_error *err)
 {
-	int64_t slices = plan->sliced ? plan->micro_batches : 1, k = 0;
+	int64_t slices = plan->sliced ? plan->micro_batches : 1, cells = p->stages * slices;
 	struct schedule_shape shape = {.kind = plan->sliced ? SCHEDULE_TERAPIPE : SCHEDULE_GPIPE,
 	                               .devices = p->stages,
 	                               .micro_batches = plan->sliced ? plan->sequences : plan->micro_batches,
@@ -70,29 +96,18 @@ static int simulate(const struct csimd_problem *p, const struct csimd_plan *plan
 	                               .slices = slices};
 	SCHEDULE_PROGRAM_AUTO program = {0};
 	struct schedule_result r = {0};
-	double *room = calloc((size_t)p->stages * (size_t)(CSIMD_PASSES * slices + 1), sizeof(*room));
-	double *times[] = {room, room + p->stages * slices}, *send = room + CSIMD_PASSES * p->stages * slices;
-	struct csimd_piece piece = {0, 0};
-	int rc = room ? schedule_program_build(&shape, &program, err) : no_memory(err);
+	double *room = calloc((size_t)(CSIMD_PASSES * cells + p->stages), sizeof(*room));
+	int rc;
 
-	for (size_t i = 0; rc == SB_OK && i < plan->run_count; i++) {
-		for (int64_t j = 0; j < (plan->sliced ? plan->runs[i].count : 1); j++, k++) {
-			piece.samples = plan->runs[i].samples;
-			for (int d = 0; d < CSIMD_PASSES; d++) {
-				csimd_machines(p, plan->cuts, &piece, (enum csimd_pass)d, machines);
-				for (int64_t s = 0; s < p->stages; s++) {
-					times[d][s * slices + k] = machines[2 * s];
-					send[s] = s + 1 < p->stages ? machines[2 * s + 1] : 0;
-				}
-			}
-			piece.context += piece.samples;
-		}
-	}
-	if (rc == SB_OK) {
-		struct schedule_times t = {.forward = times[0], .backward = times[1], .send = send};
+	if (!room)
+		return no_memory(err);
+	fill_times(p, plan, slices, machines, room);
+	struct schedule_times t = {
+	    .forward = room, .backward = room + cells, .send = room + CSIMD_PASSES * cells};
 
+	rc = schedule_program_build(&shape, &program, err);
+	if (rc == SB_OK)
 		rc = schedule_simulate(&program, &t, &r, err);
-	}
 	free(room);
 	*out_makespan = r.makespan;
 	return rc;

@@ -88,7 +88,9 @@ static void found(struct sizes *s, const struct ends *e, int64_t count)
 	memcpy(s->best_cuts, s->cuts, (size_t)(s->x->p->stages + 1) * sizeof(*s->cuts));
 }
 
-/* One more micro-batch, of every size; as deep as there are samples. */
+/* NOLINTBEGIN(misc-no-recursion): each level is a micro-batch, or a stage */
+
+/* One more micro-batch, of every size. */
 static void next_size(struct sizes *s, const struct ends *before, int64_t count, int64_t left)
 {
 	int64_t wanted = s->x->p->micro_batches;
@@ -132,6 +134,8 @@ static void next_cut(struct sizes *s, int64_t stage)
 		next_cut(s, stage + 1);
 	}
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 static int take(const struct sizes *s, struct csimd_plan *plan)
 {

@@ -242,11 +242,11 @@ struct joint {
 	double bound; /* of slices for the only division */
 };
 
-static int make_plan(const struct slicing *s, struct csimd_plan *out)
+static int make_plan(int64_t stages, const struct slicing *s, struct csimd_plan *out)
 {
 	*out = (struct csimd_plan){.sequences = s->sequences, .sliced = true, .makespan = INFINITY};
-	out->cuts = calloc((size_t)s->p->stages + 1, sizeof(*out->cuts));
-	out->runs = calloc((size_t)s->units, sizeof(*out->runs));
+	out->cuts = calloc((size_t)stages + 1, sizeof(*out->cuts));
+	out->runs = calloc((size_t)s->units + 1, sizeof(*out->runs));
 	return out->cuts && out->runs ? SB_OK : SB_ENOMEM;
 }
 
@@ -322,7 +322,7 @@ static double bound_of(struct joint *x)
 static int open_slicing(const struct csimd_problem *p, int64_t unit, struct slicing *s, struct sb_error *err)
 {
 	int64_t each = p->sequences * ((int64_t)p->row_count + 4 * p->stages), units;
-	int64_t most = (int64_t)sqrt((double)(CELLS / (int64_t)p->row_count));
+	int64_t most = (int64_t)sqrt((double)CELLS / (double)p->row_count);
 	size_t n;
 
 	most = most < CSIMD_SLICE_UNITS ? most : CSIMD_SLICE_UNITS;
@@ -343,6 +343,18 @@ static int open_slicing(const struct csimd_problem *p, int64_t unit, struct slic
 	return s->seconds && s->least && s->choice && s->best ? SB_OK : SB_ENOMEM;
 }
 
+static int open_joint(const struct csimd_problem *p, int64_t unit, struct joint *x, struct sb_error *err)
+{
+	int rc = open_slicing(p, unit, &x->s, err);
+
+	if (rc == SB_OK)
+		rc = make_plan(p->stages, &x->s, &x->plan);
+	if (rc == SB_OK)
+		rc = make_plan(p->stages, &x->s, &x->best);
+	x->scratch = malloc(4 * (size_t)p->stages * sizeof(*x->scratch));
+	return rc == SB_OK && !x->scratch ? SB_ENOMEM : rc;
+}
+
 static void joint_clear(struct joint *x)
 {
 	free(x->s.seconds);
@@ -354,19 +366,13 @@ static void joint_clear(struct joint *x)
 	csimd_plan_clear(&x->best);
 }
 
+/* NOLINTBEGIN(clang-analyzer-unix.Malloc): the cleanup attribute frees them */
 int csimd_solve_slices(const struct csimd_problem *p, int64_t unit, struct csimd_result *out,
                        int64_t *out_unit, struct sb_error *err)
 {
 	__attribute__((cleanup(joint_clear))) struct joint x = {.bound = 0};
-	int rc = open_slicing(p, unit, &x.s, err);
+	int rc = open_joint(p, unit, &x, err);
 
-	if (rc == SB_OK)
-		rc = make_plan(&x.s, &x.plan);
-	if (rc == SB_OK)
-		rc = make_plan(&x.s, &x.best);
-	x.scratch = malloc(4 * (size_t)p->stages * sizeof(*x.scratch));
-	if (rc == SB_OK && !x.scratch)
-		rc = SB_ENOMEM;
 	for (int64_t k = 1, i = 0; rc == SB_OK && i < 3 && k <= x.s.units; i++, k = i * p->stages)
 		rc = from_start(&x, k);
 	if (rc == SB_EINFEASIBLE)
@@ -380,3 +386,4 @@ int csimd_solve_slices(const struct csimd_problem *p, int64_t unit, struct csimd
 	x.best = (struct csimd_plan){0};
 	return SB_OK;
 }
+/* NOLINTEND(clang-analyzer-unix.Malloc) */
