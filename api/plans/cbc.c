@@ -15,10 +15,9 @@
 
 #include "base/buf.h"
 
-#define SECONDS_MAX "20"
 #define NODES_MAX "20000"
 /* What the process may take beyond its own limit before it is killed. */
-#define SECONDS_TO_KILL 30
+#define SECONDS_TO_KILL 5
 #define ANSWER_MAX (8 << 20)
 #define LOG_MAX (1 << 20)
 
@@ -62,20 +61,31 @@ static int folder_make(struct folder *f, const char *text, size_t length, struct
 }
 
 /* No files of the service, no signals held back, no input; what it prints comes through the pipe. */
-static int start(const struct folder *f, int out, pid_t *pid)
+static int start(const struct folder *f, double limit, int out, pid_t *pid)
 {
-	char *argv[] = {(char[]){"cbc"},          strdup(f->model),
-	                (char[]){"sec"},          (char[]){SECONDS_MAX},
-	                (char[]){"maxNodes"},     (char[]){NODES_MAX},
-	                (char[]){"ratioGap"},     (char[]){"0"},
-	                (char[]){"allowableGap"}, (char[]){"0"},
-	                (char[]){"solve"},        (char[]){"solution"},
-	                strdup(f->solution),      NULL};
+	char *model = strdup(f->model), *solution = strdup(f->solution), seconds[32];
+	char *argv[] = {(char[]){"cbc"},
+	                model,
+	                (char[]){"timeMode"},
+	                (char[]){"elapsed"},
+	                (char[]){"sec"},
+	                seconds,
+	                (char[]){"maxNodes"},
+	                (char[]){NODES_MAX},
+	                (char[]){"ratioGap"},
+	                (char[]){"0"},
+	                (char[]){"allowableGap"},
+	                (char[]){"0"},
+	                (char[]){"solve"},
+	                (char[]){"solution"},
+	                solution,
+	                NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
-	int rc = argv[1] && argv[12] ? 0 : ENOMEM;
+	int rc = model && solution ? 0 : ENOMEM;
 
+	(void)snprintf(seconds, sizeof(seconds), "%.3f", limit);
 	(void)sigemptyset(&none);
 	(void)sigfillset(&all);
 	(void)posix_spawn_file_actions_init(&actions);
@@ -91,8 +101,8 @@ static int start(const struct folder *f, int out, pid_t *pid)
 		rc = posix_spawnp(pid, argv[0], &actions, &attributes, argv, environ);
 	(void)posix_spawnattr_destroy(&attributes);
 	(void)posix_spawn_file_actions_destroy(&actions);
-	free(argv[1]);
-	free(argv[12]);
+	free(model);
+	free(solution);
 	return rc;
 }
 
@@ -105,9 +115,9 @@ static double seconds_now(void)
 }
 
 /* What it prints until it ends; beyond the bound it is read and forgotten. False: it took too long. */
-static bool listen_to(int in, struct sb_buf *log)
+static bool listen_to(int in, double limit, struct sb_buf *log)
 {
-	double end = seconds_now() + SECONDS_TO_KILL;
+	double end = seconds_now() + limit;
 
 	for (;;) {
 		struct pollfd p = {.fd = in, .events = POLLIN};
@@ -128,7 +138,7 @@ static bool listen_to(int in, struct sb_buf *log)
 	}
 }
 
-static int run(const struct folder *f, struct sb_buf *log, struct sb_error *err)
+static int run(const struct folder *f, double limit, struct sb_buf *log, struct sb_error *err)
 {
 	int ends[2], status = 0, rc;
 	bool ended;
@@ -136,7 +146,7 @@ static int run(const struct folder *f, struct sb_buf *log, struct sb_error *err)
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return fail(err, "no pipe can be made");
-	rc = start(f, ends[1], &pid);
+	rc = start(f, limit, ends[1], &pid);
 	(void)close(ends[1]);
 	if (rc != 0) {
 		(void)close(ends[0]);
@@ -144,7 +154,7 @@ static int run(const struct folder *f, struct sb_buf *log, struct sb_error *err)
 		                              "the ILP solver `cbc` (Debian: coinor-cbc) is not installed")
 		                    : fail(err, "it cannot be started");
 	}
-	ended = listen_to(ends[0], log);
+	ended = listen_to(ends[0], limit + SECONDS_TO_KILL, log);
 	(void)close(ends[0]);
 	if (!ended)
 		(void)kill(pid, SIGKILL);
@@ -216,8 +226,8 @@ static int read_answer(const struct folder *f, const struct sb_buf *log, size_t 
 	return rc;
 }
 
-static int solve(void *self, const char *text, size_t length, size_t columns, struct lp_result *out,
-                 struct sb_error *err)
+static int solve(void *self, const char *text, size_t length, size_t columns, double seconds,
+                 struct lp_result *out, struct sb_error *err)
 {
 	__attribute__((cleanup(folder_remove))) struct folder f = {.path = ""};
 	SB_BUF_AUTO log = {0};
@@ -227,7 +237,7 @@ static int solve(void *self, const char *text, size_t length, size_t columns, st
 	sb_buf_init(&log, LOG_MAX);
 	rc = folder_make(&f, text, length, err);
 	if (rc == SB_OK)
-		rc = run(&f, &log, err);
+		rc = run(&f, seconds, &log, err);
 	return rc == SB_OK ? read_answer(&f, &log, columns, out, err) : rc;
 }
 
@@ -236,7 +246,7 @@ bool cbc_is_installed(void)
 	struct lp_result out = {.values = (double[1]){0}};
 	static const char smallest[] = "Minimize\n obj: x0\nSubject To\n r0: x0 >= 1\nEnd\n";
 
-	return solve(NULL, smallest, strlen(smallest), 1, &out, NULL) == SB_OK && out.status == LP_OPTIMAL;
+	return solve(NULL, smallest, strlen(smallest), 1, 5, &out, NULL) == SB_OK && out.status == LP_OPTIMAL;
 }
 
 const struct lp_solver cbc_solver = {NULL, solve};

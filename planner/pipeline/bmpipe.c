@@ -52,7 +52,7 @@ static int solve_rows(const struct pipeline_problem *p, bool whole, double lower
 		               "these rows need an ILP solver, and there is none");
 	rc = pipeline_search_open(p, &s, err);
 	if (rc == SB_OK)
-		rc = ilp_solve(p, s.devices, whole, lower, out, proof, err);
+		rc = ilp_solve(p, s.devices, whole, lower, ILP_SECONDS, out, proof, err);
 	if (rc == SB_OK && !whole && !names_recompute(p))
 		rc = pipeline_search_fail(
 		    improve_plan(p, s.devices, s.cells, IMPROVE_RECOMPUTE, false, out, &value, &tried), false,

@@ -95,15 +95,16 @@ int ilp_better(struct pipeline_search *s, bool whole, struct pipeline_stage *out
 	if (!other)
 		return pipeline_search_fail(SB_ENOMEM, false, err);
 	if (s->p->lp)
-		rc = ilp_solve(s->p, s->devices, whole, proof->lower_bound, other, &told, NULL);
-	if (rc == SB_OK) {
-		proof->lower_bound = fmin(proof->value, fmax(proof->lower_bound, told.lower_bound));
-		proof->candidates += told.candidates;
+		rc = ilp_solve(s->p, s->devices, whole, proof->lower_bound, ILP_SECONDS_MORE, other, &told,
+		               NULL);
+	/* what it has when it stops depends on the machine: only what is proved counts */
+	if (rc == SB_OK && told.optimal) {
 		for (size_t i = 0; i < cells && told.value < proof->value; i++)
 			out[i] = other[i];
 		proof->value = fmin(proof->value, told.value);
-		proof->lower_bound = told.optimal ? proof->value : proof->lower_bound;
-		proof->optimal = told.optimal;
+		proof->lower_bound = proof->value;
+		proof->optimal = true;
+		proof->candidates += told.candidates;
 	}
 	free(other);
 	/* it is not needed: what was found before stands */

@@ -16,8 +16,8 @@ void pipeline_search_free(struct pipeline_search *s);
 /* As pipeline_least_bottleneck(). */
 int pipeline_search_bottleneck(struct pipeline_search *s, struct pipeline_stage *out,
                                struct pipeline_proof *proof, struct sb_error *err);
-/* Asks the ILP, if the problem has a solver, for a better plan than the one that is there, or for its proof.
- * Nothing is lost when it has none. SB_ENOMEM. */
+/* Asks the ILP, if the problem has a solver, for the best plan and its proof, for a short time. Nothing is
+ * lost when it has none. SB_ENOMEM. */
 int ilp_better(struct pipeline_search *s, bool whole, struct pipeline_stage *out,
                struct pipeline_proof *proof, struct sb_error *err);
 /* Tells why a search ended; returns rc. */

@@ -84,7 +84,7 @@ static int solve_once(const struct ilp_request *q, double left, struct pipeline_
 	result->values = calloc(m.lp.columns, sizeof(*result->values));
 	if (!result->values)
 		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-	rc = p->lp->solve(p->lp->self, text.data, text.len, m.lp.columns, result, err);
+	rc = p->lp->solve(p->lp->self, text.data, text.len, m.lp.columns, q->seconds, result, err);
 	if (rc == SB_OK)
 		rc = told(result, err);
 	*out_is_plan = rc == SB_OK && read_plan(&m, result->values, out);
@@ -95,9 +95,10 @@ static int solve_once(const struct ilp_request *q, double left, struct pipeline_
 }
 
 int ilp_solve(const struct pipeline_problem *p, const struct device *devices, bool whole, double lower_bound,
-              struct pipeline_stage *out, struct pipeline_proof *out_proof, struct sb_error *err)
+              double seconds, struct pipeline_stage *out, struct pipeline_proof *out_proof,
+              struct sb_error *err)
 {
-	struct ilp_request q = {p, devices, whole, lower_bound, lower_bound > 0 ? lower_bound : 1};
+	struct ilp_request q = {p, devices, whole, lower_bound, lower_bound > 0 ? lower_bound : 1, seconds};
 	struct lp_result first = {.bound = NAN}, second = {.bound = NAN};
 	bool is_plan = false, optimal;
 	double value = NAN, bound;

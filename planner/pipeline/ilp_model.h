@@ -9,6 +9,7 @@ struct ilp_request {
 	bool whole;
 	double lower_bound; /* of the objective */
 	double unit;        /* that times are counted in, so that the solver's tolerances mean something */
+	double seconds;
 };
 
 /* Its first columns are the layers: stage by stage, body by body, kind by kind that the body offers. */

@@ -23,10 +23,10 @@ struct lp_result {
 };
 struct lp_solver {
 	void *self;
-	/* SB_ECONFLICT: there is no solver on this machine; SB_EIO, with the reason, when it failed;
-	 * SB_ENOMEM. */
-	int (*solve)(void *self, const char *text, size_t length, size_t columns, struct lp_result *out,
-	             struct sb_error *err);
+	/* Stops after so many seconds. SB_ECONFLICT: there is no solver on this machine; SB_EIO, with the
+	 * reason, when it failed; SB_ENOMEM. */
+	int (*solve)(void *self, const char *text, size_t length, size_t columns, double seconds,
+	             struct lp_result *out, struct sb_error *err);
 };
 
 /* What writes one. A failure sticks, as in struct sb_buf. */

@@ -113,7 +113,7 @@ static void check_ilp(const char *id, const struct pipeline_problem *problem, do
 
 	p.lp = &cbc_solver;
 	assert_int_equal(devices_open(&p, &devices, NULL), SB_OK);
-	rc = ilp_solve(&p, devices, false, 0, plan, &proof, &err);
+	rc = ilp_solve(&p, devices, false, 0, ILP_SECONDS, plan, &proof, &err);
 	devices_free(devices, device_count(&p));
 	if (rc != SB_OK)
 		fail_msg("%s: %s", id, err.text);

@@ -79,7 +79,7 @@ static bool compare(const struct pipeline_problem *p, bool whole, int i)
 	int rc;
 
 	assert_int_equal(devices_open(p, &devices, NULL), SB_OK);
-	rc = ilp_solve(p, devices, whole, 0, plan, &told, NULL);
+	rc = ilp_solve(p, devices, whole, 0, ILP_SECONDS, plan, &told, NULL);
 	devices_free(devices, device_count(p));
 	if (isinf(least)) {
 		assert_int_equal(rc, SB_EINFEASIBLE);
