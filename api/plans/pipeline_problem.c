@@ -82,24 +82,6 @@ int pipeline_read_shape(const json_t *request, struct schedule_shape *s, struct 
 	return rc == SB_OK ? check_shape(s, err) : rc;
 }
 
-/* A list of numbers at a member. */
-static int read_list(const json_t *list, const struct place *at, double high, double *out,
-                     struct sb_error *err)
-{
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		struct place here = place_index(at, i);
-		const json_t *x = json_array_get(list, i);
-
-		if (!json_is_number(x))
-			return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a number");
-		out[i] = json_number_value(x);
-		if (!(out[i] >= 0 && out[i] <= high))
-			return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", here.pointer,
-			                     "must lie between 0 and %.15g", high);
-	}
-	return SB_OK;
-}
-
 static int read_memory(const json_t *request, struct pipeline_input *in, struct sb_error *err)
 {
 	struct place root = place_of(""), here = place_of("/memory_bytes");
@@ -116,7 +98,7 @@ static int read_memory(const json_t *request, struct pipeline_input *in, struct 
 		if (json_array_size(v) != (size_t)devices)
 			return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &root, "memory_bytes",
 			                  "must be one number, or one a stage");
-		return read_list(v, &here, PIPELINE_BYTES_MAX, in->memory, err);
+		return parse_numbers(v, &here, 0, PIPELINE_BYTES_MAX, in->memory, err);
 	}
 	rc = parse_number(request, &root, "memory_bytes", OPTIONAL, 0, PIPELINE_BYTES_MAX, &all, err);
 	for (int64_t d = 0; d < devices; d++)
@@ -147,7 +129,7 @@ static int read_sends(const json_t *request, struct pipeline_input *in, struct s
 		p->cut_send = in->cut_send = list;
 	else
 		p->link_send = in->link_send = list;
-	return read_list(v, &here, PIPELINE_TIME_MAX, list, err);
+	return parse_numbers(v, &here, 0, PIPELINE_TIME_MAX, list, err);
 }
 
 static int read_rest(const json_t *request, struct pipeline_input *out, struct sb_error *err)

@@ -35,7 +35,8 @@ static void tabulate(struct slicing *s, int64_t from, int64_t to)
 {
 	int64_t n = s->units, first = 0;
 
-	memset(s->seconds, 0, (size_t)(n * n) * sizeof(*s->seconds));
+	memset(s->seconds, 0, (size_t)(n * n) * sizeof(*s->seconds)); /* NOLINT(clang-analyzer-core.NonNullParamChecker):
+	                                                                 open_slicing() made it */
 	for (size_t r = 0; r < s->p->row_count; r++) {
 		const struct csimd_layers *row = &s->p->rows[r];
 		int64_t a = from > first ? from : first, b = first + row->count;
@@ -302,9 +303,8 @@ static int from_start(struct joint *x, int64_t count)
 
 /* The slowest stage works all slices, and they sum up to no less than the best slices of all layers do. Where
  * every stage is the same single layer without links, the slices' own bound is that of the plan. */
-static double bound_of(struct joint *x)
+static double bound_of(const struct csimd_problem *p, struct joint *x)
 {
-	const struct csimd_problem *p = x->s.p;
 	double speeds = 0, got;
 	bool only = p->row_count == 1 && p->layers == p->stages && !p->send_fixed && !p->speeds &&
 	            p->rows[0].time.points == 0 && x->s.unit == 1;
@@ -380,7 +380,7 @@ int csimd_solve_slices(const struct csimd_problem *p, int64_t unit, struct csimd
 	if (rc != SB_OK)
 		return rc == SB_ENOMEM ? sb_fail(err, rc, "no_memory", "out of memory") : rc;
 	*out = (struct csimd_result){.plan = x.best, .candidates = x.candidates + x.s.weighed};
-	out->lower_bound = fmin(bound_of(&x), x.best.makespan);
+	out->lower_bound = fmin(bound_of(p, &x), x.best.makespan);
 	out->optimal = out->lower_bound >= x.best.makespan * (1 - 1e-9);
 	*out_unit = x.s.unit;
 	x.best = (struct csimd_plan){0};
