@@ -35,8 +35,8 @@ static void tabulate(struct slicing *s, int64_t from, int64_t to)
 {
 	int64_t n = s->units, first = 0;
 
-	memset(s->seconds, 0, (size_t)(n * n) * sizeof(*s->seconds)); /* NOLINT(clang-analyzer-core.NonNullParamChecker):
-	                                                                 open_slicing() made it */
+	/* open_slicing() made it. NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
+	memset(s->seconds, 0, (size_t)(n * n) * sizeof(*s->seconds));
 	for (size_t r = 0; r < s->p->row_count; r++) {
 		const struct csimd_layers *row = &s->p->rows[r];
 		int64_t a = from > first ? from : first, b = first + row->count;
