@@ -16,10 +16,16 @@ static int no_memory(struct sb_error *err)
 	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 }
 
+/* Without rows, and without an ILP: that takes seconds, and this is only where the search begins. */
 static int start_from_bottleneck(struct cuts *x, struct pipeline_stage *plan, struct sb_error *err)
 {
+	struct pipeline_problem p = *x->s->p;
 	struct pipeline_proof proof;
-	int rc = pipeline_least_bottleneck(x->s->p, plan, &proof, err);
+	int rc;
+
+	p.row_count = 0;
+	p.lp = NULL;
+	rc = pipeline_least_bottleneck(&p, plan, &proof, err);
 
 	if (rc != SB_OK)
 		return rc;
