@@ -19,10 +19,19 @@
 #define SMALL 256
 
 /* The simplest first. */
-static const enum schedule_kind simple[SCHEDULE_KINDS] = {
-    SCHEDULE_1F1B,        SCHEDULE_GPIPE,    SCHEDULE_EAGER_1F1B, SCHEDULE_INTERLEAVED_LESS_MEMORY,
-    SCHEDULE_INTERLEAVED, SCHEDULE_ZB_H1,    SCHEDULE_ZB_H2,      SCHEDULE_ZB_V,
-    SCHEDULE_DUALPIPE_V,  SCHEDULE_DUALPIPE, SCHEDULE_SEQ_1F1B,   SCHEDULE_TERAPIPE};
+static const enum schedule_kind simple[SCHEDULE_KINDS] = {SCHEDULE_1F1B,
+                                                          SCHEDULE_GPIPE,
+                                                          SCHEDULE_EAGER_1F1B,
+                                                          SCHEDULE_INTERLEAVED_LESS_MEMORY,
+                                                          SCHEDULE_INTERLEAVED,
+                                                          SCHEDULE_ZB_H1,
+                                                          SCHEDULE_ZB_H2,
+                                                          SCHEDULE_ZB_V,
+                                                          SCHEDULE_DUALPIPE_V,
+                                                          SCHEDULE_DUALPIPE,
+                                                          SCHEDULE_SEQ_1F1B,
+                                                          SCHEDULE_TERAPIPE,
+                                                          SCHEDULE_1F1B_EARLY_RECOMPUTE};
 
 struct trial {
 	const struct pipeline_problem *p;
@@ -78,6 +87,9 @@ static int plan(struct trial *t, struct pipeline_try *y, const struct pipeline_e
 	struct pipeline_try now = *y;
 	int rc;
 
+	/* the bounds of the search take all of a backward to wait for the gradient */
+	if (schedule_facts(y->shape.kind)->recomputes)
+		effort = NULL;
 	now.plan = calloc(cells, sizeof(*now.plan));
 	if (!now.plan)
 		return SB_ENOMEM;
@@ -277,10 +289,11 @@ int pipeline_best(const struct pipeline_problem *p, const struct pipeline_best_o
 	int rc = SB_OK;
 
 	for (size_t i = 0; i < SCHEDULE_KINDS && rc == SB_OK; i++) {
-		bool asked = options->kinds & 1u << simple[i];
+		const struct schedule_facts *f = schedule_facts(simple[i]);
 
-		if (asked ||
-		    (options->kinds == 0 && (!schedule_facts(simple[i])->sliced || p->shape.slices > 1)))
+		/* without bounds for its time nothing would be proved of all the others */
+		if (options->kinds & 1u << simple[i] ||
+		    (options->kinds == 0 && !f->recomputes && (!f->sliced || p->shape.slices > 1)))
 			rc = try_kind(&t, simple[i]);
 	}
 	if (rc != SB_OK)

@@ -483,3 +483,15 @@ test("the best of all schedules, and the others beside it", async () => {
     assert.deepEqual([got, told.errors[0].pointer], [is, pointer], JSON.stringify([more, told]));
   }
 });
+
+test("the best of one schedule is a plan of that schedule, whichever it is", async () => {
+  const names = kind.schema.anyOf.find((x) => x.properties.method.const === "best").properties.schedule.anyOf[0].enum;
+  assert.ok(names.length > 1);
+  for (const schedule of names) {
+    const { status, json } = await ask({ method: "best", schedule: [schedule], slices: /terapipe|seq1f1b/.test(schedule) ? 2 : 1 });
+    assert.equal(status, 201, schedule);
+    assert.equal(json.solution.schedule, schedule);
+    assert.equal(sum(json.solution.layers), 8);
+    assert.ok(json.quality.lower_bound <= json.predicted.makespan, schedule);
+  }
+});
