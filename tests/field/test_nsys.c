@@ -229,6 +229,7 @@ static void the_right_thing_is_found(void **state)
 	ANSWER_AUTO mock = {0};
 	ANSWER_AUTO copies = {0};
 	const struct finding *f;
+	size_t fetching = 0;
 
 	(void)state;
 	answer_of("samples/nsys", "mock.sqlite", &mock);
@@ -242,6 +243,12 @@ static void the_right_thing_is_found(void **state)
 	assert_non_null(f);
 	assert_int_equal(f->severity, SEVERITY_CRITICAL);
 	assert_null(found(&copies, "cpu.host_bound", SB_NULL));
+	/* that is the answer, and of both devices */
+	assert_string_equal(copies.a.component, "io");
+	assert_string_equal(copies.a.cause, "fetching");
+	for (size_t i = 0; i < copies.a.count; i++)
+		fetching += strcmp(copies.a.findings[i].code, "io.fetching") == 0;
+	assert_int_equal(fetching, 2);
 }
 
 /* TARGET_INFO_GPU is there in two of the files. */
