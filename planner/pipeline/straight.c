@@ -20,6 +20,11 @@ int64_t straight_layers(const struct straight *s)
 	return s->layers;
 }
 
+bool straight_thinned(const struct straight *s)
+{
+	return cells_thinned(s->cells);
+}
+
 void straight_free(struct straight **at)
 {
 	struct straight *s = *at;

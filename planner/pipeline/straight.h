@@ -13,6 +13,8 @@ void straight_free(struct straight **s);
 #define STRAIGHT_AUTO __attribute__((cleanup(straight_free))) struct straight *
 const struct pipeline_problem *straight_problem(const struct straight *s);
 int64_t straight_layers(const struct straight *s);
+/* Were there too many ways to recompute some layers to know them all (cells_thinned())? */
+bool straight_thinned(const struct straight *s);
 
 /* A stage of a plan, its end included. */
 struct straight_stage {
@@ -49,7 +51,8 @@ struct straight_rule {
 	double (*bound)(const struct straight *s, const double *label, double work, int64_t stages);
 };
 /* The cut of least value; out: one stage a device. Exact (algorithms.md 6 and 8: the Pareto sets of the DP
- * over stage and first layer), unless the proof says that a set grew past its bound. Takes
+ * over stage and first layer), unless the proof says that a set, or the ways of a stage, grew past their
+ * bound. Takes
  * O(stages * layers * layers a stage * labels). SB_EINFEASIBLE with the reason; SB_ELIMIT; SB_ENOMEM. */
 int straight_search(struct straight *s, const struct straight_rule *rule, struct straight_stage *out,
                     struct pipeline_proof *out_proof, struct sb_error *err);

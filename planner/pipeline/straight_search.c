@@ -223,6 +223,16 @@ static int fill(struct search *q)
 	return rc;
 }
 
+/* No cut goes below, whatever its stages recompute. */
+static double bound_of_all(const struct search *q)
+{
+	static const double nothing[STRAIGHT_NUMBERS];
+	const struct pipeline_end *tail = &straight_problem(q->s)->tail;
+	double work = q->work[q->layers] + tail->forward + tail->backward;
+
+	return q->rule->bound(q->s, nothing, work, q->stages);
+}
+
 /* The value of a plan by the rule. */
 static double value_of(const struct search *q, const struct straight_stage *stages)
 {
@@ -323,6 +333,9 @@ int straight_search(struct straight *s, const struct straight_rule *rule, struct
 		rc = fill(&q);
 	if (rc == SB_OK && q.best >= 0)
 		rc = read_plan(&q, out);
+	/* a way that was left out might have been quicker */
+	if (rc == SB_OK && straight_thinned(s))
+		q.dropped = fmin(q.dropped, bound_of_all(&q));
 	if (rc == SB_ENOMEM)
 		return sb_fail(err, rc, "no_memory", "out of memory");
 	if (rc == SB_OK && isinf(q.value))
