@@ -221,11 +221,11 @@ static void unplace(struct search *s, size_t i, uint32_t sender)
 }
 
 /* Has another holder of the same class, free as early, been tried before? */
-static bool is_repeated(const struct search *s, const struct reshard_task *t, uint32_t k)
+static bool is_repeated(struct search *s, const struct reshard_task *t, uint32_t k)
 {
 	uint32_t h = t->senders[k];
 
-	for (uint32_t e = 0; e < k; e++) {
+	for (uint32_t e = 0; e < k; e++, s->effort->left--) {
 		uint32_t g = t->senders[e];
 
 		if (s->class[g] == s->class[h] && s->host[g].free == s->host[h].free)
@@ -257,7 +257,7 @@ static void try_senders(struct search *s, const struct part *at, size_t i, doubl
 	const struct reshard_task *t = &s->p->tasks[s->task[i]];
 	double ready = receivers_free(s, t);
 
-	for (uint32_t k = 0; k < t->sender_count; k++) {
+	for (uint32_t k = 0; k < t->sender_count && s->effort->left > 0; k++) {
 		uint32_t sender = t->senders[k];
 		double start = fmax(ready, s->host[sender].free);
 		struct part next;

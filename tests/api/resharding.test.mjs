@@ -126,3 +126,20 @@ test("large problems are answered in time, the same each time", async () => {
   assert.equal(answers[0].quality.candidates, answers[1].quality.candidates);
   assert.ok(answers[0].quality.search_seconds < 10);
 });
+
+// Hosts by the bits of their number: no two of them stand in for each other.
+test("a piece that thousands of unlike hosts hold", async () => {
+  const hosts = Array.from({ length: 9500 }, (_, h) => h);
+  const tasks = Array.from({ length: 14 }, (_, i) => ({ seconds: 1 + i / 100, senders: hosts.filter((h) => (h >> i) & 1), receivers: [9500 + i % 3, 9503 + i % 5] }));
+  tasks.push({ seconds: 2, senders: hosts, receivers: [9501, 9509] }, { seconds: 2.5, senders: hosts, receivers: [9502, 9509] });
+  const { code, stdout } = await run(["plan", "-"], { input: JSON.stringify({ kind: "resharding", method: "depth-first", tasks }) });
+  assert.equal(code, 0);
+  assert.ok(JSON.parse(stdout).quality.search_seconds < 10);
+});
+
+// 2^50 bytes to each of 2^16 devices
+test("more bytes than an integer holds", async () => {
+  const all = (n) => ({ mesh: [n], devices_per_host: 1, sharding: [null] });
+  const { json } = await s.post("/v1/plans", problem({ tensor: { shape: [2 ** 44], element_bytes: 64 }, from: all(1), to: all(65536), transfer: "send-recv" }));
+  near(json.predicted.network_bytes, 2 ** 66);
+});
