@@ -331,6 +331,8 @@ static void visit(const struct schedule_op *o, struct schedule_visits *out)
 {
 	int64_t back = o->kind == OP_PAIR ? o->other_stage : o->stage;
 
+	if (o->kind == OP_RECOMPUTE)
+		return;
 	if (o->kind == OP_FORWARD || o->kind == OP_PAIR)
 		out[o->stage].forward++;
 	if (o->kind == OP_PAIR)

@@ -22,6 +22,7 @@ struct schedule_visits {
 	uint32_t forward, backward, weight, pair, send;
 };
 /* The path that the last run's end waited for: its times add up to the makespan, and those of any other run
- * take at least as long as their own times along it. out: one a stage. */
+ * take at least as long as their own times along it; but what is recomputed early is not counted. out: one a
+ * stage. */
 void schedule_replay_path(const struct schedule_replay *r, struct schedule_visits *out);
 #endif
