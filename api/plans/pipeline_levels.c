@@ -177,6 +177,17 @@ static int read_input(const json_t *request, struct levels_input *in, struct sb_
 	return rc;
 }
 
+static json_t *warnings_of(const struct levels_input *in)
+{
+	json_t *list = json_array();
+
+	if (in->problem.level_count > 1 && !isinf(in->problem.memory))
+		plan_warn(list, "memory_by_level",
+		          "each level counts memory for itself, as published: what a machine holds for "
+		          "micro-batches that other levels keep under way is left out");
+	return list;
+}
+
 static json_t *answer_of(const struct levels_input *in, const struct pipedream_plan *plan, double seconds)
 {
 	const struct pipeline_proof proof = {"slowest stage or link", plan->bottleneck, plan->bottleneck,
@@ -196,12 +207,12 @@ static json_t *answer_of(const struct levels_input *in, const struct pipedream_p
 		json_array_append_new(replicas, json_integer(copies));
 		json_array_append_new(by_level, levels);
 	}
-	return json_pack("{s:{s:[o],s:o,s:o},s:{s:f,s:o},s:o,s:[],s:[],s:[],s:[]}", "solution", "layers",
+	return json_pack("{s:{s:[o],s:o,s:o},s:{s:f,s:o},s:o,s:[],s:[],s:[],s:o}", "solution", "layers",
 	                 layers, "replicas", replicas, "replicas_by_level", by_level, "predicted",
 	                 "bottleneck", plan->bottleneck, "data_parallel_bottleneck",
 	                 json_real_or_null(isinf(plan->data_parallel) ? NAN : plan->data_parallel), "quality",
 	                 pipeline_quality_to_json(&proof, seconds), "alternatives", "frontier", "rejected",
-	                 "warnings");
+	                 "warnings", warnings_of(in));
 }
 
 int pipeline_levels_solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
@@ -221,8 +232,11 @@ int pipeline_levels_solve(const json_t *request, json_t **out, json_t **out_extr
 			*out_extra = json_pack("{s:I,s:{s:I}}", "least_memory_bytes", (json_int_t)least,
 			                       "nearest", "memory_bytes", (json_int_t)least);
 
-		return sb_fail_field(err, rc, why.word, rc == SB_ELIMIT ? "/levels" : "/memory_bytes", "%s",
-		                     why.text);
+		return sb_fail_field(err, rc, why.word, rc == SB_ELIMIT ? "/levels" : "/memory_bytes", "%s%s",
+		                     why.text,
+		                     rc == SB_EINFEASIBLE && in.problem.level_count > 1
+		                         ? ": each level holds its stages whole in one machine, as published"
+		                         : "");
 	}
 	if (rc != SB_OK)
 		return rc;

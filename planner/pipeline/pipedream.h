@@ -48,7 +48,9 @@ struct pipedream_plan {
  * exchange of weights among the machines of the level below, as published. A cut takes 2 output / (bw M) of
  * the stage behind it. All machines are used. A machine keeps the weights and the activations of each
  * micro-batch that is under way behind its stage, ceil(machines behind / M) of them, and of its own, which
- * the published code leaves out. SB_EINFEASIBLE, SB_ELIMIT, SB_ENOMEM. */
+ * the published code leaves out. Each level asks for itself, as published: above the innermost one the layers
+ * of a stage must fit into one machine of that whole, though several share them, and below it the
+ * micro-batches under way behind the level are not counted. SB_EINFEASIBLE, SB_ELIMIT, SB_ENOMEM. */
 int pipedream_replicate(const struct pipedream_problem *p, struct pipedream_plan *out, struct sb_error *err);
 /* The least whole number of bytes with which some stages fit, whatever p->memory. As above, some 30 times. */
 int pipedream_least_memory(const struct pipedream_problem *p, double *out_bytes, struct sb_error *err);
