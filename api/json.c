@@ -30,6 +30,12 @@ json_t *json_real_or_null(double v)
 	return isfinite(v) ? json_real(v) : json_null();
 }
 
+json_t *json_whole_or_real(double v)
+{
+	/* below 2^53 */
+	return fabs(v) < 9e15 && v == floor(v) ? json_integer((json_int_t)v) : json_real_or_null(v);
+}
+
 /* Length of the valid UTF-8 sequence at p, or 0. Overlong forms, surrogates and values past U+10FFFF are not
  * valid. */
 static size_t utf8_sequence(const unsigned char *p, size_t len)

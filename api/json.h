@@ -19,6 +19,8 @@ json_t *json_read_request(const char *text, size_t len, json_error_t *out_error)
 json_t *json_us(int64_t ns);
 /* null for NaN and infinities. */
 json_t *json_real_or_null(double v);
+/* A whole number that a double holds exactly as one; all else as json_real_or_null(). */
+json_t *json_whole_or_real(double v);
 /* A text from outside: invalid UTF-8 replaced by U+FFFD, cut at 4096 bytes. */
 json_t *json_text(const char *bytes, size_t len);
 /* Appends the same as a JSON string, quoted: for answers of so many rows that building values first is too

@@ -227,8 +227,7 @@ static int infeasible(const struct embedding_plan *plans, json_t **out_extra, st
 	for (int k = 0; k < EMBEDDING_PLACEMENTS; k++)
 		if (!plans[k].reason)
 			least = fmin(least, plans[k].peak);
-	*out_extra = json_pack("{s:I,s:{s:I}}", "least_memory_bytes", (json_int_t)ceil(least), "nearest",
-	                       "memory_bytes", (json_int_t)ceil(least));
+	*out_extra = plan_least_memory(least);
 	return sb_fail(err, SB_EINFEASIBLE, "infeasible",
 	               "no placement fits: the leanest needs %.0f bytes on a device", ceil(least));
 }

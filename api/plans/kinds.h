@@ -28,6 +28,9 @@ extern const struct plan_kind layer_memory_kind;
 
 /* Appends {code, detail} to the warnings of an answer. */
 void plan_warn(json_t *list, const char *code, const char *detail);
+/* What a request is answered with whose memory does not do: {least_memory_bytes, nearest: {memory_bytes}}, in
+ * whole bytes. New reference. */
+json_t *plan_least_memory(double bytes);
 /* Seconds of a clock that only goes forward, for quality.search_seconds. */
 double plan_clock(void);
 #endif

@@ -11,12 +11,6 @@ static int64_t rows_of(const struct schedule_shape *s)
 	return schedule_stages(s) / s->devices;
 }
 
-/* A whole number as one: bytes and layers are mostly that. */
-static json_t *number_of(double v)
-{
-	return fabs(v) < 9e15 && v == floor(v) ? json_integer((json_int_t)v) : json_real_or_null(v);
-}
-
 /* Layers of a body (-1: of all) that recompute so (-1: in any way), [[per device] per chunk]. */
 static json_t *layers_of(const struct pipeline_problem *p, const struct pipeline_stage *plan, int64_t body,
                          int recompute)
@@ -88,9 +82,9 @@ static json_t *predicted_of(const struct pipeline_input *in, const struct pipeli
 	json_t *bytes = in->unsized ? json_null() : json_array();
 
 	for (int64_t d = 0; !in->unsized && d < p->shape.devices; d++)
-		json_array_append_new(bytes, number_of(c->peaks[d]));
-	return json_pack("{s:o,s:o,s:o,s:o}", "bottleneck", number_of(c->score.bottleneck), "makespan",
-	                 number_of(c->score.makespan), "bubble_share",
+		json_array_append_new(bytes, json_whole_or_real(c->peaks[d]));
+	return json_pack("{s:o,s:o,s:o,s:o}", "bottleneck", json_whole_or_real(c->score.bottleneck), "makespan",
+	                 json_whole_or_real(c->score.makespan), "bubble_share",
 	                 json_real_or_null(c->score.bubble_share), "memory_bytes", bytes);
 }
 
@@ -190,8 +184,8 @@ json_t *pipeline_frontier_to_json(const struct pipeline_input *in, const struct 
 			continue;
 		least = bytes;
 		json_array_append_new(
-		    frontier, json_pack("{s:o,s:o,s:o}", "seconds", number_of(list[i].score.makespan),
-		                        "bytes", number_of(bytes), "solution", solution_of(in, &list[i])));
+		    frontier, json_pack("{s:o,s:o,s:o}", "seconds", json_whole_or_real(list[i].score.makespan),
+		                        "bytes", json_whole_or_real(bytes), "solution", solution_of(in, &list[i])));
 	}
 	return frontier;
 }
@@ -222,7 +216,7 @@ json_t *pipeline_quality_to_json(const struct pipeline_proof *proof, double seco
 
 	return json_pack("{s:o,s:s,s:o,s:o,s:o,s:I,s:f,s:n}", "optimal",
 	                 bounded ? json_boolean(proof->optimal) : json_null(), "objective", proof->objective,
-	                 "value", number_of(proof->value), "lower_bound",
+	                 "value", json_whole_or_real(proof->value), "lower_bound",
 	                 json_real_or_null(predicted ? proof->lower_bound : NAN), "gap",
 	                 json_real_or_null(bounded ? gap : NAN), "candidates", (json_int_t)proof->candidates,
 	                 "search_seconds", seconds, "model_error");

@@ -173,11 +173,6 @@ static int score(const struct csimd_input *in, const struct csimd_plan *plan, st
 
 /* ---- the answer ---- */
 
-static json_t *number_of(double v)
-{
-	return fabs(v) < 9e15 && v == floor(v) ? json_integer((json_int_t)v) : json_real_or_null(v);
-}
-
 static json_t *sizes_to_json(const struct csimd_plan *plan)
 {
 	json_t *list;
@@ -222,9 +217,9 @@ static json_t *predicted_to_json(const struct csimd_input *in, const struct outc
 	json_t *bytes = in->weighed ? json_array() : json_null();
 
 	for (int64_t s = 0; in->weighed && s < in->problem.stages; s++)
-		json_array_append_new(bytes, number_of(o->memory[s]));
-	return json_pack("{s:o,s:o,s:o,s:o,s:s}", "bottleneck", number_of(o->bottleneck), "makespan",
-	                 number_of(o->makespan), "bubble_share", json_real_or_null(o->bubble_share),
+		json_array_append_new(bytes, json_whole_or_real(o->memory[s]));
+	return json_pack("{s:o,s:o,s:o,s:o,s:s}", "bottleneck", json_whole_or_real(o->bottleneck), "makespan",
+	                 json_whole_or_real(o->makespan), "bubble_share", json_real_or_null(o->bubble_share),
 	                 "memory_bytes", bytes, "scored_by", o->by);
 }
 
@@ -246,7 +241,7 @@ static json_t *quality_to_json(const struct csimd_input *in, const struct csimd_
 	double bound = fmin(r->lower_bound, o->makespan);
 
 	return json_pack("{s:b,s:s,s:s,s:o,s:f,s:f,s:I,s:f,s:n}", "optimal", r->optimal, "objective",
-	                 "makespan", "space", space_of(in), "value", number_of(o->makespan), "lower_bound",
+	                 "makespan", "space", space_of(in), "value", json_whole_or_real(o->makespan), "lower_bound",
 	                 bound, "gap", o->makespan > 0 ? (o->makespan - bound) / o->makespan : 0.0,
 	                 "candidates", (json_int_t)r->candidates, "search_seconds", seconds, "model_error");
 }
@@ -300,7 +295,7 @@ static int add_baselines(const struct csimd_input *in, const struct outcome *cho
 	(void)snprintf(text, sizeof(text), "the mean of %s%lld divisions with the same micro-batches",
 	               b.random_sampled ? "" : "all ", (long long)b.random_divisions);
 	json_array_append_new(list, json_pack("{s:s,s:n,s:{s:o},s:f,s:s}", "method", "random", "solution",
-	                                      "predicted", "makespan", number_of(b.random_mean), "loses_by",
+	                                      "predicted", "makespan", json_whole_or_real(b.random_mean), "loses_by",
 	                                      loss(b.random_mean, chosen->makespan), "reason", text));
 	csimd_plan_clear(&b.even);
 	return rc;
@@ -387,12 +382,8 @@ int csimd_solve(const json_t *request, json_t **out, json_t **out_extra, struct 
 		if (rc != SB_OK)
 			parse_fail(err, rc, why.word, &root, why.field[0] ? why.field : NULL, why.text);
 	}
-	if (rc == SB_EINFEASIBLE) {
-		json_int_t least = (json_int_t)ceil(csimd_least_memory(&in.problem) + in.constant);
-
-		*out_extra =
-		    json_pack("{s:I,s:{s:I}}", "least_memory_bytes", least, "nearest", "memory_bytes", least);
-	}
+	if (rc == SB_EINFEASIBLE)
+		*out_extra = plan_least_memory(csimd_least_memory(&in.problem) + in.constant);
 	if (rc == SB_OK)
 		rc = answer(&in, &r, unit, start, out, err);
 	csimd_plan_clear(&r.plan);

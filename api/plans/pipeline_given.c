@@ -125,15 +125,18 @@ static int read_mindformers(const json_t *value, const struct place *at, struct 
 	    "offset",     "recompute", "select_recompute", "select_comm_recompute", "schedule",
 	    "interleave", NULL};
 	struct place here = place_member(at, "offset");
-	int64_t stages = schedule_stages(&g->p->shape), even = pipeline_layers(g->p) / stages;
+	int64_t stages = schedule_stages(&g->p->shape), even = pipeline_layers(g->p) / stages, none;
 	int64_t *full = room, *select = room + stages, *comm = room + 2 * stages;
 	const json_t *offset = json_object_get(value, "offset");
 	int rc = parse_members(value, at, members, err);
 
-	if (rc == SB_OK && !json_is_integer(offset))
+	/* 0 = even; no other number is the offset of all stages */
+	if (rc == SB_OK && json_is_integer(offset))
+		rc = parse_integer_value(offset, &here, 0, 0, &none, err);
+	else if (rc == SB_OK)
 		rc = read_rows(offset, &here, -even, g, g->layers, err);
 	for (int64_t i = 0; i < stages; i++)
-		g->layers[i] = even + (json_is_integer(offset) ? json_integer_value(offset) : g->layers[i]);
+		g->layers[i] += even;
 	if (rc == SB_OK)
 		rc = read_switch(value, at, "recompute", g, full, err);
 	if (rc == SB_OK)

@@ -22,12 +22,12 @@ static json_t *memory_of(const struct pipeline_problem *p, double least)
 
 	for (int64_t d = 0; d < p->shape.devices; d++) {
 		equal = equal && p->memory[d] == p->memory[0];
-		json_array_append_new(list, json_integer((json_int_t)fmax(least, floor(p->memory[d]))));
+		json_array_append_new(list, json_whole_or_real(fmax(least, floor(p->memory[d]))));
 	}
 	if (!equal)
 		return list;
 	json_decref(list);
-	return json_integer((json_int_t)least);
+	return json_whole_or_real(least);
 }
 
 static bool fits(const struct pipeline_problem *p, double bytes)
@@ -63,7 +63,7 @@ static json_t *least_of_given(const struct pipeline_problem *p, const double *pe
 
 	for (int64_t d = 0; d < p->shape.devices; d++)
 		most = fmax(most, peaks[d]);
-	return json_pack("{s:I,s:{s:o}}", "least_memory_bytes", (json_int_t)ceil(most), "nearest",
+	return json_pack("{s:o,s:{s:o}}", "least_memory_bytes", json_whole_or_real(ceil(most)), "nearest",
 	                 "memory_bytes", memory_of(p, ceil(most)));
 }
 
@@ -111,6 +111,6 @@ int pipeline_explain(const struct pipeline_input *in, const struct pipeline_choi
 	if (interleave > 0)
 		json_object_set_new(nearest, "interleave", json_integer((json_int_t)interleave));
 	*out_extra =
-	    json_pack("{s:I,s:o}", "least_memory_bytes", (json_int_t)ceil(least), "nearest", nearest);
+	    json_pack("{s:o,s:o}", "least_memory_bytes", json_whole_or_real(ceil(least)), "nearest", nearest);
 	return SB_EINFEASIBLE;
 }

@@ -229,9 +229,7 @@ int pipeline_levels_solve(const json_t *request, json_t **out, json_t **out_extr
 		double least;
 
 		if (rc == SB_EINFEASIBLE && pipedream_least_memory(&in.problem, &least, NULL) == SB_OK)
-			*out_extra = json_pack("{s:I,s:{s:I}}", "least_memory_bytes", (json_int_t)least,
-			                       "nearest", "memory_bytes", (json_int_t)least);
-
+			*out_extra = plan_least_memory(least);
 		return sb_fail_field(err, rc, why.word, rc == SB_ELIMIT ? "/levels" : "/memory_bytes", "%s%s",
 		                     why.text,
 		                     rc == SB_EINFEASIBLE && in.problem.level_count > 1

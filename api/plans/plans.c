@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/json.h"
 #include "api/plans/canonical.h"
 #include "api/plans/kinds.h"
 #include "api/plans/problem.h"
@@ -19,6 +20,12 @@ static const struct plan_kind *const kinds[] = {
 void plan_warn(json_t *list, const char *code, const char *detail)
 {
 	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
+}
+
+json_t *plan_least_memory(double bytes)
+{
+	return json_pack("{s:o,s:{s:o}}", "least_memory_bytes", json_whole_or_real(ceil(bytes)), "nearest",
+	                 "memory_bytes", json_whole_or_real(ceil(bytes)));
 }
 
 double plan_clock(void)

@@ -191,8 +191,7 @@ static int infeasible(const struct swap_comparison *x, json_t **out_extra, struc
 {
 	double least = ceil(fmin(x->device_bytes[SWAP_PIPELINE], x->device_bytes[SWAP_SYNCHRONOUS]));
 
-	*out_extra = json_pack("{s:I,s:{s:I}}", "least_memory_bytes", (json_int_t)least, "nearest",
-	                       "memory_bytes", (json_int_t)least);
+	*out_extra = plan_least_memory(least);
 	return sb_fail(err, SB_EINFEASIBLE, "infeasible",
 	               "neither fits: weights and gradients need at least %.0f bytes on a device", least);
 }

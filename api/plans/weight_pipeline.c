@@ -197,8 +197,7 @@ static int choose(const struct weight_input *in, const struct weight_comparison 
 
 		return parse_fail(err, SB_EIMPOSSIBLE, misfit_word(misfit), &at, NULL, misfit_text(misfit));
 	}
-	*out_extra = json_pack("{s:I,s:{s:I}}", "least_memory_bytes", (json_int_t)ceil(least), "nearest",
-	                       "memory_bytes", (json_int_t)ceil(least));
+	*out_extra = plan_least_memory(least);
 	return sb_fail(err, SB_EINFEASIBLE, "infeasible",
 	               "none of the ways fits: the leanest needs %.0f bytes a device, %lld may be used",
 	               ceil(least), (long long)in->problem.memory_bytes);
