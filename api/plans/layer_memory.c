@@ -204,7 +204,7 @@ static json_t *answer_of(const struct memory_input *in, const struct layer_memor
                          double seconds)
 {
 	json_t *quality =
-	    json_pack("{s:b,s:n,s:n,s:i,s:f,s:f}", "optimal", m->settled, "lower_bound", "gap", "candidates",
+	    json_pack("{s:b,s:n,s:n,s:i,s:f,s:f}", "optimal", m->closest, "lower_bound", "gap", "candidates",
 	              1, "search_seconds", seconds, "model_error", m->worst_share);
 
 	return json_pack("{s:o,s:o,s:o,s:[],s:[],s:[],s:o}", "solution", solution_of(m), "predicted",

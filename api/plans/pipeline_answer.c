@@ -83,8 +83,8 @@ static json_t *predicted_of(const struct pipeline_input *in, const struct pipeli
 
 	for (int64_t d = 0; !in->unsized && d < p->shape.devices; d++)
 		json_array_append_new(bytes, json_whole_or_real(c->peaks[d]));
-	return json_pack("{s:o,s:o,s:o,s:o}", "bottleneck", json_whole_or_real(c->score.bottleneck), "makespan",
-	                 json_whole_or_real(c->score.makespan), "bubble_share",
+	return json_pack("{s:o,s:o,s:o,s:o}", "bottleneck", json_whole_or_real(c->score.bottleneck),
+	                 "makespan", json_whole_or_real(c->score.makespan), "bubble_share",
 	                 json_real_or_null(c->score.bubble_share), "memory_bytes", bytes);
 }
 
@@ -183,9 +183,10 @@ json_t *pipeline_frontier_to_json(const struct pipeline_input *in, const struct 
 		if (bytes >= least)
 			continue;
 		least = bytes;
-		json_array_append_new(
-		    frontier, json_pack("{s:o,s:o,s:o}", "seconds", json_whole_or_real(list[i].score.makespan),
-		                        "bytes", json_whole_or_real(bytes), "solution", solution_of(in, &list[i])));
+		json_array_append_new(frontier, json_pack("{s:o,s:o,s:o}", "seconds",
+		                                          json_whole_or_real(list[i].score.makespan), "bytes",
+		                                          json_whole_or_real(bytes), "solution",
+		                                          solution_of(in, &list[i])));
 	}
 	return frontier;
 }

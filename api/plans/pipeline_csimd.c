@@ -241,9 +241,10 @@ static json_t *quality_to_json(const struct csimd_input *in, const struct csimd_
 	double bound = fmin(r->lower_bound, o->makespan);
 
 	return json_pack("{s:b,s:s,s:s,s:o,s:f,s:f,s:I,s:f,s:n}", "optimal", r->optimal, "objective",
-	                 "makespan", "space", space_of(in), "value", json_whole_or_real(o->makespan), "lower_bound",
-	                 bound, "gap", o->makespan > 0 ? (o->makespan - bound) / o->makespan : 0.0,
-	                 "candidates", (json_int_t)r->candidates, "search_seconds", seconds, "model_error");
+	                 "makespan", "space", space_of(in), "value", json_whole_or_real(o->makespan),
+	                 "lower_bound", bound, "gap",
+	                 o->makespan > 0 ? (o->makespan - bound) / o->makespan : 0.0, "candidates",
+	                 (json_int_t)r->candidates, "search_seconds", seconds, "model_error");
 }
 
 /* How much longer than the chosen plan. */
@@ -294,9 +295,10 @@ static int add_baselines(const struct csimd_input *in, const struct outcome *cho
 	              "equal numbers of layers, and as many micro-batches as stages unless given", list, err);
 	(void)snprintf(text, sizeof(text), "the mean of %s%lld divisions with the same micro-batches",
 	               b.random_sampled ? "" : "all ", (long long)b.random_divisions);
-	json_array_append_new(list, json_pack("{s:s,s:n,s:{s:o},s:f,s:s}", "method", "random", "solution",
-	                                      "predicted", "makespan", json_whole_or_real(b.random_mean), "loses_by",
-	                                      loss(b.random_mean, chosen->makespan), "reason", text));
+	json_array_append_new(list,
+	                      json_pack("{s:s,s:n,s:{s:o},s:f,s:s}", "method", "random", "solution",
+	                                "predicted", "makespan", json_whole_or_real(b.random_mean),
+	                                "loses_by", loss(b.random_mean, chosen->makespan), "reason", text));
 	csimd_plan_clear(&b.even);
 	return rc;
 }

@@ -274,6 +274,24 @@ static int settle(struct decomposition *d, bool *out_settled, struct sb_error *e
 	return rc;
 }
 
+/* Least squares are the least for the moments that were taken. Others could do better still, unless there are
+ * none or every peak is met. */
+static bool is_closest(const struct decomposition *d)
+{
+	bool single = true, met = true;
+
+	for (size_t i = 0; i < d->count; i++) {
+		const struct row *r = &d->rows[i];
+
+		if (!is_middle(r))
+			continue;
+		single = single && r->moment_count < 2;
+		met =
+		    met && fabs(peak_at(d, r, r->moment) - r->run->peak) <= PIPELINE_ROUNDING * r->run->peak;
+	}
+	return single || met;
+}
+
 /* The mean of what the runs of one end have beyond their layers; NaN without a run. */
 static double beyond(const struct decomposition *d, bool head, bool tail)
 {
@@ -328,6 +346,7 @@ int layer_memory_decompose(const struct schedule_shape *shape, const struct dry_
 		rc = settle(&d, &m.settled, err);
 	if (rc != SB_OK)
 		return rc;
+	m.closest = m.settled && is_closest(&d);
 	tell(&d, &m, predicted);
 	*out = m;
 	return SB_OK;

@@ -24,6 +24,7 @@ struct layer_memory {
 	size_t equations;   /* runs of middle devices */
 	size_t unknowns;    /* fitted from them */
 	bool settled;       /* the moments of the peaks that were fitted are those that follow */
+	bool closest;       /* proved: no other figures have a smaller sum of squares */
 	double worst_share; /* the largest difference to a peak, as a share of it */
 };
 

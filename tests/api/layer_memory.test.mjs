@@ -64,6 +64,10 @@ test("chunks, and both ends on one stage", async () => {
   assert.deepEqual([json.solution.activation_bytes, json.solution.constant_bytes], [{ none: 0 }, 0]);
   assert.deepEqual([json.solution.head, json.solution.tail], [{ parameters_bytes: null }, { parameters_bytes: null }]);
   assert.match(json.warnings.find((w) => w.code === "head_and_tail_together").detail, /they take (500|499\.9|500\.0)/);
+  // all peaks are met: nothing comes nearer. One that is not leaves open which moment was the peak.
+  assert.equal(json.quality.optimal, true);
+  const off = runs.map((r, i) => ({ ...r, peak_bytes: r.peak_bytes + (i === 1 ? 100 : 0) }));
+  assert.notEqual((await s.post("/v1/plans", { kind: "layer-memory", schedule: "zb-v", stages: 4, micro_batches: 8, runs: off })).json.quality.optimal, true);
 });
 
 test("what cannot be is told with its member", async () => {

@@ -95,6 +95,8 @@ test("what cannot be is told with its member", async () => {
     [given({ layers: [[2, 2, 4, 0]] }), 422, "/given", "beyond the schema"], [given({ layers: [[2, 2, 2, 2]], colour: 1 }), 400, "/given/colour"],
     [given({ layers: [[2, 2, 2, 2]], recompute: { full: [[3, 0, 0, 0]] } }), 422, "/given/recompute", "beyond the schema"],
     [given({ layers: [[2, 2, 2, 2]], recompute: { comm: [[1, 0, 0, 0]] } }), 422, "/given", "beyond the schema"],
+    // four times 2^62 layers too many are none too many in 64 bits
+    [given({ offset: 2 ** 62 }), 422, "/given/offset"], [given({ offset: 1 }), 422, "/given/offset"],
     [given({ offset: "0" }), 400, "/given/offset"], [given({ offset: [0, 0, 1, 0] }), 422, "/given", "beyond the schema"],
     [given({ offset: [0, 0, 0, 0], recompute: [9, 0, 0, 0] }), 422, "/given", "beyond the schema"],
     [given({ pipeline_model_parallel_layout: 7 }), 400, "/given/pipeline_model_parallel_layout"],
@@ -183,6 +185,14 @@ test("too little memory: the least, and what would do", async () => {
   // a plan of one's own: what it needs, 20 + 4 * 2 * 4 on stage 0
   const own = await ask({ memory_bytes: 27, ...given({ layers: [2, 2, 2, 2] }) });
   assert.deepEqual([own.json.least_memory_bytes, own.json.nearest], [52, { memory_bytes: 52 }]);
+});
+
+// 1024 layers of 1e18 bytes, and the activations of one micro-batch as much again: more than 64 bits hold.
+test("the least memory of the largest model", async () => {
+  const { status, json } = await ask({ stages: 1, memory_bytes: 1, ...layer({ count: 1024, parameters_bytes: 1e18, activation_bytes: { none: 1e18 } }) });
+  assert.equal(status, 422);
+  assert.equal(json.least_memory_bytes, 2 * 1024e18);
+  assert.equal(json.nearest.memory_bytes, 2 * 1024e18);
 });
 
 // What is near is feasible, and the least is the least. Without chunks seven layers on stage 0 need 7 * 2 + 2 * 7 and nine on stage 1

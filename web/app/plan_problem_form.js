@@ -7,6 +7,8 @@ const SAMPLES = {
   schedule: { schedule: 'zb-h1', stages: 4, micro_batches: 8, forward: 1, backward: 1, weight_gradient: 1, send_seconds: 0.05 },
   pipeline: { stages: 4, micro_batches: 16, memory_bytes: 40e9, layers: [
     { name: 'decoder', count: 32, forward: 0.01, parameters_bytes: 2e9, activation_bytes: { none: 1.2e9, full: 0.1e9 } }] },
+  'layer-memory': { stages: 4, micro_batches: 8, runs: [{ stage: 1, layers: 8, peak_bytes: 41.5e9 }, { stage: 2, layers: 8, peak_bytes: 35.5e9 },
+    { stage: 1, layers: 9, peak_bytes: 46.5e9 }] },
   resharding: { tensor: { shape: [3072, 1024, 170], element_bytes: 4 }, from: { mesh: [2, 4], devices_per_host: 4, sharding: [0, null, null] },
     to: { mesh: [3, 4], devices_per_host: 4, sharding: [0, null, 1] }, nic: { bytes_per_second: 12.5e9, latency_seconds: 1e-5 }, local: { bytes_per_second: 300e9 } },
   'weight-pipeline': { model: 'llama3-8b', cluster: { preset: 'dgx-h100', nodes: 2 }, batch: { global_sequences: 512, micro: 1 } },
