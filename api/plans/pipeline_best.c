@@ -177,6 +177,9 @@ static int search_all(const struct pipeline_problem *p, const struct choice_of_s
 
 		if (rc == SB_ENOMEM)
 			return sb_fail(err, rc, "no_memory", "out of memory");
+		/* what has no plan without a proof could be the quickest of all */
+		if (rc == SB_ELIMIT || (rc == SB_EINFEASIBLE && strcmp(why.word, PIPELINE_NONE_FOUND) == 0))
+			s->lower_bound = 0;
 		if (rc != SB_OK && first.code == SB_OK)
 			first = why;
 	}

@@ -76,6 +76,8 @@ int pipeline_explain(const struct pipeline_input *in, const struct pipeline_choi
 	json_t *nearest;
 	int rc;
 
+	/* also where it is not proved: the text says so */
+	(void)snprintf(err->word, sizeof(err->word), "infeasible");
 	if (pipeline_check_layers(p, NULL) != SB_OK) {
 		(void)snprintf(err->field, sizeof(err->field), "/%s",
 		               p->shape.chunks > 1 ? "interleave" : "stages");

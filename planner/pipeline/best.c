@@ -268,11 +268,22 @@ static int try_others(struct trial *t)
 	return rc;
 }
 
+/* Neither a plan nor a proof that there is none: it could be the quickest of all. */
+static bool is_open(const struct pipeline_try *y)
+{
+	return y->method == pipeline_methods()[0].name &&
+	       (y->rc == SB_ELIMIT ||
+	        (y->rc == SB_EINFEASIBLE && strcmp(y->why.word, PIPELINE_NONE_FOUND) == 0));
+}
+
 static void finish(struct pipeline_best *b)
 {
 	double best = b->tries[0].score.makespan;
 
 	b->lower_bound = best;
+	for (size_t i = b->planned; i < b->count; i++)
+		if (is_open(&b->tries[i]))
+			b->lower_bound = 0;
 	for (size_t i = 0; i < b->planned; i++) {
 		b->tries[i].loses_by = best > 0 ? b->tries[i].score.makespan / best - 1 : 0;
 		/* the bounds of other methods are of their own objectives */

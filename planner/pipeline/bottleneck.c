@@ -61,7 +61,7 @@ int pipeline_search_fail(int rc, bool proved, struct sb_error *err)
 	switch (rc) {
 	case SB_OK: return SB_OK;
 	case SB_EINFEASIBLE:
-		return sb_fail(err, rc, "infeasible",
+		return sb_fail(err, rc, proved ? "infeasible" : PIPELINE_NONE_FOUND, "%s",
 		               proved ? "no way to share the layers out keeps every device within its memory"
 		                      : "no way was found to keep every device within its memory");
 	case SB_ELIMIT: return sb_fail(err, rc, "too_large", "there is too much to try");

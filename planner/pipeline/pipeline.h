@@ -147,10 +147,12 @@ struct pipeline_proof {
 	int64_t candidates;    /* plans that were weighed */
 };
 
+#define PIPELINE_NONE_FOUND "none_found"
+
 /* The plan of least bottleneck, and of those one that recomputes least. Exact wherever that is not too much
  * to try (planner/pipeline/frontier.h, runs.h); out_proof says whether it is. out: a plan. SB_EINFEASIBLE
- * with the reason; SB_EIMPOSSIBLE for a problem that cannot be; SB_ELIMIT past SCHEDULE_CHUNKS_MAX chunks;
- * SB_ENOMEM. */
+ * with the reason, and the word PIPELINE_NONE_FOUND where it is not proved; SB_EIMPOSSIBLE for a problem that
+ * cannot be; SB_ELIMIT past SCHEDULE_CHUNKS_MAX chunks; SB_ENOMEM. */
 int pipeline_least_bottleneck(const struct pipeline_problem *p, struct pipeline_stage *out,
                               struct pipeline_proof *out_proof, struct sb_error *err);
 
