@@ -152,7 +152,8 @@ static uint32_t launched_before(const struct replay_linking *l, uint32_t from, i
 }
 
 /* A framework lets a collective wait for the work that was launched before it (PyTorch's syncStreams), and
- * the work behind a stream's wait call for the collective before that. */
+ * the work behind a stream's wait call for the collective before that, or for the kernel of another stream
+ * where no collective can be meant. */
 static uint32_t ordered_behind(const struct replay_linking *l, uint32_t v, const struct replay_latest *latest)
 {
 	const struct replay_nodes *n = &l->g->nodes;
@@ -166,6 +167,8 @@ static uint32_t ordered_behind(const struct replay_linking *l, uint32_t v, const
 		u = launched_before(l, latest->compute, n->at[launch], n->at[v]);
 	else
 		u = launched_before(l, latest->communication, n->at[launch], n->at[v]);
+	if (u == REPLAY_NONE && kind == NODE_COMPUTE)
+		u = launched_before(l, latest->compute, n->at[launch], n->at[v]);
 	return u == REPLAY_NONE || l->lanes[u - l->c->first] == l->lanes[v - l->c->first] ? REPLAY_NONE : u;
 }
 

@@ -57,6 +57,24 @@ static void work_that_starts_as_other_work_ends_waits_for_it(void **state)
 	assert_int_equal(changed(&beside, RELIEF_EVENT, 0, a, 2), 210 * US);
 }
 
+/* Kernels of two streams, the second behind a wait for the first's event, but launched 35 us after that is
+ * over: as the host comes earlier, it still runs behind the first. */
+static void a_kernel_behind_a_streams_wait_follows_the_other_stream(void **state)
+{
+	(void)state;
+	for (int waits = 0; waits < 2; waits++) {
+		PROFILE_AUTO p = {0};
+		struct capture *c = gpu_rank(&p, 0);
+
+		launched(c, 0, COMPUTE, 5, 100);
+		if (waits)
+			host(c, MAIN, "cudaStreamWaitEvent", 5, 1);
+		launched_from(c, MAIN, 140, LINK, EVENT_KERNEL, "gemm", 145, 50);
+		assert_true(changed(&p, RELIEF_HOST, 0, 0, 0) <= 156 * US);
+		assert_int_equal(changed(&p, RELIEF_HOST, 0, 0, 0) >= 155 * US, waits);
+	}
+}
+
 /* A call that waits for the device is no work of the host. */
 static void a_synchronising_call_ends_with_its_work(void **state)
 {
@@ -361,6 +379,7 @@ int main(void)
 	    cmocka_unit_test(launches_that_come_late_hold_the_device_up),
 	    cmocka_unit_test(a_queue_hides_the_launches),
 	    cmocka_unit_test(work_that_starts_as_other_work_ends_waits_for_it),
+	    cmocka_unit_test(a_kernel_behind_a_streams_wait_follows_the_other_stream),
 	    cmocka_unit_test(a_synchronising_call_ends_with_its_work),
 	    cmocka_unit_test(what_follows_a_wait_for_a_collective_needs_it),
 	    cmocka_unit_test(threads_that_stop_together_are_one),
