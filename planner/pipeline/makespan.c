@@ -84,16 +84,29 @@ static int search(struct cuts *x, const struct pipeline_effort *effort, double b
 	return cuts_all(x, effort->all_work);
 }
 
-static struct pipeline_proof proof_of(const struct cuts *x)
+static struct pipeline_proof proof_of(const struct cuts *x, double time)
 {
 	const struct drafts *s = x->s;
 	/* what is not known of the ways to recompute, or of their parts, may be quicker than any of these */
 	bool known = x->relaxed && !s->guessed && (!x->relaxed->thinned || x->relaxed->single);
-	double time = x->time[0], bound = known ? fmax(x->bound, work_bound(s)) : work_bound(s);
+	double bound = known ? fmax(x->bound, work_bound(s)) : work_bound(s);
 
 	if (bound >= time * (1 - PIPELINE_ROUNDING))
 		return (struct pipeline_proof){"makespan", time, time, true, s->weighed};
 	return (struct pipeline_proof){"makespan", time, bound, false, s->weighed};
+}
+
+/* The time of the plan: that of its draft, unless that was guessed. */
+static int time_of(const struct cuts *x, const struct pipeline_stage *plan, double *out, struct sb_error *err)
+{
+	PIPELINE_SCORER_AUTO scorer = NULL;
+	int rc;
+
+	*out = x->time[0];
+	if (!x->s->guessed)
+		return SB_OK;
+	rc = pipeline_scorer_open(x->s->p, &scorer, err);
+	return rc == SB_OK ? pipeline_makespan(scorer, plan, out, err) : rc;
 }
 
 /* While no plan is known none is thought to take so many times the work of its devices. */
@@ -120,6 +133,7 @@ int pipeline_search_makespan(const struct pipeline_problem *p, const struct pipe
 	DRAFTS_AUTO s = NULL;
 	RELAX_AUTO r = {0};
 	CUTS_AUTO x = {0};
+	double time;
 	int rc = drafts_open(p, &s, err);
 
 	if (rc != SB_OK)
@@ -136,8 +150,10 @@ int pipeline_search_makespan(const struct pipeline_problem *p, const struct pipe
 		rc = draft_to_plan(s, x.kept[0], out);
 	if (rc != SB_OK)
 		return no_memory(err);
-	*out_proof = proof_of(&x);
-	return SB_OK;
+	rc = time_of(&x, out, &time, err);
+	if (rc == SB_OK)
+		*out_proof = proof_of(&x, time);
+	return rc;
 }
 
 int pipeline_least_makespan(const struct pipeline_problem *p, struct pipeline_stage *out,

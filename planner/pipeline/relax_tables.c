@@ -19,11 +19,6 @@ size_t relax_point(const struct relaxation *r, int64_t stage, int64_t layers)
 	return (size_t)stage * (size_t)(r->s->layers + 1) + (size_t)layers;
 }
 
-/* The runs that a stage can begin with, and how many layers it must hold. */
-struct range {
-	int64_t low, high, least;
-};
-
 struct relax_range relax_range(const struct relaxation *r, int64_t stage)
 {
 	int64_t layers = r->s->layers, after = r->s->stages - stage;
@@ -115,12 +110,13 @@ static int count_most(struct relaxation *r, double bound)
 		for (end = end > j ? end : j; end < s->layers; end++) {
 			struct cell_ways w;
 			int rc = cells_ways(s->cells, j, end + 1 - j, &w);
+			double saved;
 
 			if (rc != SB_OK)
 				return rc;
-			if (r->forward[end + 1] - r->forward[j] + w.backward[0] -
-			        (s->pairs ? (s->saved[end + 1] - s->saved[j]) / 2 : 0) >
-			    share)
+			/* its forwards may save half of it, and its backwards the other half */
+			saved = s->pairs ? fmax(0, s->saved[end + 1] - s->saved[j]) : 0;
+			if (r->forward[end + 1] - r->forward[j] + w.backward[0] - saved > share)
 				break;
 		}
 		r->most = end - j > r->most ? end - j : r->most;

@@ -83,8 +83,9 @@ void rows_forbid(const struct pipeline_problem *p, struct pipeline_body *bodies)
 			for (int64_t b = 0; b < p->body_count; b++)
 				if ((x->body < 0 || x->body == b) && x->device < 0 && x->chunk < 0 &&
 				    x->recompute >= 0)
-					bodies[b].backward[x->recompute] =
-					    bodies[b].activation[x->recompute] = NAN;
+					/* its backward still tells what splitting and pairs make of the
+					 * others */
+					bodies[b].activation[x->recompute] = NAN;
 		}
 	}
 }

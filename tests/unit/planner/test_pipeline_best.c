@@ -79,6 +79,12 @@ static void schedules_are_compared(void **state)
 	assert_true(b.lower_bound <= 25.5 && b.lower_bound >= 24);
 	for (size_t i = 0; i < b.count; i++)
 		assert_true(!schedule_facts(b.tries[i].shape.kind)->sliced);
+	/* each one once by each method */
+	for (size_t i = 0; i < b.count; i++)
+		for (size_t j = 0; j < i; j++)
+			assert_false(b.tries[i].shape.kind == b.tries[j].shape.kind &&
+			             b.tries[i].shape.chunks == b.tries[j].shape.chunks &&
+			             strcmp(b.tries[i].method, b.tries[j].method) == 0);
 	for (size_t i = 1; i < b.planned; i++)
 		assert_true(b.tries[i].score.makespan >= b.tries[i - 1].score.makespan * (1 - 1e-9));
 }
