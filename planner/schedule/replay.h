@@ -3,8 +3,8 @@
 #include "planner/schedule/schedule.h"
 
 /* One program run many times, with other times each time. What waits for what never changes, so that one
- * order in which all operations can be gone through serves all runs: about ten times as fast as
- * schedule_simulate(), and equal to it to the last bit. */
+ * order in which all operations can be gone through serves all runs: some seven to
+ * ten times as fast as schedule_simulate() (bench_cut), and equal to it to the last bit. */
 struct schedule_replay;
 /* *out is to be freed by schedule_replay_free(); it borrows the program. SB_EIMPOSSIBLE when the order
  * deadlocks; SB_ENOMEM. */

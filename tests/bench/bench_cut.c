@@ -1,6 +1,6 @@
 /* bench_cut [--verbose]: the least makespan of random pipelines of several sizes and schedules, and the best
  * of all schedules. Baselines: the goal of a second; the plan of least bottleneck alone; the bound from
- * below. */
+ * below; of the replay, the simulation. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 
 #include "planner/pipeline/best.h"
 #include "planner/pipeline/makespan.h"
+#include "planner/schedule/replay.h"
 
 #define DEVICES_MAX 64
 #define BODIES_MAX 2
@@ -143,6 +144,37 @@ static void measure(enum schedule_kind kind, int64_t chunks, bool verbose)
 	line(name, s.candidates / s.seconds, 0, "plans/s");
 }
 
+/* One program simulated over and over, and replayed: microseconds a run. */
+static void measure_replay(void)
+{
+	enum { RUNS = 200, STAGES = 16 };
+	struct schedule_shape shape = {SCHEDULE_1F1B, STAGES, 32, 1, 1};
+	SCHEDULE_PROGRAM_AUTO program = {0};
+	SCHEDULE_REPLAY_AUTO replay = NULL;
+	struct schedule_result result = {0};
+	double one[STAGES], two[STAGES], start, simulated, sum = 0;
+	struct schedule_times t = {.forward = one, .backward = two, .send_seconds = 1};
+
+	for (int i = 0; i < STAGES; i++) {
+		one[i] = pick(50, 150);
+		two[i] = 2 * one[i];
+	}
+	if (schedule_program_build(&shape, &program, NULL) != SB_OK ||
+	    schedule_replay_open(&program, &replay, NULL) != SB_OK)
+		return;
+	start = now();
+	for (int i = 0; i < RUNS; i++)
+		if (schedule_simulate(&program, &t, &result, NULL) == SB_OK)
+			sum += result.makespan;
+	simulated = now() - start;
+	start = now();
+	for (int i = 0; i < RUNS; i++)
+		sum -= schedule_replay(replay, &t, INFINITY);
+	/* equal times, so that nothing is left */
+	if (sum == 0)
+		line("replay_vs_simulation", (now() - start) / RUNS * 1e6, simulated / RUNS * 1e6, "us");
+}
+
 /* 96 layers on 16 devices, 32 micro-batches, five ways to recompute: within a second on one core. */
 static void measure_best(void)
 {
@@ -173,6 +205,7 @@ int main(int argc, char **argv)
 	    {SCHEDULE_ZB_V, 2},        {SCHEDULE_DUALPIPE_V, 2},  {SCHEDULE_DUALPIPE, 2}};
 	bool verbose = argc > 1 && strcmp(argv[1], "--verbose") == 0;
 
+	measure_replay();
 	for (size_t i = 0; i < sizeof(schedules) / sizeof(*schedules); i++)
 		measure(schedules[i].kind, schedules[i].chunks, verbose);
 	measure_best();

@@ -209,35 +209,37 @@ static void nothing_is_quicker(void **state)
 		fail_msg("%d %d", found, impossible);
 }
 
-/* Pairs on a V, where only one device has room: one of its two stages holds all, and saves a forward in
- * nearly every pair. */
+/* Pairs on a V, where only one device has room, and that less for its first stage than for its last, of which
+ * it holds fewer micro-batches: one stage holds all, and saves a forward in nearly every pair. */
 static void one_stage_holds_all(void **state)
 {
-	double memory[STAGES_MAX] = {INFINITY, 0}, cut[16] = {0, 30};
-	struct pipeline_body body = {.count = 3,
-	                             .forward = 5,
-	                             .backward = {5, NAN, NAN, NAN, NAN},
-	                             .activation = {20, NAN, NAN, NAN, NAN},
-	                             .weight = NAN,
-	                             .overlapped = 5};
-	struct pipeline_problem p = {.shape = {SCHEDULE_DUALPIPE_V, 2, 30, 2, 1},
-	                             .bodies = &body,
-	                             .body_count = 1,
-	                             .memory = memory,
-	                             .allow_empty = true,
-	                             .cut_send = cut};
-	struct enumeration e = {.p = &p, .left = {3}, .least = INFINITY};
-	struct pipeline_stage plan[STAGES_MAX] = {{{0}}};
-	struct pipeline_proof proof = {0};
-	PIPELINE_SCORER_AUTO scorer = NULL;
-
 	(void)state;
-	assert_int_equal(pipeline_scorer_open(&p, &scorer, NULL), SB_OK);
-	e.scorer = scorer;
-	next_stage(&e, 0);
-	assert_int_equal(pipeline_least_makespan(&p, plan, &proof, NULL), SB_OK);
-	if (proof.value != e.least || !proof.optimal)
-		fail_msg("%g, and %g can be", proof.value, e.least);
+	for (int i = 0; i < 16; i++) {
+		double memory[STAGES_MAX] = {124, 0}, cut[16] = {10 * (i % 4), 10 * (i / 4)};
+		struct pipeline_body body = {.count = 3,
+		                             .forward = 5,
+		                             .backward = {5, 6, NAN, NAN, 10},
+		                             .activation = {22, 20, NAN, NAN, 2},
+		                             .weight = NAN,
+		                             .overlapped = 5};
+		struct pipeline_problem p = {.shape = {SCHEDULE_DUALPIPE_V, 2, 30, 2, 1},
+		                             .bodies = &body,
+		                             .body_count = 1,
+		                             .memory = memory,
+		                             .allow_empty = true,
+		                             .cut_send = cut};
+		struct enumeration e = {.p = &p, .left = {3}, .least = INFINITY};
+		struct pipeline_stage plan[STAGES_MAX] = {{{0}}};
+		struct pipeline_proof proof = {0};
+		PIPELINE_SCORER_AUTO scorer = NULL;
+
+		assert_int_equal(pipeline_scorer_open(&p, &scorer, NULL), SB_OK);
+		e.scorer = scorer;
+		next_stage(&e, 0);
+		assert_int_equal(pipeline_least_makespan(&p, plan, &proof, NULL), SB_OK);
+		if (proof.value > e.least * (1 + 1e-9) || !proof.optimal)
+			fail_msg("%d: %g, and %g can be", i, proof.value, e.least);
+	}
 }
 
 /* Layers of times of their own, without recomputing, without a bound of memory. */
@@ -262,13 +264,12 @@ static void check_least(const double *forward, int count, double time, const int
 	assert_int_equal(pipeline_least_makespan(&p, plan, &proof, NULL), SB_OK);
 	assert_true(proof.optimal);
 	assert_true(proof.value == time);
-	for (int64_t i = 0; i < 4; i++)
+	for (int64_t i = 0; layers && i < 4; i++)
 		assert_int_equal(pipeline_stage_layers(&p, plan, i), layers[i]);
 }
 
 /* systems.md 3.3: ten layers and a head that costs three; of the cuts with one bottleneck, one is 152. Then
- * an embedding that costs two and a head that costs four around eight layers: those are the first and the
- * last stage, and the layers stand between. */
+ * an embedding that costs two and a head that costs four around eight layers: 168, by more than one cut. */
 static void balance_alone_is_not_enough(void **state)
 {
 	static const double head[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3},
@@ -276,7 +277,7 @@ static void balance_alone_is_not_enough(void **state)
 
 	(void)state;
 	check_least(head, 11, 152, (int64_t[]){4, 3, 3, 1});
-	check_least(both, 10, 168, (int64_t[]){1, 4, 4, 1});
+	check_least(both, 10, 168, NULL);
 }
 
 int main(void)
