@@ -8,6 +8,10 @@
 #include "base/hash.h"
 #include "planner/pipeline/ways.h"
 
+/* Pairs of ways that may be looked at before runs of several bodies keep only a few: some tenths of a second.
+ */
+#define WORK_MAX 3e7
+
 /* What a run of layers is in its quickest way. */
 struct sums {
 	double forward, parameters, backward, activation;
@@ -34,6 +38,7 @@ struct cells {
 	struct several *table; /* open addressing, a power of two; never full */
 	size_t size, used;
 	uint64_t seed;
+	double work; /* that is left */
 	bool thinned;
 };
 
@@ -62,6 +67,7 @@ int cells_open(const struct pipeline_problem *p, struct cells **out)
 	if (!c)
 		return SB_ENOMEM;
 	c->p = p;
+	c->work = WORK_MAX;
 	c->seed = sb_hash_seed();
 	c->bodies = calloc((size_t)p->body_count + 1, sizeof(*c->bodies));
 	if (!c->bodies)
@@ -160,13 +166,15 @@ void cells_quickest(const struct cells *c, int64_t first, int64_t count, double 
 /* n layers of one body are n - 1 and one more. Borrowed. */
 static int ways_of_body(struct one_body *b, int64_t n, struct ways *out)
 {
+	double free_of_bounds = INFINITY; /* each layer is added once */
 	int rc = SB_OK;
 
 	while (b->known <= (size_t)n && rc == SB_OK) {
 		rc = sb_grow(&b->of, b->known, sizeof(*b->of));
 		if (rc == SB_OK)
 			rc = b->known == 0 ? ways_none(&b->of[0])
-			                   : ways_merge(&b->of[b->known - 1], &b->one, &b->of[b->known]);
+			                   : ways_merge(&b->of[b->known - 1], &b->one, &free_of_bounds,
+			                                &b->of[b->known]);
 		b->known += rc == SB_OK;
 	}
 	if (rc == SB_OK)
@@ -217,7 +225,7 @@ static int add_body(struct cells *c, int64_t first, int64_t b, int64_t end, stru
 	if (at->key == 0) {
 		rc = ways_of_body(&c->bodies[b], end - c->bodies[b].first, &part);
 		if (rc == SB_OK)
-			rc = ways_merge(ways, &part, &sum);
+			rc = ways_merge(ways, &part, &c->work, &sum);
 		if (rc != SB_OK)
 			return rc;
 		*at = (struct several){key, sum};

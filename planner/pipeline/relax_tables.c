@@ -143,9 +143,10 @@ static int fill_cell(struct relaxation *r, int64_t stage, int64_t first, int64_t
 		return rc;
 	way = cells_way_within(
 	    &w, draft_limit(s, NULL, 0, stage, r->parameters[first + count] - r->parameters[first]));
-	/* of a thinned list the one that is just too large may hide a quicker one that is not */
+	/* a thinned list may be of sums of thinned lists: only its first and its last are known to be the
+	 * best */
 	if (w.thinned && way > 0)
-		way--;
+		way = 0;
 	r->thinned = r->thinned || w.thinned;
 	r->least[cell] = way < 0 ? INFINITY : w.backward[way] + d->end_backward[s->chunk[stage]];
 	if (!r->single && !r->hulls[relax_hull(r, first, count)].way)

@@ -9,6 +9,7 @@
 #include "planner/pipeline/cells.h"
 
 #define BODIES 3
+#define MANY 16
 
 static uint64_t seed = 5;
 
@@ -173,12 +174,51 @@ static void nothing_offered(void **state)
 	assert_true(w.count == 1 && cells_way_within(&w, 0) == 0);
 }
 
+/* Runs over many bodies have too many ways to look at all of them: at some point few are kept of each run,
+ * but the quickest and the lightest are always there. */
+static void many_runs(void **state)
+{
+	struct pipeline_body bodies[MANY];
+	struct pipeline_problem p = {.bodies = bodies, .body_count = MANY};
+	CELLS_AUTO c = NULL;
+	size_t last = 0;
+
+	(void)state;
+	for (int b = 0; b < MANY; b++) {
+		/* the later kinds take longer and keep less */
+		double backward = 1e6, activation = 1e9;
+
+		bodies[b] = (struct pipeline_body){.count = 12, .forward = 1};
+		for (int r = 0; r < PIPELINE_RECOMPUTES; r++) {
+			bodies[b].backward[r] = backward += (double)pick(1, 1000000);
+			bodies[b].activation[r] = activation -= (double)pick(1, 100000000);
+		}
+	}
+	assert_int_equal(cells_open(&p, &c), SB_OK);
+	for (int64_t first = 0; first < 12; first++) {
+		for (int64_t count = 12; first + count <= 12 * (int64_t)MANY; count++) {
+			double quickest = 0, lightest = 0;
+			struct cell_ways w;
+
+			for (int64_t i = first; i < first + count; i++) {
+				quickest += bodies[i / 12].backward[0];
+				lightest += bodies[i / 12].activation[PIPELINE_RECOMPUTES - 1];
+			}
+			assert_int_equal(cells_ways(c, first, count, &w), SB_OK);
+			assert_true(w.backward[0] == quickest && w.activation[w.count - 1] == lightest);
+			last = w.count;
+		}
+	}
+	assert_true(last == 16 && cells_thinned(c));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(ways_of_every_run),
 	    cmocka_unit_test(too_many_ways),
 	    cmocka_unit_test(nothing_offered),
+	    cmocka_unit_test(many_runs),
 	};
 
 	return cmocka_run_group_tests_name("pipeline cells", tests, NULL, NULL);
