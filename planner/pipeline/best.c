@@ -20,19 +20,20 @@
 #define SMALL 256
 
 /* The simplest first. */
-static const enum schedule_kind simple[SCHEDULE_KINDS] = {SCHEDULE_1F1B,
-                                                          SCHEDULE_GPIPE,
-                                                          SCHEDULE_EAGER_1F1B,
-                                                          SCHEDULE_INTERLEAVED_LESS_MEMORY,
-                                                          SCHEDULE_INTERLEAVED,
-                                                          SCHEDULE_ZB_H1,
-                                                          SCHEDULE_ZB_H2,
-                                                          SCHEDULE_ZB_V,
-                                                          SCHEDULE_DUALPIPE_V,
-                                                          SCHEDULE_DUALPIPE,
-                                                          SCHEDULE_SEQ_1F1B,
-                                                          SCHEDULE_TERAPIPE,
-                                                          SCHEDULE_1F1B_EARLY_RECOMPUTE};
+static const enum schedule_kind simple[] = {SCHEDULE_1F1B,
+                                            SCHEDULE_GPIPE,
+                                            SCHEDULE_EAGER_1F1B,
+                                            SCHEDULE_1F1B_EARLY_RECOMPUTE,
+                                            SCHEDULE_INTERLEAVED_LESS_MEMORY,
+                                            SCHEDULE_INTERLEAVED,
+                                            SCHEDULE_ZB_H1,
+                                            SCHEDULE_ZB_H2,
+                                            SCHEDULE_ZB_V,
+                                            SCHEDULE_DUALPIPE_V,
+                                            SCHEDULE_DUALPIPE,
+                                            SCHEDULE_SEQ_1F1B,
+                                            SCHEDULE_TERAPIPE};
+_Static_assert(sizeof(simple) / sizeof(simple[0]) == SCHEDULE_KINDS, "every schedule has its place");
 
 struct trial {
 	const struct pipeline_problem *p;
@@ -80,6 +81,22 @@ static bool says_no(int rc)
 	return rc == SB_EINFEASIBLE || rc == SB_EIMPOSSIBLE || rc == SB_ELIMIT;
 }
 
+/* The search for the least time takes all of a backward to wait for the gradient, which early recomputing
+ * does not. */
+static bool is_searched(const struct schedule_shape *s)
+{
+	return !schedule_facts(s->kind)->recomputes;
+}
+
+/* What a least bottleneck says of the time: some device takes it once a micro-batch. */
+static struct pipeline_proof as_makespan(const struct pipeline_try *y)
+{
+	double least = (double)y->shape.micro_batches * y->proof.lower_bound;
+
+	return (struct pipeline_proof){"makespan", y->score.makespan, least >= 0 ? least : 0,
+	                               y->score.makespan <= least, y->proof.candidates};
+}
+
 /* Plans it, quickly or thoroughly, or by another method; the better plan stays. */
 static int plan(struct trial *t, struct pipeline_try *y, const struct pipeline_effort *effort, double beat)
 {
@@ -99,6 +116,8 @@ static int plan(struct trial *t, struct pipeline_try *y, const struct pipeline_e
 	         : pipeline_method_of(y->method)->plan(&p, PIPELINE_MAKESPAN, now.plan, &now.proof, &now.why);
 	if (rc == SB_OK)
 		rc = score(&p, &now);
+	if (rc == SB_OK && !effort && y->method == pipeline_methods()[0].name)
+		now.proof = as_makespan(&now);
 	now.rc = rc;
 	if (rc == SB_OK && y->plan)
 		now.proof.lower_bound = fmax(now.proof.lower_bound, y->proof.lower_bound);
@@ -137,12 +156,24 @@ static bool tells_weight(const struct pipeline_problem *p)
 	return true;
 }
 
+static bool offers_recompute(const struct pipeline_problem *p)
+{
+	for (int64_t b = 0; b < p->body_count; b++)
+		for (int r = KEEP_ALL + 1; r < PIPELINE_RECOMPUTES; r++)
+			if (!isnan(p->bodies[b].activation[r]))
+				return true;
+	return false;
+}
+
 /* What the problem has to tell for a schedule that nobody asked for. */
 static int check_told(const struct trial *t, enum schedule_kind kind, struct sb_error *why)
 {
 	if (t->options->kinds == 0 && schedule_facts(kind)->splits && !tells_weight(t->p))
 		return sb_fail(why, SB_EIMPOSSIBLE, "not_told",
 		               "%s needs the time of the gradient of the weights, which not all layers tell",
+		               schedule_facts(kind)->name);
+	if (t->options->kinds == 0 && schedule_facts(kind)->recomputes && !offers_recompute(t->p))
+		return sb_fail(why, SB_EIMPOSSIBLE, "not_told", "%s needs to know what layers can recompute",
 		               schedule_facts(kind)->name);
 	return SB_OK;
 }
@@ -166,7 +197,11 @@ static int try_shape(struct trial *t, const struct schedule_shape *shape, double
 	if (y->rc != SB_OK)
 		return says_no(y->rc) ? SB_OK : y->rc;
 	small = schedule_stages(shape) * pipeline_layers(&p) <= SMALL;
-	rc = plan(t, y, small ? &PIPELINE_THOROUGH : &PIPELINE_QUICK, t->least * (small ? 1 : MAY_IMPROVE));
+	if (is_searched(shape))
+		rc = plan(t, y, small ? &PIPELINE_THOROUGH : &PIPELINE_QUICK,
+		          t->least * (small ? 1 : MAY_IMPROVE));
+	else
+		rc = plan(t, y, NULL, INFINITY);
 	if (rc == SB_OK && y->rc == SB_OK)
 		*out_time = y->score.makespan;
 	return rc;
@@ -229,12 +264,12 @@ static int look_closer(struct trial *t)
 	for (size_t i = 0; i < b->planned && i < CLOSER_MOST && rc == SB_OK; i++) {
 		struct pipeline_try *y = &b->tries[i];
 
-		if (!y->proof.optimal && y->score.makespan <= t->least * MAY_IMPROVE &&
-		    y->proof.lower_bound < t->least)
+		if (is_searched(&y->shape) && !y->proof.optimal &&
+		    y->score.makespan <= t->least * MAY_IMPROVE && y->proof.lower_bound < t->least)
 			rc = plan(t, y, &PIPELINE_CLOSER, INFINITY);
 	}
 	sort(b);
-	if (rc == SB_OK && !b->tries[0].proof.optimal)
+	if (rc == SB_OK && is_searched(&b->tries[0].shape) && !b->tries[0].proof.optimal)
 		rc = plan(t, &b->tries[0], &PIPELINE_THOROUGH, INFINITY);
 	sort(b);
 	return rc;
@@ -253,14 +288,15 @@ static int try_method(struct trial *t, const struct schedule_shape *shape, const
 	return rc;
 }
 
-/* The other methods, on the schedule that is the best and on 1F1B, which most of them are made for. */
+/* The other methods, on the schedule that is the best, on 1F1B, which most of them are made for, and with
+ * early recomputing, which nothing else here looks for by its time. */
 static int try_others(struct trial *t)
 {
-	struct schedule_shape shapes[2] = {t->all->tries[0].shape};
+	struct schedule_shape shapes[3] = {t->all->tries[0].shape};
 	int rc = SB_OK, count = 1;
 
 	for (size_t i = 1; i < t->all->planned; i++)
-		if (t->all->tries[i].shape.kind == SCHEDULE_1F1B)
+		if (t->all->tries[i].shape.kind == SCHEDULE_1F1B || !is_searched(&t->all->tries[i].shape))
 			shapes[count++] = t->all->tries[i].shape;
 	for (int i = 0; i < count; i++)
 		for (const struct pipeline_method *m = pipeline_methods() + 1; m->name && rc == SB_OK; m++)

@@ -132,6 +132,60 @@ static void equal_ones_are_simple(void **state)
 	assert_true(b.lower_bound >= 96 * (1 - 1e-9));
 }
 
+/* Two devices of a layer each, two micro-batches, 12 bytes: device 0 holds two in flight, and has to
+ * recompute. 1F1B ends at 10: device 1 takes F 1-2, B 2-4, F 4-5, B 5-7, and device 0 B 4-7 and 7-10. Early
+ * recomputing has the first one rebuilt at 3, so that B is 4-6; then R 6-7 and B 7-9; it needs 2 + 9 bytes.
+ */
+static void early_recomputing_is_tried(void **state)
+{
+	struct room r;
+	struct pipeline_problem p = worked_example(&r);
+	struct pipeline_best_options options = {0};
+	PIPELINE_BEST_AUTO b = {0}, asked = {0}, whole = {0};
+
+	(void)state;
+	p.shape.devices = p.shape.micro_batches = 2;
+	r.body = (struct pipeline_body){.count = 2,
+	                                .forward = 1,
+	                                .backward = {2, NAN, NAN, NAN, 3},
+	                                .activation = {10, NAN, NAN, NAN, 1},
+	                                .weight = NAN,
+	                                .overlapped = NAN};
+	r.memory[0] = r.memory[1] = 12;
+	assert_int_equal(pipeline_best(&p, &options, &b, NULL), SB_OK);
+	assert_int_equal(b.tries[0].shape.kind, SCHEDULE_1F1B_EARLY_RECOMPUTE);
+	check_time(&b, SCHEDULE_1F1B_EARLY_RECOMPUTE, 1, 9);
+	check_time(&b, SCHEDULE_1F1B, 1, 10);
+	/* device 0 is busy for 2 * (1 + 3) */
+	assert_true(b.lower_bound >= 8 && b.lower_bound <= 9);
+	options.kinds = 1u << SCHEDULE_1F1B_EARLY_RECOMPUTE;
+	assert_int_equal(pipeline_best(&p, &options, &asked, NULL), SB_OK);
+	assert_true(fabs(asked.tries[0].score.makespan - 9) < 1e-9);
+	/* nothing to recompute: it is 1F1B, and is not worth a try */
+	options.kinds = 0;
+	r.body.backward[REDO_FULL] = r.body.activation[REDO_FULL] = NAN;
+	r.memory[0] = r.memory[1] = INFINITY;
+	assert_int_equal(pipeline_best(&p, &options, &whole, NULL), SB_OK);
+	assert_int_equal(find(&whole, SCHEDULE_1F1B_EARLY_RECOMPUTE, 1)->rc, SB_EIMPOSSIBLE);
+}
+
+/* Each schedule once: an answer shows no plan twice. */
+static void no_schedule_twice(void **state)
+{
+	struct room r;
+	struct pipeline_problem p = worked_example(&r);
+	struct pipeline_best_options options = {0};
+	PIPELINE_BEST_AUTO b = {0};
+
+	(void)state;
+	assert_int_equal(pipeline_best(&p, &options, &b, NULL), SB_OK);
+	for (size_t i = 0; i < b.count; i++)
+		for (size_t k = 0; k < i; k++)
+			assert_true(b.tries[i].shape.kind != b.tries[k].shape.kind ||
+			            b.tries[i].shape.chunks != b.tries[k].shape.chunks ||
+			            strcmp(b.tries[i].method, b.tries[k].method) != 0);
+}
+
 static void none_can_be(void **state)
 {
 	struct room r;
@@ -232,8 +286,9 @@ static void best_is_the_least(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(schedules_are_compared), cmocka_unit_test(untold_is_not_assumed),
-	    cmocka_unit_test(equal_ones_are_simple),  cmocka_unit_test(none_can_be),
+	    cmocka_unit_test(schedules_are_compared),     cmocka_unit_test(untold_is_not_assumed),
+	    cmocka_unit_test(equal_ones_are_simple),      cmocka_unit_test(none_can_be),
+	    cmocka_unit_test(early_recomputing_is_tried), cmocka_unit_test(no_schedule_twice),
 	    cmocka_unit_test(best_is_the_least),
 	};
 
