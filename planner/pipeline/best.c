@@ -88,15 +88,6 @@ static bool is_searched(const struct schedule_shape *s)
 	return !schedule_facts(s->kind)->recomputes;
 }
 
-/* What a least bottleneck says of the time: some device takes it once a micro-batch. */
-static struct pipeline_proof as_makespan(const struct pipeline_try *y)
-{
-	double least = (double)y->shape.micro_batches * y->proof.lower_bound;
-
-	return (struct pipeline_proof){"makespan", y->score.makespan, least >= 0 ? least : 0,
-	                               y->score.makespan <= least, y->proof.candidates};
-}
-
 /* Plans it, quickly or thoroughly, or by another method; the better plan stays. */
 static int plan(struct trial *t, struct pipeline_try *y, const struct pipeline_effort *effort, double beat)
 {
@@ -116,8 +107,6 @@ static int plan(struct trial *t, struct pipeline_try *y, const struct pipeline_e
 	         : pipeline_method_of(y->method)->plan(&p, PIPELINE_MAKESPAN, now.plan, &now.proof, &now.why);
 	if (rc == SB_OK)
 		rc = score(&p, &now);
-	if (rc == SB_OK && !effort && y->method == pipeline_methods()[0].name)
-		now.proof = as_makespan(&now);
 	now.rc = rc;
 	if (rc == SB_OK && y->plan)
 		now.proof.lower_bound = fmax(now.proof.lower_bound, y->proof.lower_bound);
@@ -288,19 +277,20 @@ static int try_method(struct trial *t, const struct schedule_shape *shape, const
 	return rc;
 }
 
-/* The other methods, on the schedule that is the best, on 1F1B, which most of them are made for, and with
- * early recomputing, which nothing else here looks for by its time. */
+/* The other methods, on the schedule that is the best, on 1F1B, which most of them are made for, and each on
+ * its own. */
 static int try_others(struct trial *t)
 {
-	struct schedule_shape shapes[3] = {t->all->tries[0].shape};
-	int rc = SB_OK, count = 1;
+	size_t planned = t->all->planned;
+	int rc = SB_OK;
 
-	for (size_t i = 1; i < t->all->planned; i++)
-		if (t->all->tries[i].shape.kind == SCHEDULE_1F1B || !is_searched(&t->all->tries[i].shape))
-			shapes[count++] = t->all->tries[i].shape;
-	for (int i = 0; i < count; i++)
-		for (const struct pipeline_method *m = pipeline_methods() + 1; m->name && rc == SB_OK; m++)
-			rc = try_method(t, &shapes[i], m->name);
+	for (size_t i = 0; i < planned; i++)
+		for (const struct pipeline_method *m = pipeline_methods() + 1; m->name && rc == SB_OK; m++) {
+			const struct schedule_shape s = t->all->tries[i].shape; /* which may move */
+
+			if (i == 0 || s.kind == SCHEDULE_1F1B || s.kind == m->schedule)
+				rc = try_method(t, &s, m->name);
+		}
 	sort(t->all);
 	return rc;
 }

@@ -6,10 +6,11 @@
  *
  * A schedule is tried when the sizes fit it (schedule_check()), and when it asks for nothing that the problem
  * does not tell: those that split the backward only if all layers say how long the gradient of the weights
- * takes, those of slices only if the problem has some (its shape's slices, more than 1). Chunks go up as long
- * as there is a layer for each and the time falls. Each is planned by its least makespan (makespan.h), first
- * quickly; only what may still be the best is looked at thoroughly. On the schedule that wins the other
- * methods have their say as well. Of equal times the simpler schedule wins, then the one of fewer chunks. */
+ * takes, those of slices only if the problem has some (its shape's slices, more than 1), early recomputing
+ * only if there is something to recompute. Chunks go up as long as there is a layer for each and the time
+ * falls. Each is planned by its least makespan (makespan.h), first quickly; only what may still be the best
+ * is looked at thoroughly. On the schedule that wins the other methods have their say as well. Of equal times
+ * the simpler schedule wins, then the one of fewer chunks. */
 
 struct pipeline_best_options {
 	unsigned kinds; /* of schedules that are tried: 1 << enum schedule_kind; 0 = all that are worth it */

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,15 +10,53 @@
 #include "planner/pipeline/rows.h"
 #include "planner/pipeline/whole.h"
 
+/* Early recomputing has no exact search by its time: the bounds of that take all of a backward to wait for
+ * the gradient. So the quicker of the plan of least bottleneck and AutoPipe's is taken. Whatever the plan,
+ * some device is busy for the least bottleneck with each micro-batch. */
+static int least_early(const struct pipeline_problem *p, struct pipeline_stage *out,
+                       struct pipeline_proof *proof, struct sb_error *err)
+{
+	size_t bytes = (size_t)schedule_stages(&p->shape) * (size_t)p->body_count * sizeof(*out);
+	PIPELINE_SCORER_AUTO scorer = NULL;
+	struct pipeline_proof other = {0};
+	struct pipeline_stage *plan;
+	double time = 0, least;
+	int rc = pipeline_least_bottleneck(p, out, proof, err);
+
+	if (rc == SB_OK)
+		rc = pipeline_scorer_open(p, &scorer, err);
+	if (rc == SB_OK)
+		rc = pipeline_makespan(scorer, out, &time, err);
+	if (rc != SB_OK)
+		return rc;
+	plan = malloc(bytes);
+	if (!plan)
+		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	rc = plan_autopipe(p, PIPELINE_MAKESPAN, plan, &other, err);
+	if (rc == SB_OK && other.value < time) {
+		memcpy(out, plan, bytes);
+		time = other.value;
+	}
+	free(plan);
+	if (rc == SB_ENOMEM)
+		return rc;
+	least = fmax(0, (double)p->shape.micro_batches * proof->lower_bound);
+	*proof = (struct pipeline_proof){"makespan", time, least, time <= least,
+	                                 proof->candidates + other.candidates};
+	return SB_OK;
+}
+
 static int least(const struct pipeline_problem *p, enum pipeline_objective objective,
                  struct pipeline_stage *out, struct pipeline_proof *proof, struct sb_error *err)
 {
 	switch (objective) {
 	case PIPELINE_MAKESPAN:
-		/* its bounds take all of a backward to wait for the gradient */
 		if (schedule_facts(p->shape.kind)->recomputes)
-			return pipeline_least_bottleneck(p, out, proof, err);
-		return pipeline_least_makespan(p, out, proof, err);
+			return least_early(p, out, proof, err);
+		/* it knows no rows, and where it begins is not worth an ILP */
+		free_of_rows.row_count = 0;
+		free_of_rows.lp = NULL;
+		return pipeline_least_makespan(&free_of_rows, out, proof, err);
 	case PIPELINE_WHOLE: return pipeline_least_whole(p, out, proof, err);
 	default: return pipeline_least_bottleneck(p, out, proof, err);
 	}

@@ -91,17 +91,20 @@ static void as_many_as_fit(void **state)
 
 struct least {
 	struct pipeline_scorer *scorer;
-	double bottleneck;
+	double bottleneck, makespan;
 };
 
 static void weigh(struct small_walk *w)
 {
 	struct least *e = w->context;
-	double peak[SMALL_STAGES];
+	double peak[SMALL_STAGES], makespan = 0;
 
 	pipeline_peaks(e->scorer, w->plan, peak);
-	if (small_fits(w->p, peak))
-		e->bottleneck = fmin(e->bottleneck, pipeline_bottleneck(w->p, w->plan));
+	if (!small_fits(w->p, peak))
+		return;
+	e->bottleneck = fmin(e->bottleneck, pipeline_bottleneck(w->p, w->plan));
+	assert_int_equal(pipeline_makespan(e->scorer, w->plan, &makespan, NULL), SB_OK);
+	e->makespan = fmin(e->makespan, makespan);
 }
 
 /* The solver of units in flight counts what is there again: its plans fit, and none is better. */
@@ -113,7 +116,7 @@ static void the_exact_method_knows_it(void **state)
 	(void)state;
 	for (int i = 0; i < 200; i++) {
 		PIPELINE_SCORER_AUTO scorer = NULL;
-		struct least e = {.bottleneck = INFINITY};
+		struct least e = {.bottleneck = INFINITY, .makespan = INFINITY};
 		struct small_walk w = {.p = &x.p, .weigh = weigh, .context = &e};
 		struct pipeline_stage plan[SMALL_STAGES * SMALL_BODIES] = {{{0}}};
 		struct pipeline_proof proof;
@@ -139,12 +142,50 @@ static void the_exact_method_knows_it(void **state)
 	assert_true(found > 100 && impossible > 10);
 }
 
+/* By time there is no exact search: what is said of the least holds, and AutoPipe has nothing quicker. */
+static void by_time_it_is_no_worse(void **state)
+{
+	struct small x = {.seed = 3};
+	int found = 0, optimal = 0;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		PIPELINE_SCORER_AUTO scorer = NULL;
+		struct least e = {.bottleneck = INFINITY, .makespan = INFINITY};
+		struct small_walk w = {.p = &x.p, .weigh = weigh, .context = &e};
+		struct pipeline_stage plan[SMALL_STAGES * SMALL_BODIES] = {{{0}}},
+		                                          other[SMALL_STAGES * SMALL_BODIES];
+		struct pipeline_proof proof, others;
+		struct pipeline_score score;
+
+		small_problem(&x, (struct schedule_shape){SCHEDULE_1F1B_EARLY_RECOMPUTE, small_pick(&x, 2, 3),
+		                                          4, 1, 1});
+		if (plan_bmpipe(&x.p, PIPELINE_MAKESPAN, plan, &proof, NULL) != SB_OK)
+			continue;
+		assert_int_equal(pipeline_scorer_open(&x.p, &scorer, NULL), SB_OK);
+		e.scorer = scorer;
+		small_walk(&w);
+		small_check_plan(&x.p, plan);
+		assert_int_equal(pipeline_score(scorer, plan, &score, NULL, NULL), SB_OK);
+		assert_true(score.fits && score.makespan == proof.value);
+		assert_string_equal(proof.objective, "makespan");
+		assert_true(proof.lower_bound <= e.makespan * (1 + 1e-9));
+		assert_true(!proof.optimal || proof.value <= e.makespan * (1 + 1e-9));
+		if (plan_autopipe(&x.p, PIPELINE_MAKESPAN, other, &others, NULL) == SB_OK)
+			assert_true(proof.value <= others.value);
+		optimal += proof.value <= e.makespan * (1 + 1e-9);
+		found++;
+	}
+	assert_true(found > 100 && optimal > found / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_early_recompute_keeps),
 	    cmocka_unit_test(as_many_as_fit),
 	    cmocka_unit_test(the_exact_method_knows_it),
+	    cmocka_unit_test(by_time_it_is_no_worse),
 	};
 
 	return cmocka_run_group_tests_name("merak", tests, NULL, NULL);
