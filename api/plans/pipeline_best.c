@@ -117,14 +117,14 @@ static int read_input(const json_t *request, struct pipeline_input *in, struct s
 	return rc == SB_OK ? pipeline_check_layers(&in->problem, err) : rc;
 }
 
-/* Does the problem tell what a schedule asks for, and are there bounds for its time? */
-static bool is_worth_it(const struct pipeline_problem *p, const struct schedule_facts *f)
+/* Does the problem tell what a schedule asks for? */
+static bool is_told(const struct pipeline_problem *p, const struct schedule_facts *f)
 {
 	bool weights = true;
 
 	for (int64_t b = 0; b < p->body_count; b++)
 		weights = weights && !isnan(p->bodies[b].weight);
-	return (weights || !f->splits) && !f->recomputes && (p->shape.slices > 1 || !f->sliced);
+	return (weights || !f->splits) && (p->shape.slices > 1 || !f->sliced);
 }
 
 /* Schedules whose devices show so many chunks of layers; where none is asked for, those of pipeline_best().
@@ -137,7 +137,7 @@ static unsigned kinds_of(const struct pipeline_problem *p, unsigned asked, int64
 		const struct schedule_facts *f = schedule_facts((enum schedule_kind)k);
 		int64_t chunks = f->two_way ? 1 : f->chunks;
 
-		if ((asked == 0 ? is_worth_it(p, f) : asked >> k & 1) &&
+		if ((asked == 0 ? is_told(p, f) : asked >> k & 1) &&
 		    (chunks > 0 ? chunks == interleave : interleave > 1))
 			kinds |= 1u << k;
 	}

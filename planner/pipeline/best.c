@@ -96,9 +96,6 @@ static int plan(struct trial *t, struct pipeline_try *y, const struct pipeline_e
 	struct pipeline_try now = *y;
 	int rc;
 
-	/* the bounds of the search take all of a backward to wait for the gradient */
-	if (schedule_facts(y->shape.kind)->recomputes)
-		effort = NULL;
 	now.plan = calloc(cells, sizeof(*now.plan));
 	if (!now.plan)
 		return SB_ENOMEM;
@@ -286,10 +283,11 @@ static int try_others(struct trial *t)
 
 	for (size_t i = 0; i < planned; i++)
 		for (const struct pipeline_method *m = pipeline_methods() + 1; m->name && rc == SB_OK; m++) {
-			const struct schedule_shape s = t->all->tries[i].shape; /* which may move */
+			const struct pipeline_try y = t->all->tries[i]; /* they may move */
 
-			if (i == 0 || s.kind == SCHEDULE_1F1B || s.kind == m->schedule)
-				rc = try_method(t, &s, m->name);
+			if (i == 0 || y.shape.kind == SCHEDULE_1F1B ||
+			    (y.shape.kind == m->schedule && y.score.makespan <= t->least * MAY_IMPROVE))
+				rc = try_method(t, &y.shape, m->name);
 		}
 	sort(t->all);
 	return rc;
@@ -327,11 +325,10 @@ int pipeline_best(const struct pipeline_problem *p, const struct pipeline_best_o
 	int rc = SB_OK;
 
 	for (size_t i = 0; i < SCHEDULE_KINDS && rc == SB_OK; i++) {
-		const struct schedule_facts *f = schedule_facts(simple[i]);
+		bool asked = options->kinds & 1u << simple[i];
 
-		/* without bounds for its time nothing would be proved of all the others */
-		if (options->kinds & 1u << simple[i] ||
-		    (options->kinds == 0 && !f->recomputes && (!f->sliced || p->shape.slices > 1)))
+		if (asked ||
+		    (options->kinds == 0 && (!schedule_facts(simple[i])->sliced || p->shape.slices > 1)))
 			rc = try_kind(&t, simple[i]);
 	}
 	if (rc != SB_OK)

@@ -53,10 +53,7 @@ static int least(const struct pipeline_problem *p, enum pipeline_objective objec
 	case PIPELINE_MAKESPAN:
 		if (schedule_facts(p->shape.kind)->recomputes)
 			return least_early(p, out, proof, err);
-		/* it knows no rows, and where it begins is not worth an ILP */
-		free_of_rows.row_count = 0;
-		free_of_rows.lp = NULL;
-		return pipeline_least_makespan(&free_of_rows, out, proof, err);
+		return pipeline_least_makespan(p, out, proof, err);
 	case PIPELINE_WHOLE: return pipeline_least_whole(p, out, proof, err);
 	default: return pipeline_least_bottleneck(p, out, proof, err);
 	}
