@@ -125,15 +125,16 @@ static int read_mindformers(const json_t *value, const struct place *at, struct 
 	    "offset",     "recompute", "select_recompute", "select_comm_recompute", "schedule",
 	    "interleave", NULL};
 	struct place here = place_member(at, "offset");
-	int64_t stages = schedule_stages(&g->p->shape), even = pipeline_layers(g->p) / stages, none;
+	int64_t stages = schedule_stages(&g->p->shape), even = pipeline_layers(g->p) / stages;
 	int64_t *full = room, *select = room + stages, *comm = room + 2 * stages;
 	const json_t *offset = json_object_get(value, "offset");
 	int rc = parse_members(value, at, members, err);
 
 	/* 0 = even; no other number is the offset of all stages */
-	if (rc == SB_OK && json_is_integer(offset))
-		rc = parse_integer_value(offset, &here, 0, 0, &none, err);
-	else if (rc == SB_OK)
+	if (rc == SB_OK && json_is_integer(offset) && json_integer_value(offset) != 0)
+		rc = parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &here, NULL,
+		                "must be 0, or list one number a stage");
+	else if (rc == SB_OK && !json_is_integer(offset))
 		rc = read_rows(offset, &here, -even, g, g->layers, err);
 	for (int64_t i = 0; i < stages; i++)
 		g->layers[i] += even;

@@ -140,13 +140,11 @@ static json_t *predicted_to_json(const struct reshard_case *c)
 {
 	const struct reshard_bound *b = &c->answer.bound;
 	double bytes = 0;
-	bool whole;
 
 	for (size_t i = 0; i < c->problem.count; i++)
 		bytes += transfer_bytes(&c->in->tiling.pieces[i], way_of(c, i));
-	whole = bytes < 0x1p53; /* a piece of 2^50 to each of many devices: more than an integer holds */
 	return json_pack("{s:f,s:o,s:o,s:f}", "makespan_seconds", c->answer.plan.makespan, "network_bytes",
-	                 whole ? json_integer((json_int_t)bytes) : json_real_or_null(bytes), "busiest_host",
+	                 json_whole_or_real(bytes), "busiest_host",
 	                 b->host_seconds > 0 ? json_integer(b->host) : json_null(), "busiest_host_seconds",
 	                 b->host_seconds);
 }
