@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "planner/network/resharding.h"
 
 #define ROUNDS 100
@@ -114,20 +115,10 @@ static void find_groups(struct greedy *g)
 	}
 }
 
-/* splitmix64 (Steele et al., OOPSLA 2014) */
-static uint64_t next_random(uint64_t *seed)
-{
-	uint64_t z = *seed += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
-
 static void shuffle(struct greedy *g)
 {
 	for (size_t i = g->count; i > 1; i--) {
-		size_t k = (size_t)(next_random(&g->seed) % i);
+		size_t k = (size_t)(sb_random(&g->seed) % i);
 		uint32_t t = g->order[i - 1];
 
 		g->order[i - 1] = g->order[k];

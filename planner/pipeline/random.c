@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "planner/pipeline/fit.h"
 #include "planner/pipeline/methods.h"
 
@@ -9,16 +10,6 @@
 #define DRAWS_LEAST 4
 #define OPERATIONS_IN_ALL (1 << 24) /* simulated in about a second */
 #define SEED 0x9e3779b97f4a7c15u
-
-/* splitmix64 (Steele et al., OOPSLA 2014). */
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
 
 /* Every cut is as likely: places for the cuts are chosen among all there are, one after the other, each with
  * the chance that is left for it (Knuth, TAOCP 2, 3.4.2, algorithm S). Where stages may be empty the cuts
@@ -31,7 +22,7 @@ static void draw_cut(const struct pipeline_problem *p, uint64_t *state, int64_t 
 	memset(layers, 0, (size_t)stages * sizeof(*layers));
 	layers[0] = held;
 	for (int64_t i = 0; i < places; i++) {
-		bool cut = draw(state) % (uint64_t)(places - i) < (uint64_t)(stages - 1 - stage);
+		bool cut = sb_random(state) % (uint64_t)(places - i) < (uint64_t)(stages - 1 - stage);
 
 		if (cut)
 			layers[++stage] = held;
