@@ -51,6 +51,16 @@ void reshard_plan_copy(const struct reshard_problem *p, const struct reshard_pla
 	to->makespan = from->makespan;
 }
 
+void reshard_place_rest(const struct reshard_problem *p, size_t place, struct reshard_plan *io)
+{
+	for (uint32_t i = 0; i < p->count; i++) {
+		if (!reshard_is_sent(&p->tasks[i])) {
+			io->order[place++] = i;
+			io->sender[i] = p->tasks[i].senders[0];
+		}
+	}
+}
+
 int reshard_evaluate(const struct reshard_problem *p, struct reshard_plan *plan, double *out_start)
 {
 	double *clock = calloc((size_t)p->hosts + 1, sizeof(*clock));
@@ -117,7 +127,7 @@ static int naive(const struct reshard_problem *p, struct reshard_plan *out)
 static int least_loaded(const struct reshard_problem *p, struct reshard_plan *out)
 {
 	double *load = calloc((size_t)p->hosts + 1, sizeof(*load));
-	size_t count, place;
+	size_t count;
 	uint32_t *list = reshard_longest_first(p, &count);
 	int rc = load && list ? SB_OK : SB_ENOMEM;
 
@@ -132,13 +142,8 @@ static int least_loaded(const struct reshard_problem *p, struct reshard_plan *ou
 		out->order[k] = list[k];
 		out->sender[list[k]] = best;
 	}
-	place = count;
-	for (uint32_t i = 0; rc == SB_OK && i < p->count; i++) {
-		if (!reshard_is_sent(&p->tasks[i])) {
-			out->order[place++] = i;
-			out->sender[i] = p->tasks[i].senders[0];
-		}
-	}
+	if (rc == SB_OK)
+		reshard_place_rest(p, count, out);
 	free(load);
 	free(list);
 	return rc == SB_OK ? reshard_evaluate(p, out, NULL) : rc;

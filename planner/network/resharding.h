@@ -117,6 +117,8 @@ bool reshard_less(double a, double b);
 /* Copies a plan into another one of the same problem. */
 void reshard_plan_copy(const struct reshard_problem *p, const struct reshard_plan *from,
                        struct reshard_plan *to);
+/* Places the tasks that are not sent behind those that are, from a place on. */
+void reshard_place_rest(const struct reshard_problem *p, size_t place, struct reshard_plan *io);
 /* Numbers of the tasks that are sent, longest first, ties by number; count of them in *out_count. To be
  * freed. NULL when out of memory. */
 uint32_t *reshard_longest_first(const struct reshard_problem *p, size_t *out_count);

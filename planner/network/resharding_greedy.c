@@ -286,12 +286,7 @@ static void make_plan(struct greedy *g, enum order how)
 			choose_all(g);
 		take_set(g, &place);
 	}
-	for (uint32_t i = 0; i < g->p->count; i++) {
-		if (!reshard_is_sent(&g->p->tasks[i])) {
-			g->plan.order[place++] = i;
-			g->plan.sender[i] = g->p->tasks[i].senders[0];
-		}
-	}
+	reshard_place_rest(g->p, place, &g->plan);
 }
 
 static int run_rounds(struct greedy *g, double bound, struct reshard_plan *io)

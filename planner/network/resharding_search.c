@@ -236,15 +236,8 @@ static bool is_repeated(struct search *s, const struct reshard_task *t, uint32_t
 
 static void keep(struct search *s, double end)
 {
-	size_t place = s->count;
-
 	s->plan.makespan = end;
-	for (uint32_t i = 0; i < s->p->count; i++) {
-		if (!reshard_is_sent(&s->p->tasks[i])) {
-			s->plan.order[place++] = i;
-			s->plan.sender[i] = s->p->tasks[i].senders[0];
-		}
-	}
+	reshard_place_rest(s->p, s->count, &s->plan);
 	reshard_plan_copy(s->p, &s->plan, s->best);
 }
 
