@@ -161,6 +161,7 @@ int counts_within(struct counts *c, struct table *const *tables, double bottlene
 		for (size_t i = 0; i < c->states; i++)
 			c->next_reach[i] = -1;
 		do {
+			c->work += c->reach[state] >= 0 ? (double)c->option_count : 0;
 			for (size_t i = 0; c->reach[state] >= 0 && i < c->option_count; i++) {
 				const struct count_option *o = &c->options[i];
 				int64_t *at = &c->next_reach[state + o->offset];
@@ -172,6 +173,8 @@ int counts_within(struct counts *c, struct table *const *tables, double bottlene
 		} while (next_counts(held, c->all, c->bodies, c->main));
 		c->reach = c->next_reach;
 		c->next_reach = swap;
+		if (c->work > COUNTS_WORK_MAX)
+			return SB_ELIMIT;
 	}
 	*out = c->reach[c->states - 1] >= c->all[c->main];
 	return SB_OK;
@@ -213,6 +216,7 @@ static void add_device(struct counts *c, struct table *const *tables, int64_t d)
 		double before = c->cost[state];
 		bool useful = !isinf(before) && is_between(c, held, low, high);
 
+		c->work += useful ? (double)c->option_count : 0;
 		for (size_t i = 0; useful && i < c->option_count; i++) {
 			const struct count_option *o = &c->options[i];
 			size_t to = state + o->offset;
@@ -241,6 +245,8 @@ int counts_least_extra(struct counts *c, struct table *const *tables, size_t *ou
 		add_device(c, tables, d);
 		c->cost = c->next_cost;
 		c->next_cost = swap;
+		if (c->work > COUNTS_WORK_MAX)
+			return SB_ELIMIT;
 	}
 	*out_extra = c->cost[state];
 	for (int64_t d = c->devices - 1; d >= 0 && !isinf(*out_extra); d--) {

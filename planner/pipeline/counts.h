@@ -14,14 +14,18 @@ struct counts {
 	uint32_t *from;              /* [device * all states + state] */
 	struct count_option *options;
 	size_t option_count;
+	double work; /* options weighed so far */
 };
+/* Options weighed in all: some tenths of a second. */
+#define COUNTS_WORK_MAX 2e8
 
 /* *out is to be freed by counts_free(). SB_ELIMIT: too many states; SB_ENOMEM. */
 int counts_open(const struct table_problem *tp, int64_t devices, struct counts *out);
 void counts_free(struct counts *c);
-/* Can the devices hold all layers within a bottleneck? tables: one a device. SB_ENOMEM. */
+/* Can the devices hold all layers within a bottleneck? tables: one a device. SB_ELIMIT: work is at its most;
+ * SB_ENOMEM. */
 int counts_within(struct counts *c, struct table *const *tables, double bottleneck, bool *out);
 /* The counts of least extra in all: the index into each device's table. *out_extra: INFINITY = there are
- * none. SB_ENOMEM. */
+ * none. As above. */
 int counts_least_extra(struct counts *c, struct table *const *tables, size_t *out, double *out_extra);
 #endif

@@ -280,7 +280,7 @@ static int choose_plan(struct solver *s, double bottleneck, struct pipeline_stag
 	double best = INFINITY;
 	int rc = taken ? SB_OK : SB_ENOMEM;
 
-	s->tp.steps = 0;
+	s->tp.steps = s->counts.work = 0;
 	while (rc == SB_OK) {
 		rc = recompute_least(s, bottleneck, taken, &best, out);
 		if (best == 0 || !next_place(s))
