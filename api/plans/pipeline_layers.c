@@ -49,6 +49,17 @@ static int read_costs(const json_t *request, double costs[PIPELINE_RECOMPUTES], 
 	return rc;
 }
 
+/* A layer that takes no time is a slip of the request: nothing is to be planned with it. */
+static int read_time(const json_t *layer, const struct place *at, const char *member, enum need need,
+                     double *out, struct sb_error *err)
+{
+	int rc = parse_number(layer, at, member, need, 0, PIPELINE_TIME_MAX, out, err);
+
+	if (rc == SB_OK && *out == 0 && json_is_number(json_object_get(layer, member)))
+		return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", at, member, "must be above 0");
+	return rc;
+}
+
 static int read_backward(const json_t *layer, const struct place *at, const double costs[PIPELINE_RECOMPUTES],
                          struct pipeline_body *b, struct sb_error *err)
 {
@@ -58,8 +69,7 @@ static int read_backward(const json_t *layer, const struct place *at, const doub
 	if (json_is_object(json_object_get(layer, "backward")))
 		rc = read_by_recompute(layer, at, "backward", REQUIRED, PIPELINE_BACKWARD_MAX, given, err);
 	else
-		rc = parse_number(layer, at, "backward", OPTIONAL, 0, PIPELINE_TIME_MAX, &given[KEEP_ALL],
-		                  err);
+		rc = read_time(layer, at, "backward", OPTIONAL, &given[KEEP_ALL], err);
 	for (int r = 0; r < PIPELINE_RECOMPUTES; r++) {
 		double time = isnan(given[r]) ? given[KEEP_ALL] * (1 + costs[r]) : given[r];
 
@@ -129,7 +139,7 @@ static int read_layer(const json_t *layer, const struct place *at, const double 
 	if (rc == SB_OK)
 		rc = parse_integer(layer, at, "count", REQUIRED, 1, PIPELINE_LAYERS_MAX, &b->count, err);
 	if (rc == SB_OK)
-		rc = parse_number(layer, at, "forward", REQUIRED, 0, PIPELINE_TIME_MAX, &b->forward, err);
+		rc = read_time(layer, at, "forward", REQUIRED, &b->forward, err);
 	if (rc == SB_OK)
 		rc = read_sizes(layer, at, need, b, io_unsized, err);
 	if (rc == SB_OK)

@@ -22,6 +22,15 @@ static json_t *by_recompute(int first, double high, const char *const *required)
 	return schema_object(p, required);
 }
 
+/* The same, but nothing takes no time at all. */
+static json_t *some_time_of(const char *description)
+{
+	json_t *time = time_of(description);
+
+	json_object_set_new(time, "exclusiveMinimum", json_integer(0));
+	return time;
+}
+
 static json_t *layer_schema(void)
 {
 	static const char *const needs[] = {"count", "forward", NULL};
@@ -30,10 +39,10 @@ static json_t *layer_schema(void)
 
 	json_object_set_new(p, "name", json_pack("{s:s}", "type", "string"));
 	json_object_set_new(p, "count", schema_integer(1, PIPELINE_LAYERS_MAX));
-	json_object_set_new(p, "forward", time_of("of one layer and one micro-batch"));
-	json_object_set_new(
-	    p, "backward",
-	    schema_either(time_of("default: twice forward"), by_recompute(0, PIPELINE_BACKWARD_MAX, NULL)));
+	json_object_set_new(p, "forward", some_time_of("of one layer and one micro-batch"));
+	json_object_set_new(p, "backward",
+	                    schema_either(some_time_of("default: twice forward"),
+	                                  by_recompute(0, PIPELINE_BACKWARD_MAX, NULL)));
 	json_object_set_new(p, "weight_gradient",
 	                    time_of("the part of backward that schedules may split off; default: half"));
 	json_object_set_new(

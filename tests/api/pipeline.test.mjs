@@ -73,6 +73,7 @@ test("what cannot be is told with its member", async () => {
     [{ interleave: 0 }, 422, "/interleave"], [{ interleave: 2, schedule: "1f1b" }, 422, "/interleave", "beyond the schema"], [{ schedule: "2f2b" }, 400, "/schedule"],
     [{ slices: 2 }, 422, "/slices", "beyond the schema"], [{ layers: undefined }, 400, "/layers"], [{ layers: [] }, 422, "/layers"], [{ layers: LAYER }, 400, "/layers"],
     [{ layers: [7] }, 400, "/layers/0"], [layer({ count: 0 }), 422, "/layers/0/count"], [layer({ count: 1.5 }), 400, "/layers/0/count"],
+    [layer({ forward: 0 }), 422, "/layers/0/forward"], [layer({ backward: 0 }), 422, "/layers/0/backward"],
     [layer({ forward: -1 }), 422, "/layers/0/forward"], [layer({ forward: 1e300 }), 422, "/layers/0/forward"],
     [layer({ forward: undefined }), 400, "/layers/0/forward"], [layer({ parameters_bytes: -1 }), 422, "/layers/0/parameters_bytes"],
     [layer({ activation_bytes: { full: 1 } }), 400, "/layers/0/activation_bytes/none"], [layer({ activation_bytes: 4 }), 400, "/layers/0/activation_bytes"],
@@ -130,7 +131,7 @@ test("the schema and the service agree", async () => {
     slices: [undefined, 1, 0, "1"], schedule: [undefined, "1f1b", "gpipe", 1], colour: [undefined, undefined, undefined, undefined, 1],
   };
   const parts = {
-    count: [8, 8, 9, 0, "8", 1025], forward: [1, 2.5, -1, undefined, "1"], backward: [undefined, 2, { none: 2 }, { none: 2, full: 4 }, { all: 2 }, -2, [2]],
+    count: [8, 8, 9, 0, "8", 1025], forward: [1, 2.5, -1, undefined, "1", 0], backward: [undefined, 2, 0, { none: 2 }, { none: 2, full: 4 }, { all: 2 }, -2, [2]],
     parameters_bytes: [3, 0, -3, "3"], activation_bytes: [{ none: 4 }, { none: 4, select: 3, full: 0 }, { full: 1 }, {}, 4, { none: "4" }],
     weight_gradient: [undefined, 0.5, -1], name: [undefined, "x", 7],
   };
