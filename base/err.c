@@ -23,6 +23,11 @@ int sb_fail(struct sb_error *err, int code, const char *word, const char *fmt, .
 	return code;
 }
 
+int sb_no_memory(struct sb_error *err)
+{
+	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+}
+
 int sb_fail_at(struct sb_error *err, int code, const char *word, const char *file, int64_t line,
                int64_t offset, const char *fmt, ...)
 {

@@ -38,6 +38,8 @@ struct sb_error {
  * works. */
 int sb_fail(struct sb_error *err, int code, const char *word, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* As sb_fail() when memory is out. */
+int sb_no_memory(struct sb_error *err);
 /* As sb_fail(), with the position. file may be NULL. */
 int sb_fail_at(struct sb_error *err, int code, const char *word, const char *file, int64_t line,
                int64_t offset, const char *fmt, ...) __attribute__((format(printf, 7, 8)));

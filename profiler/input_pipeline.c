@@ -71,7 +71,7 @@ int input_pipeline_compute(const struct profile *p, struct input_pipeline *out, 
 		count += p->captures[i].queue_count;
 	made.queues = calloc(count + 1, sizeof(*made.queues));
 	if (!made.queues)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (size_t i = 0; i < p->count; i++) {
 		for (size_t k = 0; k < p->captures[i].queue_count; k++) {
 			struct queue_summary *s = &made.queues[made.count++];

@@ -34,7 +34,7 @@ static int cost_of(const json_t *value, const struct cost_problem *p, int64_t mi
 		                 warnings_to_json(p, &s, &c, json_object_get(value, "attention") != NULL));
 	free(stages);
 	if (rc == SB_OK && !*out)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	return rc;
 }
 

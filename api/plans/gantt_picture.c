@@ -13,11 +13,6 @@ void gantt_picture_clear(struct gantt_picture *v)
 	free(v->work_of);
 }
 
-static int no_memory(struct sb_error *err)
-{
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
 static double op_end(const struct gantt_picture *v, size_t op)
 {
 	return v->op_start[op] + schedule_op_seconds(v->p, v->g->times, op);
@@ -45,7 +40,7 @@ static int simulate(struct gantt_picture *v, struct sb_error *err)
 	v->start = calloc(4 * devices, sizeof(*v->start));
 	v->op_start = calloc(v->p->first[devices] + 1, sizeof(*v->op_start));
 	if (!v->start || !v->op_start)
-		return no_memory(err);
+		return sb_no_memory(err);
 	v->end = v->start + devices;
 	v->busy = v->start + 2 * devices;
 	v->peak = v->start + 3 * devices;
@@ -150,7 +145,7 @@ static int choose(struct gantt_picture *v, const struct plan_view *view, struct 
 	v->works = calloc(v->keys, sizeof(*v->works));
 	v->work_of = calloc(v->keys, sizeof(*v->work_of));
 	if (!v->begin || !v->works || !v->work_of)
-		return no_memory(err);
+		return sb_no_memory(err);
 	v->stop = v->begin + devices;
 	cut(v);
 	return SB_OK;

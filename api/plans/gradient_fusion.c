@@ -278,7 +278,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	answer_clear(&a);
 	if (rc == SB_EIO)
 		return sb_fail(err, rc, "search_failed", "the search gave no plan");
-	return rc == SB_OK && *out ? SB_OK : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	return rc == SB_OK && *out ? SB_OK : sb_no_memory(err);
 }
 
 static json_t *limits_of(void)

@@ -50,7 +50,7 @@ static int read_gradients(const json_t *request, struct fusion_input *in, struct
 		                  "must have 1 to 100000 entries");
 	in->gradients = calloc(n, sizeof(*in->gradients));
 	if (!in->gradients)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (size_t i = 0; rc == SB_OK && i < n; i++) {
 		struct place p = place_index(&here, i);
 
@@ -85,7 +85,7 @@ static int read_table(const json_t *list, struct collective_curve *out, struct s
 		                  "must have 1 to 1000 rows");
 	rows = calloc(n, sizeof(*rows));
 	if (!rows)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (size_t i = 0; rc == SB_OK && i < n; i++) {
 		struct place p = place_index(&here, i);
 

@@ -26,11 +26,6 @@ static void input_clear(struct memory_input *in)
 	*in = (struct memory_input){0};
 }
 
-static int no_memory(struct sb_error *err)
-{
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
 /* A number, or one a chunk. */
 static int read_by_chunk(const json_t *object, const struct place *at, const char *member, enum need need,
                          int64_t chunks, int64_t out[SCHEDULE_CHUNKS_MAX], struct sb_error *err)
@@ -114,7 +109,7 @@ static int read_runs(const json_t *request, struct memory_input *in, struct sb_e
 		                  "must have 1 to 1024 entries");
 	in->runs = calloc(json_array_size(list), sizeof(*in->runs));
 	if (!in->runs)
-		return no_memory(err);
+		return sb_no_memory(err);
 	for (; rc == SB_OK && in->count < json_array_size(list); in->count++) {
 		struct place at = place_index(&here, in->count);
 
@@ -236,12 +231,12 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 		return rc;
 	predicted = malloc(in.count * sizeof(*predicted));
 	if (!predicted)
-		return no_memory(err);
+		return sb_no_memory(err);
 	rc = decompose(&in, &m, predicted, err);
 	if (rc == SB_OK)
 		*out = answer_of(&in, &m, predicted, plan_clock() - start);
 	free(predicted);
-	return rc != SB_OK || *out ? rc : no_memory(err);
+	return rc != SB_OK || *out ? rc : sb_no_memory(err);
 }
 
 static json_t *layers_schema(const char *description)

@@ -16,11 +16,6 @@
 static const char *const methods[] = {"bmpipe", "pipedream", "adapipe", "autopipe", "merak", "alpa",
                                       "even",   "random",    "given",   BEST,       CSIMD,   NULL};
 
-static int no_memory(struct sb_error *err)
-{
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
 /* What else could be done: the plan of the exact method, the cut that everybody tries first, and the user's
  * own.
  */
@@ -65,7 +60,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 		return rc;
 	answer = pipeline_choice_to_json(&in, &chosen);
 	if (!answer)
-		return no_memory(err);
+		return sb_no_memory(err);
 	json_object_set_new(answer, "quality", pipeline_quality_to_json(&chosen.proof, plan_clock() - start));
 	json_object_set_new(answer, "alternatives", json_array());
 	json_object_set_new(answer, "frontier", pipeline_frontier_to_json(&in, &chosen, 1));

@@ -202,7 +202,7 @@ static int take(const struct pipeline_input *in, struct pipeline_try *t, struct 
 	t->plan = NULL;
 	out->peaks = calloc((size_t)p.shape.devices, sizeof(*out->peaks));
 	if (!out->peaks)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = pipeline_scorer_open(&p, &scorer, err);
 	if (rc == SB_OK)
 		rc = pipeline_score(scorer, out->plan, &out->score, out->peaks, err);
@@ -242,7 +242,7 @@ static int take_all(const struct pipeline_input *in, struct search *s, struct sb
 		all += s->results[i].planned;
 	s->plans = calloc(all + 1, sizeof(*s->plans));
 	if (!s->plans)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (size_t i = 0; i < s->count; i++)
 		for (size_t k = 0; rc == SB_OK && k < s->results[i].planned; k++)
 			if (keeps_to_rows(in, &s->results[i].tries[k]))
@@ -332,7 +332,7 @@ int pipeline_solve_best(const json_t *request, json_t **out, json_t **out_extra,
 		return rc;
 	answer = answer_of(&in, &s, plan_clock() - start);
 	if (!answer)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	if (json_object_get(in.request, "given"))
 		rc = pipeline_compare(&in, "given", &s.plans[0], answer, err);
 	if (rc == SB_OK)

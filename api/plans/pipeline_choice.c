@@ -26,7 +26,7 @@ static int read_given(const struct pipeline_input *in, struct pipeline_problem *
 		json_t *own = json_object_get(*out_value, members[i]);
 
 		if (own && json_object_set(request, members[i], own) != 0)
-			rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			rc = sb_no_memory(err);
 	}
 	return rc == SB_OK ? pipeline_read_shape(request, &io->shape, err) : rc;
 }
@@ -102,7 +102,7 @@ int pipeline_choose(const struct pipeline_input *in, const char *method, struct 
 	out->plan = calloc((size_t)schedule_stages(&p.shape) * (size_t)p.body_count, sizeof(*out->plan));
 	out->peaks = calloc((size_t)p.shape.devices, sizeof(*out->peaks));
 	if (!out->plan || !out->peaks)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	if (planner)
 		rc = planner->plan(&p, in->objective, out->plan, &out->proof, &why);
 	else

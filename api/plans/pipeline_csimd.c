@@ -19,11 +19,6 @@ struct outcome {
 	double *memory; /* of each stage; the outcome's own */
 };
 
-static int no_memory(struct sb_error *err)
-{
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
 /* ---- scoring ---- */
 
 static int64_t pieces_of(const struct csimd_plan *p)
@@ -100,7 +95,7 @@ static int simulate(const struct csimd_problem *p, const struct csimd_plan *plan
 	int rc;
 
 	if (!room)
-		return no_memory(err);
+		return sb_no_memory(err);
 	fill_times(p, plan, slices, machines, room);
 	struct schedule_times t = {
 	    .forward = room, .backward = room + cells, .send = room + CSIMD_PASSES * cells};
@@ -151,7 +146,7 @@ static int score(const struct csimd_input *in, const struct csimd_plan *plan, st
 	out->memory = calloc((size_t)p->stages, sizeof(*out->memory));
 	if (!room || !out->memory) {
 		free(room);
-		return no_memory(err);
+		return sb_no_memory(err);
 	}
 	if (simulator_says_it(p, plan, room)) {
 		out->by = "simulator";
@@ -290,7 +285,7 @@ static int add_baselines(const struct csimd_input *in, const struct outcome *cho
 	int rc = csimd_compare(&in->problem, &b);
 
 	if (rc != SB_OK)
-		return no_memory(err);
+		return sb_no_memory(err);
 	rc = add_plan(in, chosen, "even", &b.even,
 	              "equal numbers of layers, and as many micro-batches as stages unless given", list, err);
 	(void)snprintf(text, sizeof(text), "the mean of %s%lld divisions with the same micro-batches",
@@ -360,7 +355,7 @@ static int answer(const struct csimd_input *in, const struct csimd_result *r, in
 		              solution_to_json(&in->problem, &r->plan, unit), "predicted",
 		              predicted_to_json(in, &o), "quality", quality_to_json(in, r, &o, seconds),
 		              "alternatives", others, "frontier", "rejected", "warnings", warnings_of(in, r));
-		rc = *out ? SB_OK : no_memory(err);
+		rc = *out ? SB_OK : sb_no_memory(err);
 	}
 	json_decref(others);
 	free(o.memory);

@@ -23,11 +23,6 @@ void csimd_input_clear(struct csimd_input *in)
 	*in = (struct csimd_input){0};
 }
 
-static int no_memory(struct sb_error *err)
-{
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
 static int read_form(const json_t *time, const struct place *at, bool slices, struct csimd_time *out,
                      struct sb_error *err)
 {
@@ -72,7 +67,7 @@ static int read_counts(const json_t *time, const struct place *at, struct csimd_
 	out->samples = calloc(n, sizeof(*out->samples));
 	out->seconds = calloc(CSIMD_PASSES * n, sizeof(*out->seconds));
 	if (!out->samples || !out->seconds)
-		return no_memory(err);
+		return sb_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		struct place each = place_index(&here, i);
 		int rc = parse_integer_value(json_array_get(list, i), &each, 1, CSIMD_SAMPLES_MAX,
@@ -186,7 +181,7 @@ static int read_layers(const json_t *request, struct csimd_input *in, struct sb_
 	in->rows = calloc(n, sizeof(*in->rows));
 	in->tables = calloc(n, sizeof(*in->tables));
 	if (!in->rows || !in->tables)
-		return no_memory(err);
+		return sb_no_memory(err);
 	in->problem.rows = in->rows;
 	in->problem.row_count = n;
 	for (size_t r = 0; rc == SB_OK && r < n; r++) {
@@ -213,7 +208,7 @@ static int read_memory(const json_t *request, struct csimd_input *in, struct sb_
 		return rc;
 	in->memory = calloc(n, sizeof(*in->memory));
 	if (!in->memory)
-		return no_memory(err);
+		return sb_no_memory(err);
 	in->problem.memory = in->memory;
 	if (json_is_array(v))
 		rc = read_list(request, &root, "memory_bytes", n, 0, CSIMD_BYTES_MAX, in->memory, err);
@@ -235,7 +230,7 @@ static int read_speeds(const json_t *request, struct csimd_input *in, struct sb_
 		return SB_OK;
 	in->speeds = calloc(n, sizeof(*in->speeds));
 	if (!in->speeds)
-		return no_memory(err);
+		return sb_no_memory(err);
 	in->problem.speeds = in->speeds;
 	return read_list(request, &root, "speeds", n, CSIMD_SPEED_LEAST, CSIMD_SPEED_MAX, in->speeds, err);
 }
@@ -277,7 +272,7 @@ static int read_send(const json_t *request, struct csimd_input *in, struct sb_er
 		return SB_OK;
 	in->send = calloc(2 * layers, sizeof(*in->send));
 	if (!in->send)
-		return no_memory(err);
+		return sb_no_memory(err);
 	if (json_is_object(v)) {
 		rc = parse_members(v, &here, members, err);
 		if (rc == SB_OK)

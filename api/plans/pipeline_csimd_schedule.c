@@ -32,11 +32,6 @@ static int not_drawn(struct sb_error *err)
 	return sb_fail(err, SB_ENOENT, "no_schedule", "this plan has more micro-batches than can be drawn");
 }
 
-static int no_memory(struct sb_error *err)
-{
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
 /* {layers: [[per stage]], micro_batch_sizes | slices: [...] or null where there are too many}. */
 static int read_solution(const json_t *solution, struct drawing *d, struct sb_error *err)
 {
@@ -50,7 +45,7 @@ static int read_solution(const json_t *solution, struct drawing *d, struct sb_er
 	d->cuts = calloc((size_t)stages + 1, sizeof(*d->cuts));
 	d->sizes = calloc((size_t)d->pieces, sizeof(*d->sizes));
 	if (!d->cuts || !d->sizes)
-		return no_memory(err);
+		return sb_no_memory(err);
 	for (int64_t s = 0; s < stages; s++)
 		d->cuts[s + 1] = d->cuts[s] + json_integer_value(json_array_get(row, (size_t)s));
 	for (int64_t j = 0; j < d->pieces; j++)
@@ -74,11 +69,11 @@ static int build(struct drawing *d, struct sb_error *err)
 	int rc = schedule_program_build(&shape, &d->program, NULL);
 
 	if (rc != SB_OK)
-		return rc == SB_ENOMEM ? no_memory(err) : not_drawn(err);
+		return rc == SB_ENOMEM ? sb_no_memory(err) : not_drawn(err);
 	d->room = calloc(2 * parts + CSIMD_PASSES * steps + machines, sizeof(*d->room));
 	d->op_start = calloc(d->program.first[shape.devices], sizeof(*d->op_start));
 	if (!d->room || !d->op_start)
-		return no_memory(err);
+		return sb_no_memory(err);
 	d->forward = d->room;
 	d->backward = d->room + parts;
 	d->times[CSIMD_FORWARD] = d->room + 2 * parts;

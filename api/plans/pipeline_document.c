@@ -23,7 +23,7 @@ int pipeline_of_document(const json_t *document, struct pipeline_input *out, str
 	plan = calloc((size_t)schedule_stages(&out->problem.shape) * (size_t)out->problem.body_count,
 	              sizeof(*plan));
 	if (!plan)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = pipeline_read_plan(solution, &at, &out->problem, plan, err);
 	if (rc == SB_OK)
 		*out_plan = plan;

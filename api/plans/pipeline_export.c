@@ -14,7 +14,7 @@ static int sapp_file(const struct pipeline_input *in, struct sb_buf *out, struct
 	if (text)
 		sb_buf_adds(out, text);
 	free(text);
-	return text && out->status == SB_OK ? SB_OK : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	return text && out->status == SB_OK ? SB_OK : sb_no_memory(err);
 }
 
 int pipeline_export(const json_t *plan, const char *format, char **out_text, const char **out_type,

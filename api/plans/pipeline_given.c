@@ -263,7 +263,7 @@ int pipeline_read_plan(const json_t *value, const struct place *at, const struct
 	int rc = SB_OK;
 
 	if (!room)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	g.layers = room + 3 * stages;
 	g.by_recompute = room + 4 * stages;
 	if (json_object_get(value, "offset"))

@@ -187,7 +187,7 @@ static int read_bodies(const json_t *list, const double costs[PIPELINE_RECOMPUTE
 	out->bodies = calloc(n, sizeof(*out->bodies));
 	out->names = calloc(n, sizeof(*out->names));
 	if (!out->bodies || !out->names)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (size_t i = 0; rc == SB_OK && i < n; i++) {
 		struct place at = place_index(&here, i);
 

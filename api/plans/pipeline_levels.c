@@ -143,7 +143,7 @@ static int read_layers(const json_t *request, struct levels_input *in, struct sb
 	in->activation = malloc(room);
 	in->output = malloc(room);
 	if (!in->time || !in->weights || !in->parameters || !in->activation || !in->output)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (size_t i = 0; rc == SB_OK && i < n; i++) {
 		struct place at = place_index(&here, i);
 
@@ -239,7 +239,7 @@ int pipeline_levels_solve(const json_t *request, json_t **out, json_t **out_extr
 	if (rc != SB_OK)
 		return rc;
 	*out = answer_of(&in, &plan, plan_clock() - start);
-	return *out ? SB_OK : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	return *out ? SB_OK : sb_no_memory(err);
 }
 
 static json_t *bytes_of(const char *description)

@@ -22,11 +22,6 @@ void pipeline_input_clear(struct pipeline_input *in)
 	*in = (struct pipeline_input){0};
 }
 
-static int no_memory(struct sb_error *err)
-{
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
 static int read_schedule(const json_t *request, struct schedule_shape *s, struct sb_error *err)
 {
 	struct place root = place_of("");
@@ -92,7 +87,7 @@ static int read_memory(const json_t *request, struct pipeline_input *in, struct 
 
 	in->memory = malloc((size_t)devices * sizeof(*in->memory));
 	if (!in->memory)
-		return no_memory(err);
+		return sb_no_memory(err);
 	in->problem.memory = in->memory;
 	if (json_is_array(v)) {
 		if (json_array_size(v) != (size_t)devices)
@@ -124,7 +119,7 @@ static int read_sends(const json_t *request, struct pipeline_input *in, struct s
 		                  "one for each link between two stages (stages - 1)");
 	list = malloc((n + 1) * sizeof(*list));
 	if (!list)
-		return no_memory(err);
+		return sb_no_memory(err);
 	if (n == (size_t)pipeline_layers(p) - 1)
 		p->cut_send = in->cut_send = list;
 	else

@@ -93,7 +93,7 @@ int pipeline_read_rows(const json_t *request, struct pipeline_input *in, struct 
 	in->rows = calloc(count + 1, sizeof(*in->rows));
 	in->terms = calloc((count + 1) * PIPELINE_TERMS_MAX, sizeof(*in->terms));
 	if (!in->rows || !in->terms)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (size_t i = 0; rc == SB_OK && i < count; i++) {
 		struct place row = place_index(&here, i);
 

@@ -183,7 +183,7 @@ int pipeline_sapp_import(const json_t *request, json_t **out, struct sb_error *e
 	int rc = parse_word(request, &root, "format", OPTIONAL, formats, &format, err);
 
 	if (!copy)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	if (rc == SB_OK)
 		rc = parse_object(request, &root, "layers_file",
 		                  json_object_get(request, "format") ? REQUIRED : OPTIONAL, &file, err);

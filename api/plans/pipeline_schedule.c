@@ -94,7 +94,7 @@ int pipeline_draw(const json_t *plan, const struct plan_view *view, struct sb_bu
 	if (rc != SB_OK)
 		return rc;
 	if (fill(&d, &g) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	g.program = pipeline_program(d.scorer);
 	g.times = pipeline_times(d.scorer);
 	return gantt_write(&g, view, out, err);

@@ -114,7 +114,7 @@ int plan_solve(const struct plan_lookup *lookup, const json_t *request, json_t *
 	if (rc != SB_OK)
 		return rc;
 	if (add_frame(answer, kind, method, resolved) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	*out = json_incref(answer);
 	return SB_OK;
 }

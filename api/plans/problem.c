@@ -49,7 +49,7 @@ static int overlay(const struct plan_lookup *lookup, const char *family, json_t 
 		return rc;
 	own = json_copy(value);
 	if (!own || json_object_del(own, "preset") != 0 || json_object_update(base, own) != 0)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	*out = json_incref(base);
 	return SB_OK;
 }
@@ -69,7 +69,7 @@ static int resolve_member(const struct plan_lookup *lookup, json_t *request, con
 	else
 		return SB_OK;
 	if (rc == SB_OK && json_object_set_new(request, member, resolved) != 0)
-		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		rc = sb_no_memory(err);
 	return rc;
 }
 
@@ -94,7 +94,7 @@ static int resolve_profile(const struct plan_lookup *lookup, json_t *request, st
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		if (!json_object_get(request, members[i]) &&
 		    json_object_set(request, members[i], json_object_get(found, members[i])) != 0)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 	json_object_del(request, "profile");
 	return SB_OK;
 }
@@ -106,7 +106,7 @@ int problem_resolve(const struct plan_lookup *lookup, const json_t *request, jso
 	int rc;
 
 	if (!copy)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = resolve_member(lookup, copy, "model", "models", err);
 	if (rc == SB_OK)
 		rc = resolve_member(lookup, copy, "cluster", "clusters", err);

@@ -262,7 +262,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	if (rc == SB_OK)
 		rc = answer_of(&c, (enum reshard_method)method, start, out);
 	case_clear(&c);
-	return rc == SB_OK && *out ? SB_OK : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	return rc == SB_OK && *out ? SB_OK : sb_no_memory(err);
 }
 
 static json_t *limits_of(void)

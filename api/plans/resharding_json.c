@@ -7,11 +7,6 @@
 
 const char *const transfer_words[] = {"send-recv", "local-all-gather", "broadcast", "best", NULL};
 
-static int no_memory(struct sb_error *err)
-{
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
 static int list_of(const json_t *object, const struct place *at, const char *member, size_t least,
                    size_t most, const json_t **out, struct sb_error *err)
 {
@@ -272,7 +267,7 @@ static int read_tasks(const json_t *request, struct resharding_input *in, struct
 	out->tasks = calloc(out->count, sizeof(*out->tasks));
 	ends = out->ends = calloc(ends_of(list) + 1, sizeof(*out->ends));
 	if (!out->pieces || !out->tasks || !out->ends)
-		return no_memory(err);
+		return sb_no_memory(err);
 	for (size_t i = 0; rc == SB_OK && i < out->count; i++) {
 		struct place p = place_index(&here, i);
 

@@ -4,6 +4,7 @@
 #include "api/plans/gantt.h"
 #include "api/plans/kinds.h"
 #include "api/plans/parse.h"
+#include "api/plans/pipeline.h"
 #include "api/plans/schema.h"
 #include "planner/schedule/schedule.h"
 
@@ -29,11 +30,6 @@ static void input_clear(struct schedule_input *in)
 	free(in->overlapped);
 	free(in->recompute);
 	*in = (struct schedule_input){0};
-}
-
-static int no_memory(struct sb_error *err)
-{
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
 }
 
 static int read_kind(const json_t *request, struct schedule_shape *s, struct sb_error *err)
@@ -90,18 +86,7 @@ static int read_by_stage(const json_t *request, const char *member, const struct
 	if (json_array_size(v) != (size_t)s->devices)
 		return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &root, member,
 		                  "must have one number a stage");
-	for (size_t d = 0; d < (size_t)s->devices; d++) {
-		struct place at = place_index(&here, d);
-		const json_t *x = json_array_get(v, d);
-
-		if (!json_is_number(x))
-			return parse_fail(err, SB_EINVAL, "wrong_type", &at, NULL, "must be a number");
-		out[d] = json_number_value(x);
-		if (!(out[d] >= 0 && out[d] <= SECONDS_MAX))
-			return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &at, NULL,
-			                  "must lie between 0 and 1e9");
-	}
-	return SB_OK;
+	return parse_numbers(v, &here, 0, SECONDS_MAX, out, err);
 }
 
 /* A device's whole stage is its chunks together; of two directions each runs through a whole stage. */
@@ -160,7 +145,7 @@ static int read_overlapped(const json_t *request, struct schedule_input *in, str
 	rc = parse_number(request, &root, "overlapped", REQUIRED, 0, SECONDS_MAX, &seconds, err);
 	in->overlapped = malloc(n * sizeof(*in->overlapped));
 	if (rc == SB_OK && !in->overlapped)
-		return no_memory(err);
+		return sb_no_memory(err);
 	for (size_t i = 0; rc == SB_OK && i < n; i++)
 		in->overlapped[i] = seconds;
 	in->times.overlapped = in->overlapped;
@@ -179,7 +164,7 @@ static int read_recompute(const json_t *request, struct schedule_input *in, stru
 		                  "this schedule does not recompute early: it is a part of backward");
 	in->recompute = malloc((size_t)in->shape.devices * sizeof(*in->recompute));
 	if (!in->recompute)
-		return no_memory(err);
+		return sb_no_memory(err);
 	in->times.recompute = in->recompute;
 	return read_by_stage(request, "recompute", &in->shape, in->recompute, err);
 }
@@ -196,7 +181,7 @@ static int read_times(const json_t *request, struct schedule_input *in, struct s
 	in->backward = malloc(parts * sizeof(*in->backward));
 	in->weight = malloc(parts * sizeof(*in->weight));
 	if (!by_device || !in->forward || !in->backward || !in->weight)
-		rc = no_memory(err);
+		rc = sb_no_memory(err);
 	if (rc == SB_OK)
 		rc = read_by_stage(request, "forward", &in->shape, by_device, err);
 	if (rc == SB_OK)
@@ -318,7 +303,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 		return rc;
 	room = calloc(4 * (size_t)in.shape.devices, sizeof(*room));
 	if (!room)
-		return no_memory(err);
+		return sb_no_memory(err);
 	o = (struct outcome){.start = room,
 	                     .end = room + in.shape.devices,
 	                     .busy = room + 2 * in.shape.devices,
@@ -327,7 +312,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	if (rc == SB_OK)
 		*out = answer_of(&in, &o, plan_clock() - start);
 	free(room);
-	return rc != SB_OK || *out ? rc : no_memory(err);
+	return rc != SB_OK || *out ? rc : sb_no_memory(err);
 }
 
 static int draw(const json_t *plan, const struct plan_view *view, struct sb_buf *out, struct sb_error *err)
@@ -351,11 +336,9 @@ static json_t *seconds_by_stage(const char *description)
 static json_t *schema(void)
 {
 	static const char *const needs[] = {"schedule", "stages", "micro_batches", "forward", NULL};
-	json_t *p = json_object(), *names = json_array();
+	json_t *p = json_object();
 
-	for (int k = 0; k < SCHEDULE_KINDS; k++)
-		json_array_append_new(names, json_string(schedule_facts((enum schedule_kind)k)->name));
-	json_object_set_new(p, "schedule", json_pack("{s:o}", "enum", names));
+	json_object_set_new(p, "schedule", pipeline_schedule_names());
 	json_object_set_new(p, "stages", schema_integer(1, UINT16_MAX));
 	json_object_set_new(p, "micro_batches", schema_integer(1, UINT32_MAX));
 	json_object_set_new(p, "chunks", schema_integer(1, UINT16_MAX));

@@ -283,7 +283,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 		return rc;
 	x = malloc(sizeof(*x));
 	if (!x)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = strategy_search(&r, x, err);
 	if (rc == SB_OK)
 		*out = answer_of(&r, x, plan_clock() - start, attention_given);
@@ -291,7 +291,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 		rc = explain_infeasible(&r, x, out_extra, err);
 	free(x);
 	if (rc == SB_OK && !*out)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	return rc;
 }
 

@@ -139,7 +139,7 @@ static int read_stages(const json_t *value, const struct place *at, struct strat
 		return SB_OK;
 	*out_stages = calloc((size_t)s->pp, sizeof(**out_stages));
 	if (!*out_stages)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (int64_t i = 0; i < s->pp; i++) {
 		struct place p = place_index(&here, (size_t)i);
 		int rc = read_stage(json_array_get(stages, (size_t)i), &p, next, s->recompute,

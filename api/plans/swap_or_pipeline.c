@@ -213,7 +213,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	if (best == SWAP_CHOICES)
 		return infeasible(&x, out_extra, err);
 	*out = answer_of(&in, &x, best, plan_clock() - start);
-	return *out ? SB_OK : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	return *out ? SB_OK : sb_no_memory(err);
 }
 
 static json_t *schema(void)

@@ -217,7 +217,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	if (rc != SB_OK)
 		return rc;
 	*out = answer_of(&in, &x, chosen, plan_clock() - start);
-	return *out ? SB_OK : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	return *out ? SB_OK : sb_no_memory(err);
 }
 
 static json_t *schema(void)

@@ -7,7 +7,7 @@
 
 static int out_of_memory(struct sb_error *err)
 {
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	return sb_no_memory(err);
 }
 
 int curve_from_link(double latency_seconds, double bytes_per_second, struct collective_curve *out,

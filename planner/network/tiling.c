@@ -296,7 +296,7 @@ int tiling_build(const struct tensor *t, const struct layout *from, const struct
 	out->tasks = calloc((size_t)pieces, sizeof(*out->tasks));
 	out->ends = calloc((size_t)ends, sizeof(*out->ends));
 	if (!out->pieces || !out->tasks || !out->ends)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	cut(t, from, to, c, out);
 	return SB_OK;
 }

@@ -217,6 +217,6 @@ int plan_autopipe(const struct pipeline_problem *p, enum pipeline_objective obje
 	x.scorer = scorer;
 	x.seed = sb_hash_seed();
 	if (improvement_open(&x) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	return improve(&x, out, proof, err);
 }

@@ -50,11 +50,6 @@ void pipeline_best_free(struct pipeline_best *b)
 	*b = (struct pipeline_best){0};
 }
 
-static int no_memory(struct sb_error *err)
-{
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
 static struct pipeline_problem problem_of(const struct trial *t, const struct schedule_shape *shape)
 {
 	struct pipeline_problem p = *t->p;
@@ -332,7 +327,7 @@ int pipeline_best(const struct pipeline_problem *p, const struct pipeline_best_o
 			rc = try_kind(&t, simple[i]);
 	}
 	if (rc != SB_OK)
-		return no_memory(err);
+		return sb_no_memory(err);
 	sort(&all);
 	if (all.planned == 0) {
 		if (all.count == 0)
@@ -345,7 +340,7 @@ int pipeline_best(const struct pipeline_problem *p, const struct pipeline_best_o
 	if (rc == SB_OK)
 		rc = try_others(&t);
 	if (rc != SB_OK)
-		return no_memory(err);
+		return sb_no_memory(err);
 	finish(&all);
 	*out = all;
 	all = (struct pipeline_best){0};

@@ -31,7 +31,7 @@ static int least_early(const struct pipeline_problem *p, struct pipeline_stage *
 		return rc;
 	plan = malloc(bytes);
 	if (!plan)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = plan_autopipe(p, PIPELINE_MAKESPAN, plan, &other, err);
 	if (rc == SB_OK && other.value < time) {
 		memcpy(out, plan, bytes);
@@ -104,7 +104,7 @@ int plan_bmpipe(const struct pipeline_problem *p, enum pipeline_objective object
 		return least(p, objective, out, proof, err);
 	bodies = malloc((size_t)p->body_count * sizeof(*bodies));
 	if (!bodies)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	memcpy(bodies, p->bodies, (size_t)p->body_count * sizeof(*bodies));
 	rows_forbid(p, bodies);
 	q.bodies = bodies;

@@ -15,7 +15,7 @@ int pipeline_search_open(const struct pipeline_problem *p, struct pipeline_searc
 	int rc = devices_open(p, &s.devices, err);
 
 	if (rc == SB_OK && cells_open(p, &s.cells) != SB_OK)
-		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		rc = sb_no_memory(err);
 	if (rc == SB_OK)
 		*out = s;
 	else

@@ -127,7 +127,7 @@ static int open_rows(struct decomposition *d, const struct dry_run *runs, size_t
 	d->a = malloc((count + 1) * UNKNOWNS * sizeof(*d->a));
 	d->b = malloc((count + 1) * sizeof(*d->b));
 	if (!d->rows || !d->moments || !d->moment_count || !d->a || !d->b)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (d->count = 0; rc == SB_OK && d->count < count; d->count++) {
 		struct row *r = &d->rows[d->count];
 

@@ -88,18 +88,13 @@ static bool make_room(struct drafts *s)
 	       s->overlapped && s->send && s->visits;
 }
 
-static int no_memory(struct sb_error *err)
-{
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
 int drafts_open(const struct pipeline_problem *p, struct drafts **out, struct sb_error *err)
 {
 	DRAFTS_AUTO s = calloc(1, sizeof(*s));
 	int rc;
 
 	if (!s)
-		return no_memory(err);
+		return sb_no_memory(err);
 	s->p = p;
 	rc = schedule_program_build(&p->shape, &s->program, err);
 	if (rc != SB_OK)
@@ -109,7 +104,7 @@ int drafts_open(const struct pipeline_problem *p, struct drafts **out, struct sb
 	s->device_count = device_count(p);
 	s->splits = schedule_facts(p->shape.kind)->splits;
 	if (!make_room(s))
-		return no_memory(err);
+		return sb_no_memory(err);
 	add_layers(s);
 	s->pairs = s->pairs && schedule_facts(p->shape.kind)->pairs;
 	s->lightest = device_lightest(p);
@@ -117,7 +112,7 @@ int drafts_open(const struct pipeline_problem *p, struct drafts **out, struct sb
 	if (rc != SB_OK)
 		return rc;
 	if (cells_open(p, &s->cells) != SB_OK)
-		return no_memory(err);
+		return sb_no_memory(err);
 	rc = schedule_replay_open(&s->program, &s->replay, err);
 	if (rc != SB_OK)
 		return rc;

@@ -13,7 +13,7 @@ static int fit_and_time(const struct pipeline_problem *p, const int64_t *layers,
 	int rc = fitter_open(p, &fitter, err);
 
 	if (rc == SB_OK && fitter_plan(fitter, layers, out, &device) != SB_OK)
-		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		rc = sb_no_memory(err);
 	if (rc == SB_OK && device >= 0)
 		rc = sb_fail(err, SB_EINFEASIBLE, "infeasible",
 		             "with equal counts of layers device %lld does not fit, even with all recomputed",
@@ -38,7 +38,7 @@ int plan_even(const struct pipeline_problem *p, enum pipeline_objective objectiv
 	stages = schedule_stages(&p->shape);
 	layers = malloc((size_t)stages * sizeof(*layers));
 	if (!layers)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (int64_t i = 0; i < stages; i++)
 		layers[i] = all / stages + (i < all % stages);
 	rc = fit_and_time(p, layers, out, &makespan, err);

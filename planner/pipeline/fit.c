@@ -40,7 +40,7 @@ int fitter_open(const struct pipeline_problem *p, struct fitter **out, struct sb
 		f->first = malloc((size_t)schedule_stages(&p->shape) * sizeof(*f->first));
 	}
 	if (!f || !f->first || cells_open(p, &f->cells) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	*out = f;
 	f = NULL;
 	return SB_OK;

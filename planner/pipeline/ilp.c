@@ -43,8 +43,7 @@ static int check_plan(const struct pipeline_problem *p, const struct pipeline_st
 {
 	PIPELINE_SCORER_AUTO scorer = NULL;
 	double *peaks = malloc((size_t)p->shape.devices * sizeof(*peaks));
-	int rc = peaks ? pipeline_scorer_open(p, &scorer, err)
-	               : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	int rc = peaks ? pipeline_scorer_open(p, &scorer, err) : sb_no_memory(err);
 
 	if (rc == SB_OK) {
 		pipeline_peaks(scorer, plan, peaks);
@@ -83,7 +82,7 @@ static int solve_once(const struct ilp_request *q, double left, struct pipeline_
 		               rc == SB_ELIMIT ? "the problem is too large for an ILP" : "out of memory");
 	result->values = calloc(m.lp.columns, sizeof(*result->values));
 	if (!result->values)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = p->lp->solve(p->lp->self, text.data, text.len, m.lp.columns, q->seconds, result, err);
 	if (rc == SB_OK)
 		rc = told(result, err);
@@ -115,7 +114,7 @@ int ilp_solve(const struct pipeline_problem *p, const struct device *devices, bo
 	if (rc == SB_OK && !is_plan)
 		rc = sb_fail(err, SB_EIO, "solver_failed", "the ILP solver's answer is no plan");
 	if (rc == SB_OK && whole && pipeline_whole(p, out, &value) != SB_OK)
-		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		rc = sb_no_memory(err);
 	if (rc != SB_OK)
 		return rc;
 	if (!whole)

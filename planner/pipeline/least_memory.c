@@ -77,8 +77,7 @@ static int least_of_cuts(const struct least_problem *l, double *out, struct sb_e
 	STRAIGHT_AUTO s = NULL;
 	struct straight_stage *stages = malloc((size_t)l->p.shape.devices * sizeof(*stages));
 	struct pipeline_proof proof;
-	int rc =
-	    stages ? straight_open(&l->p, &s, err) : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	int rc = stages ? straight_open(&l->p, &s, err) : sb_no_memory(err);
 
 	if (rc == SB_OK)
 		rc = straight_search(s, &rule, stages, &proof, err);
@@ -188,6 +187,6 @@ int pipeline_least_memory(const struct pipeline_problem *p, double *out, struct 
 	if (rc != SB_OK)
 		return rc;
 	if (least_open(p, &l) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	return p->shape.chunks == 1 ? least_of_cuts(&l, out, err) : least_of_plans(&l, out, err);
 }

@@ -11,11 +11,6 @@ const struct pipeline_effort PIPELINE_THOROUGH = {
 const struct pipeline_effort PIPELINE_CLOSER = {.turns = 60, .kept = 2, .near_work = 1e7};
 const struct pipeline_effort PIPELINE_QUICK = {.turns = 24, .kept = 1, .near_work = 3e6};
 
-static int no_memory(struct sb_error *err)
-{
-	return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
-}
-
 /* Without rows, and without an ILP: that takes seconds, and this is only where the search begins. */
 static int start_from_bottleneck(struct cuts *x, struct pipeline_stage *plan, struct sb_error *err)
 {
@@ -30,7 +25,7 @@ static int start_from_bottleneck(struct cuts *x, struct pipeline_stage *plan, st
 	if (rc != SB_OK)
 		return rc;
 	if (draft_of_plan(x->s, plan, x->draft) != SB_OK)
-		return no_memory(err);
+		return sb_no_memory(err);
 	cuts_keep(x, x->draft, draft_time(x->s, x->draft, INFINITY));
 	return SB_OK;
 }
@@ -46,12 +41,12 @@ static int start(struct cuts *x, bool quick, struct pipeline_stage *plan, struct
 	int rc = SB_OK;
 
 	if (cuts_even(x) != SB_OK)
-		return no_memory(err);
+		return sb_no_memory(err);
 	if (!large || x->kept_count == 0)
 		rc = start_from_bottleneck(x, plan, err);
 	if (rc != SB_OK && rc != SB_ELIMIT && (rc == SB_ENOMEM || x->kept_count == 0))
 		return rc;
-	return cuts_begin(x) == SB_OK ? SB_OK : no_memory(err);
+	return cuts_begin(x) == SB_OK ? SB_OK : sb_no_memory(err);
 }
 
 /* All devices together have all the work to do. */
@@ -139,7 +134,7 @@ int pipeline_search_makespan(const struct pipeline_problem *p, const struct pipe
 	if (rc != SB_OK)
 		return rc;
 	if (cuts_open(s, &x) != SB_OK)
-		return no_memory(err);
+		return sb_no_memory(err);
 	rc = start(&x, effort->all_work <= 0, out, err);
 	if (rc != SB_OK)
 		return rc;
@@ -149,7 +144,7 @@ int pipeline_search_makespan(const struct pipeline_problem *p, const struct pipe
 	if (rc == SB_OK)
 		rc = draft_to_plan(s, x.kept[0], out);
 	if (rc != SB_OK)
-		return no_memory(err);
+		return sb_no_memory(err);
 	rc = time_of(&x, out, &time, err);
 	if (rc == SB_OK)
 		*out_proof = proof_of(&x, time);

@@ -27,7 +27,7 @@ int plan_merak(const struct pipeline_problem *p, enum pipeline_objective objecti
 	int rc;
 
 	if (!bodies)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	memcpy(bodies, p->bodies, (size_t)p->body_count * sizeof(*bodies));
 	for (int64_t b = 0; b < p->body_count; b++)
 		keep_or_redo(&bodies[b]);

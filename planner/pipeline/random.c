@@ -49,7 +49,7 @@ static int try_one(struct draws *x, uint64_t *state, struct pipeline_stage *out,
 
 	draw_cut(x->p, state, x->layers);
 	if (fitter_plan(x->fitter, x->layers, x->plan, &device) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	if (device >= 0)
 		return SB_OK;
 	rc = pipeline_makespan(x->scorer, x->plan, &makespan, err);
@@ -99,7 +99,7 @@ int plan_random(const struct pipeline_problem *p, enum pipeline_objective object
 	if (x.layers && x.plan)
 		rc = try_all(&x, draws, out, err);
 	else
-		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		rc = sb_no_memory(err);
 	free(x.layers);
 	free(x.plan);
 	if (rc == SB_OK)

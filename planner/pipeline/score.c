@@ -60,14 +60,14 @@ int pipeline_scorer_open(const struct pipeline_problem *p, struct pipeline_score
 	int rc;
 
 	if (!s)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	s->p = p;
 	rc = schedule_program_build(&p->shape, &s->program, err);
 	if (rc != SB_OK)
 		return rc;
 	stages = (size_t)schedule_stages(&p->shape);
 	if (make_room(s, stages, stages * (size_t)p->shape.slices) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	s->times =
 	    (struct schedule_times){.forward = s->forward,
 	                            .backward = s->backward,

@@ -54,7 +54,7 @@ int straight_open(const struct pipeline_problem *p, struct straight **out, struc
 	if (s)
 		s->in_flight = malloc((size_t)p->shape.devices * sizeof(*s->in_flight));
 	if (!s || !s->in_flight || cells_open(p, &s->cells) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	s->p = p;
 	s->layers = pipeline_layers(p);
 	schedule_peaks(&program, NULL, s->in_flight);

@@ -361,10 +361,10 @@ int straight_plan(const struct pipeline_problem *p, const struct straight_rule *
 		return rc;
 	stages = malloc((size_t)p->shape.devices * sizeof(*stages));
 	if (!stages)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = straight_search(s, rule, stages, proof, err);
 	if (rc == SB_OK && straight_write(s, stages, out) != SB_OK)
-		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		rc = sb_no_memory(err);
 	free(stages);
 	return rc;
 }

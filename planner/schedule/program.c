@@ -44,7 +44,7 @@ int schedule_program_build(const struct schedule_shape *s, struct schedule_progr
 	p.first = malloc(((size_t)s->devices + 1) * sizeof(*p.first));
 	if (!p.ops || !p.first)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the cleanup attribute frees them */
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	p.first[0] = 0;
 	for (int64_t d = 0; d < s->devices; d++) {
 		struct schedule_list l = {&p.shape, d, p.ops + p.first[d], 0};

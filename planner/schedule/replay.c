@@ -220,7 +220,7 @@ int schedule_replay_open(const struct schedule_program *p, struct schedule_repla
 	int rc;
 
 	if (!r)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	r->p = p;
 	r->stages = (int64_t)stages;
 	r->count = p->first[devices];
@@ -238,7 +238,7 @@ int schedule_replay_open(const struct schedule_program *p, struct schedule_repla
 	b.task = malloc((kinds + 1) * sizeof(*b.task));
 	if (!r->steps || !r->tasks || !r->end || !r->clock || !r->send || !r->spare || !r->last || !b.start ||
 	    !b.order || !b.forward || !b.backward || !b.task)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = build_start(&b, err);
 	if (rc == SB_OK)
 		rc = build_order(&b);

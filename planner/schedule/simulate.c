@@ -265,7 +265,7 @@ int schedule_simulate(const struct schedule_program *p, const struct schedule_ti
 	    .out = out};
 
 	if (!s.forward || !s.backward || !s.device || !s.clock || !s.at || !s.ready || !s.waiter || !s.next)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	out->makespan = 0;
 	for (size_t i = 0; i < 2 * stages; i++)
 		s.device[i] = (uint16_t)schedule_device(&p->shape, (int64_t)(i % stages), i >= stages);

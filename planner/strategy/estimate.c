@@ -40,7 +40,7 @@ static int expand(const struct cost_problem *p, const struct layer_costs *l, con
 	x->end = calloc(stages, sizeof(*x->end));
 	x->end_longer = calloc(stages, sizeof(*x->end_longer));
 	if (!x->runs || !x->times || !x->forward || !x->backward || !x->end || !x->end_longer)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	x->count = strategy_runs(&p->model, s, x->runs);
 	for (int64_t r = 0; r < x->count; r++) {
 		struct stage_time t = x->times[r] = stage_seconds(p, l, s, g, &x->runs[r]);

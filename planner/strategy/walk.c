@@ -22,12 +22,12 @@ static int add_cut(struct search *x, const struct strategy *s, struct sb_error *
 		struct stage_run *grown = realloc(x->runs, (size_t)room * sizeof(*grown));
 
 		if (!grown)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 		x->runs = grown;
 		x->run_room = room;
 	}
 	if (sb_grow(&x->cuts, (size_t)x->cut_count, sizeof(*x->cuts)) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	x->cuts[x->cut_count] = (struct cut){s->vpp, s->last_fewer, x->run_count, 0};
 	x->cuts[x->cut_count].runs = strategy_runs(&x->r->problem.model, s, &x->runs[x->run_count]);
 	x->run_count += x->cuts[x->cut_count++].runs;
@@ -73,7 +73,7 @@ int search_prepare(struct search *x, struct sb_error *err)
 	x->memo = malloc(cells * sizeof(*x->memo));
 	x->work = malloc(cells * sizeof(*x->work));
 	if (!x->keep || !x->pipelines || !x->memo || !x->work)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	keep_init(x->keep);
 	for (int i = 0; rc == SB_OK && i < pp.count; i++)
 		rc = add_pipeline(x, pp.value[i], err);

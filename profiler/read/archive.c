@@ -350,7 +350,7 @@ static int walk_members(struct walk *w, struct sb_error *err)
 
 	w->a = archive_read_new();
 	if (!w->a)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = all_entries(w, err);
 	archive_read_free(w->a);
 	return rc;
@@ -363,7 +363,7 @@ int archive_walk(struct source *s, const struct archive_place *place, struct sb_
 	int rc;
 
 	if (!w)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	w->s = s;
 	w->place = place;
 	w->feed = &feed;
@@ -373,7 +373,7 @@ int archive_walk(struct source *s, const struct archive_place *place, struct sb_
 		feed.block = malloc(SOURCE_BLOCK);
 	}
 	if (place->fd >= 0 && !feed.block)
-		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		rc = sb_no_memory(err);
 	else
 		rc = walk_members(w, err);
 	free(feed.block);

@@ -201,7 +201,7 @@ static int read_communication(struct read_context *ctx, struct stream *in, struc
 	if (rc != SB_OK)
 		return rc;
 	if (jpull_new(in, &j) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	r.j = j;
 	rc = read_steps(&r);
 	return ascend_json_end(ctx, in, rc, r.cap->communication_count > 0, &got, err);

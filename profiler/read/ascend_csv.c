@@ -101,14 +101,14 @@ int ascend_csv_open(struct stream *in, const char *const *needed, struct csv **o
 	int rc;
 
 	if (csv_new(in, &c) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = csv_next(c, &more, err);
 	if (rc != SB_OK)
 		return rc;
 	if (!more)
 		return sb_fail_at(err, SB_EFORMAT, "empty", in->path, 1, 0, "the file is empty");
 	if (csv_header(c) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (; *needed; needed++) {
 		if (csv_column(c, *needed) >= 0)
 			continue;

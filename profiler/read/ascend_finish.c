@@ -124,17 +124,17 @@ int ascend_finish(struct read_context *ctx, struct capture *c, struct sb_error *
 {
 	mindspore_finish(c);
 	if (text_format(c->format) && ascend_drop_repeated(ctx, c) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	if (c->format != FORMAT_MINDINSIGHT && c->step_trace_count > 1 &&
 	    ascend_drop_repeated_steps(ctx, c) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	if (c->format == FORMAT_MINDINSIGHT && mindinsight_finish(ctx, c) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	if (c->format == FORMAT_MSPROF_TEXT)
 		msprof_finish(c);
 	memory_finish(c);
 	if (communications_sort(c) != SB_OK || add_steps(c) != SB_OK || capture_renumber(c) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	hint_little(ctx, c);
 	if (text_format(c->format))
 		hint_host_only(ctx, c);

@@ -109,7 +109,7 @@ static int read_info(struct read_context *ctx, struct stream *in, struct sb_erro
 	if (rc != SB_OK)
 		return rc;
 	if (jpull_new(in, &j) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = object_enter(j, &is, &got);
 	if (rc == SB_OK && is)
 		rc = read_members(j, wanted, 2, &got);
@@ -147,7 +147,7 @@ static int read_group(struct jpull *j, const char *id, size_t id_len, struct cap
 	if (strcmp(use, "pp") == 0 && place != SB_NULL)
 		cap->stage = place;
 	if (rc == SB_OK && group_use_add_id(cap, id, id_len, use, strlen(use)) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	return rc;
 }
 
@@ -183,7 +183,7 @@ int ascend_environment(struct jpull *j, struct capture *cap, struct sb_error *er
 		memcpy(name, key.text, len);
 		rc = value_scalar(j, &value, &value_len, err);
 		if (rc == SB_OK && environment_add(cap, name, len, value, value_len) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 	}
 	return rc;
 }
@@ -201,7 +201,7 @@ static int read_metadata(struct read_context *ctx, struct stream *in, struct sb_
 	if (rc != SB_OK)
 		return rc;
 	if (jpull_new(in, &j) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = object_enter(j, &more, &got);
 	while (object_member(j, &rc, &more, &key, &got)) {
 		bool is = false;

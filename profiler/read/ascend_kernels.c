@@ -279,7 +279,7 @@ static int read_rows(struct read_context *ctx, struct capture *cap, struct csv *
 	ascend_columns(ctx, c, in, ASCEND_KERNELS);
 	find_counters(c, &cols);
 	if (find_pipes(c, cap, &cols) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	while (more) {
 		rc = ascend_csv_row(ctx, c, in, &more, err);
 		if (rc != SB_OK)

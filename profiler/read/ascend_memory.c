@@ -147,7 +147,7 @@ static int read_table(struct read_context *ctx, struct stream *in, const struct 
 		if (rc != SB_OK || !more)
 			break;
 		if (times_of(ctx, c, in, t, &time) && t->row(cap, c, time) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 	}
 	return rc;
 }

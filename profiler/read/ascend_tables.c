@@ -46,7 +46,7 @@ static int read_rows(struct read_context *ctx, struct csv *c, struct stream *in,
 		if (rc == SB_ENOENT)
 			ascend_bad_value(ctx, c, in, column, "the row is left out");
 		else if (rc != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 		else if (t->columns == ASCEND_STEPS)
 			ascend_step_check(ctx, c, in, cap, STEP_TOLERANCE_NS);
 	}

@@ -336,7 +336,7 @@ static int read_events(struct reading *r, struct sb_error *err)
 	int rc;
 
 	if (chrome_open(r->in, &r->ctx->profile->warnings, &options, &c) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (;;) {
 		rc = chrome_next(c, &e, &got);
 		if (rc != SB_OK || !e)
@@ -360,7 +360,7 @@ static int read_events(struct reading *r, struct sb_error *err)
 	if (rc != SB_OK)
 		return rc;
 	if (settle(r) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	settle_clock(r);
 	return SB_OK;
 }
@@ -380,7 +380,7 @@ static int read_trace(struct read_context *ctx, struct stream *in, struct sb_err
 	if (rc != SB_OK)
 		return rc;
 	if (sb_strings_new(&r.keys) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	return read_events(&r, err);
 }
 

@@ -301,7 +301,7 @@ static int move_captures(struct gathering *g, struct sb_error *err)
 
 	p->captures = calloc(g->count + 1, sizeof(*p->captures));
 	if (!p->captures)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (size_t i = 0; i < g->count; i++) {
 		p->captures[i] = *g->list[i];
 		free(g->list[i]);
@@ -316,15 +316,15 @@ int choose_captures(struct gathering *g, struct sb_error *err)
 	struct warnings *w = &g->profile.warnings;
 
 	if (mindinsight_share(g->list, &g->count) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	if (drop_formats(g) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	drop_empty(g);
 	sort_ranks(g);
 	settle_names(g);
 	/* before the older capture of a rank is dropped: the newer one may hold other counters */
 	if (counters_share(g->list, g->count) != SB_OK || drop_older(g) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	if (w->count > 0)
 		qsort(w->items, w->count, sizeof(*w->items), by_place);
 	return move_captures(g, err);

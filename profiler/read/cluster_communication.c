@@ -123,7 +123,7 @@ static int read_communication(struct read_context *ctx, struct stream *in, struc
 	int rc;
 
 	if (jpull_new(in, &j) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	r.base.j = j;
 	rc = object_enter(j, &more, &got);
 	while (object_member(j, &rc, &more, &key, &got))

@@ -197,7 +197,7 @@ static int read_groups(struct read_context *ctx, struct stream *in, struct sb_er
 	int rc;
 
 	if (jpull_new(in, &r.j) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = object_enter(r.j, &more, &got);
 	while (object_member(r.j, &rc, &more, &key, &got)) {
 		if (key_is(&key, "p2p"))

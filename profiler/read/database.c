@@ -108,7 +108,7 @@ static int learn_columns(struct database *db, const char *table, struct sb_error
 
 		/* hidden and generated columns are none that a profiler wrote */
 		if (name && sqlite3_column_int(s, 6) == 0 && database_learn(db, table, name) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 		rc = SQLITE_OK;
 	}
 	return rc == SQLITE_DONE ? SB_OK : database_fail(db, rc, err);
@@ -138,7 +138,7 @@ static int learn_tables(struct database *db, struct sb_error *err)
 			                  "the database has more than %d tables", DATABASE_TABLES);
 		if (name && text && plain(text) && strncasecmp(name, "sqlite_", 7) != 0) {
 			if (database_learn(db, name, NULL) != SB_OK)
-				return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+				return sb_no_memory(err);
 			learned = learn_columns(db, name, err);
 		}
 		if (learned != SB_OK)
@@ -154,7 +154,7 @@ int database_open(struct read_context *ctx, struct stream *in, struct database *
 	int rc;
 
 	if (!db)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	db->path = in->path;
 	db->in = in;
 	db->hooks = ctx->hooks;
@@ -163,7 +163,7 @@ int database_open(struct read_context *ctx, struct stream *in, struct database *
 	db->looked_left = DATABASE_SCHEMA_LOOKED;
 	db->opening = db->parsing = true;
 	if (sb_strings_new(&db->names) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = database_locate(db, err);
 	if (rc == SB_OK)
 		rc = check_header(db, err);

@@ -52,7 +52,7 @@ int database_fail(struct database *db, int rc, struct sb_error *err)
 		return db->fault.code;
 	}
 	switch (rc & 0xff) {
-	case SQLITE_NOMEM: return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	case SQLITE_NOMEM: return sb_no_memory(err);
 	case SQLITE_FULL:
 		return sb_fail_at(err, SB_ENOSPC, "no_space", db->path, 0, -1,
 		                  "there is no room left for temporary files");
@@ -109,14 +109,14 @@ int database_query(struct database *db, struct database_rows **out, struct sb_er
 	int rc;
 
 	if (!r)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	va_start(args, format);
 	text = sqlite3_vmprintf(format, args);
 	va_end(args);
 	r->db = db;
 	db->text_left = DATABASE_TEXT_FREE + db->bytes.length * DATABASE_TEXT_PER_BYTE;
 	r->limit = DATABASE_ROWS_FREE + db->bytes.length / DATABASE_BYTES_PER_ROW;
-	rc = text ? prepare(db, r, text, err) : sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+	rc = text ? prepare(db, r, text, err) : sb_no_memory(err);
 	sqlite3_free(text);
 	if (rc == SB_OK)
 		*out = r;

@@ -202,7 +202,7 @@ static int join_parts(struct partials *p, const struct read_hooks *hooks, struct
 		total += 1 + g->items[i].more_count;
 	out->list = calloc(total + 1, sizeof(struct capture *));
 	if (!out->list)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (size_t i = 0; i < g->count; i++) {
 		if (g->items[i].rc != SB_OK) {
 			if (err)

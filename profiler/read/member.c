@@ -88,7 +88,7 @@ static int take_in(const struct source *child, struct stream *in, int64_t size, 
 	int rc = SB_ENOMEM;
 
 	if (!w)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	w->source = *child;
 	w->size = size;
 	atomic_fetch_add(&child->budget.shared->buffered, size);
@@ -96,7 +96,7 @@ static int take_in(const struct source *child, struct stream *in, int64_t size, 
 	if (w->data)
 		rc = fill(w, in, err);
 	else
-		sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		sb_no_memory(err);
 	if (rc != SB_OK) {
 		waiting_free(w);
 		return rc;

@@ -86,7 +86,7 @@ static int read_rows(struct read_context *ctx, struct csv *c, struct stream *in,
 			return rc;
 		/* a row is a step's once another one follows; the only one is a step's as well */
 		if (holding && (more || held.trace.step == 1) && add_row(cap, &held) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 		if (!more)
 			break;
 		r.iteration.step = r.trace.step = step;

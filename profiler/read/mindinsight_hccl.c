@@ -193,7 +193,7 @@ static int read_cell(struct reading *r, const char *column, int (*read)(struct r
 
 	memory_stream_init(&m, r->in->path, len > 0 ? text : "{}", len > 0 ? len : 2, 0);
 	if (jpull_new(&m.base, &j) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	r->j = j;
 	r->err = &got;
 	rc = read(r);

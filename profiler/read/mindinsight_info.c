@@ -29,7 +29,7 @@ static int read_text(struct jpull *j, struct capture *cap, uint32_t *out, struct
 	int rc = value_scalar(j, &text, &len, err);
 
 	if (rc == SB_OK && len > 0 && sb_strings_add(cap->trace.strings, text, len, out) != SB_OK)
-		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		rc = sb_no_memory(err);
 	return rc;
 }
 
@@ -71,7 +71,7 @@ static int read_object(struct read_context *ctx, struct stream *in, bool points,
 	if (rc != SB_OK)
 		return rc;
 	if (jpull_new(in, &j) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	cap->rank_from = RANK_INFO;
 	rc = object_enter(j, &more, &got);
 	while (object_member(j, &rc, &more, &key, &got))

@@ -279,7 +279,7 @@ static int read_pipeline(struct read_context *ctx, struct stream *in, struct sb_
 	if (rc != SB_OK)
 		return rc;
 	if (jpull_new(in, &r.j) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	r.first = r.cap->queue_count;
 	rc = read_document(&r);
 	settle(&r);

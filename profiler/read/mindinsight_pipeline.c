@@ -96,7 +96,7 @@ static int read_pipeline(struct read_context *ctx, struct stream *in, struct sb_
 			continue;
 		}
 		if (add_operator(cap, in, c, &bad) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 		if (bad > 0)
 			ascend_bad_value(ctx, c, in, "output_queue_size", "some of its sizes are left out");
 	}

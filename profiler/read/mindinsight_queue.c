@@ -219,7 +219,7 @@ static int read_entries(struct lines *l, struct entry **entries, size_t *count, 
 		}
 		e.at = *count;
 		if (sb_grow(entries, *count, sizeof(e)) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 		(*entries)[(*count)++] = e;
 	}
 	return rc;
@@ -238,7 +238,7 @@ static int read_queue(struct read_context *ctx, struct stream *in, struct sb_err
 	if (rc != SB_OK)
 		return rc;
 	if (csv_new(in, &l.csv) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = read_entries(&l, &entries, &count, err);
 	q.kind = QUEUE_HOST;
 	if (rc == SB_OK) {
@@ -265,7 +265,7 @@ static int read_get_next(struct read_context *ctx, struct stream *in, struct sb_
 	if (rc != SB_OK)
 		return rc;
 	if (csv_new(in, &l.csv) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	while (more) {
 		const struct words *w = &l.words;
 		int64_t start, end, us;
@@ -282,7 +282,7 @@ static int read_get_next(struct read_context *ctx, struct stream *in, struct sb_
 		}
 		if (queue_add_get_next(cap, in->path, us > INT64_MAX / 1000 ? SB_NULL : us * 1000,
 		                       whole(w, 3)) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 	}
 	return SB_OK;
 }

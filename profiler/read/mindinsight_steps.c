@@ -216,13 +216,13 @@ static int read_steps(struct read_context *ctx, struct stream *in, struct sb_err
 	if (rc != SB_OK)
 		return rc;
 	if (find_columns(&r) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	while (more) {
 		rc = ascend_csv_row(ctx, r.csv, in, &more, err);
 		if (rc != SB_OK)
 			return rc;
 		if (more && read_row(&r) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 	}
 	ascend_table_clock(ctx, in, r.cap, &r.range, true);
 	return SB_OK;

@@ -159,7 +159,7 @@ static int read_table(struct read_context *ctx, struct stream *in, const struct 
 		if (bad)
 			ascend_bad_value(ctx, c, in, bad, "the row is left out");
 		else if (add_row(cap, first, t, c, &at, &s) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 	}
 	return SB_OK;
 }

@@ -170,7 +170,7 @@ static int read_events(struct reading *r, struct sb_error *err)
 	int rc;
 
 	if (chrome_open(r->in, &r->ctx->profile->warnings, &options, &c) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	for (;;) {
 		rc = chrome_next(c, &e, &got);
 		if (rc != SB_OK || !e)
@@ -200,7 +200,7 @@ static int read_timeline(struct read_context *ctx, struct stream *in, struct sb_
 	if (sb_strings_new(&r.keys) != SB_OK ||
 	    sb_strings_add(r.cap->trace.strings, "AI_CORE", 7, &r.aicore) != SB_OK ||
 	    sb_strings_add(r.cap->trace.strings, "AI_CPU", 6, &r.aicpu) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	return read_events(&r, err);
 }
 

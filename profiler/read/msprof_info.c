@@ -86,7 +86,7 @@ static int read_info(struct read_context *ctx, struct stream *in, struct sb_erro
 	int rc;
 
 	if (jpull_new(in, &j) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = read_members(j, chip, sizeof(chip), &got);
 	rc = ascend_json_end(ctx, in, rc, chip[0] != '\0', &got, err);
 	return rc == SB_OK && chip[0] != '\0' ? set_chip(ctx, in, chip, err) : rc;

@@ -50,7 +50,7 @@ static int read_queue(struct read_context *ctx, struct stream *in, struct sb_err
 	while (rc == SB_OK && more) {
 		rc = ascend_csv_row(ctx, c, in, &more, err);
 		if (rc == SB_OK && more && read_row(ctx, cap, c, in) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 	}
 	return rc;
 }

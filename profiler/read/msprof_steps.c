@@ -145,7 +145,7 @@ static int read_steps(struct read_context *ctx, struct stream *in, struct sb_err
 		if (rc != SB_OK)
 			return rc;
 		if (more && read_row(ctx, cap, c, in, &cols) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 	}
 	ascend_table_clock(ctx, in, cap, &cols.range, true);
 	return SB_OK;

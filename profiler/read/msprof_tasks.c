@@ -77,7 +77,7 @@ static int read_tasks(struct read_context *ctx, struct stream *in, struct sb_err
 		if (rc != SB_OK)
 			return rc;
 		if (more && task_row(ctx, cap, c, in, &at, &range) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 	}
 	cap->cut |= csv_cut(c) ? CUT_KERNELS : 0;
 	ascend_table_clock(ctx, in, cap, &range, false);
@@ -134,7 +134,7 @@ static int read_statistic(struct read_context *ctx, struct stream *in, struct sb
 	while (rc == SB_OK && more) {
 		rc = ascend_csv_row(ctx, c, in, &more, err);
 		if (rc == SB_OK && more && statistic_row(ctx, cap, c, in) != SB_OK)
-			return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+			return sb_no_memory(err);
 	}
 	return rc;
 }

@@ -110,7 +110,7 @@ static int take_file(void *self, const struct source *from, const struct sniff *
 	int rc;
 
 	if (!n)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	n->file = true;
 	rc = read_file(n, s, in, err);
 	collection_shrink(&n->own);
@@ -204,7 +204,7 @@ static int why_ended(const struct reading *r, struct sb_error *err)
 			best = e;
 	}
 	if (atomic_load(&r->partials.no_memory))
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	if (!best)
 		return SB_OK;
 	if (err)
@@ -244,7 +244,7 @@ static int walk_all(struct reading *r, const struct read_input *inputs, size_t c
 	if (order && r->inputs && r->walks)
 		rc = walk_in_order(r, inputs, count, order, err);
 	else
-		sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		sb_no_memory(err);
 	free(order);
 	return rc;
 }
@@ -315,16 +315,16 @@ static int read_all(struct reading *r, const struct read_input *inputs, size_t c
 	int rc = walk_all(r, inputs, count, err);
 
 	if (rc == SB_OK && partials_sort(&r->partials) != SB_OK)
-		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		rc = sb_no_memory(err);
 	if (rc == SB_OK)
 		rc = gather(&r->partials, r->shared.hooks, &r->found, err);
 	if (rc == SB_OK)
 		rc = choose_captures(&r->found, err);
 	if (rc == SB_OK && name_lone_file(r) != SB_OK)
-		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		rc = sb_no_memory(err);
 	if (rc == SB_OK &&
 	    keep_all(&r->found.profile, r->shared.hooks ? r->shared.hooks->executor : NULL) != SB_OK)
-		rc = sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		rc = sb_no_memory(err);
 	if (rc == SB_OK && r->found.profile.count == 0)
 		rc = nothing_used(&r->partials, &r->found, err);
 	return rc;

@@ -227,7 +227,7 @@ static int walk_gzip(struct source *s, struct peek_stream *p, const struct archi
 		return SB_OK;
 	}
 	if (gzip_stream_new(&p->base, &s->budget, &g) != SB_OK)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	return source_stream(s, gzip_stream_base(g), &place, gzips + 1, err);
 }
 
@@ -357,7 +357,7 @@ int source_walk(struct source *s, const struct read_input *input, struct sb_erro
 	int rc;
 
 	if (!block)
-		return sb_fail(err, SB_ENOMEM, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	rc = walk_input(s, input, block, err);
 	free(block);
 	if (rc != SB_OK)
