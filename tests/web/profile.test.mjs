@@ -77,7 +77,7 @@ test('a finding shows its evidence with unit, threshold and origin', async () =>
   const finding = analysis.findings.find((f) => f.code === 'parallel.poor_overlap');
   assert.ok(finding, 'half of the communication is exposed: the service must find poor overlap');
   const card = page.locator('.finding', { hasText: 'parallel.poor_overlap' });
-  await card.waitFor();
+  await card.locator('.advice').waitFor(); // the page asks for the advice apart from the findings
   const text = await card.innerText();
   assert.match(text, new RegExp(`${finding.confidence} confidence`));
   assert.match(text, new RegExp(finding.severity, 'i'));
