@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "api/plans/kinds.h"
-#include "api/plans/strategy_json.h"
-#include "planner/strategy/search.h"
+#include "api/plans/strategy_methods.h"
 
 #define ALTERNATIVES_DEFAULT 5
 
-static const char *const methods[] = {"exhaustive", NULL};
+static const char *const shared_members[] = {"kind",      "method",      "model",       "cluster", "batch",
+                                             "objective", "constraints", "calibration", "limit",   NULL};
 static const char *const boolean_words[] = {"false", "true", NULL};
 
 /* The constraints by name; words, where given, stand for the values 0, 1, 2. */
@@ -115,18 +115,14 @@ static int read_constraints(const json_t *request, struct search_request *r, boo
 	return rc;
 }
 
-static int read_request(const json_t *request, struct search_request *r, bool *out_attention,
-                        struct sb_error *err)
+int strategy_request_from_json(const json_t *request, struct search_request *r, bool *out_attention,
+                               struct sb_error *err)
 {
-	static const char *const members[] = {"kind",      "method",      "model",       "cluster", "batch",
-	                                      "objective", "constraints", "calibration", "limit",   NULL};
 	static const char *const objectives[] = {"time", NULL};
 	struct place root = place_of("");
 	int64_t micro = 0, limit = ALTERNATIVES_DEFAULT;
-	int objective = 0, rc = parse_members(request, &root, members, err);
+	int objective = 0, rc = cost_problem_from_json(request, &r->problem, &micro, err);
 
-	if (rc == SB_OK)
-		rc = cost_problem_from_json(request, &r->problem, &micro, err);
 	if (rc == SB_OK)
 		rc = parse_word(request, &root, "objective", OPTIONAL, objectives, &objective, err);
 	if (rc == SB_OK)
@@ -143,156 +139,34 @@ static int read_request(const json_t *request, struct search_request *r, bool *o
 	return read_constraints(request, r, out_attention, err);
 }
 
-/* The part of the step in which a strategy loses most against the best. */
-static void why_slower(const struct strategy_cost *best, const struct strategy_cost *c, char *out,
-                       size_t room)
+/* What a request for this method may say: what all methods share, and the method's own. */
+static int check_members(const json_t *request, const struct strategy_method *method, struct sb_error *err)
 {
-	const struct breakdown_seconds *a = &best->breakdown, *b = &c->breakdown;
-	const struct {
-		const char *name;
-		double more;
-	} parts[] = {
-	    {"compute", b->compute - a->compute},
-	    {"recomputation", b->recompute - a->recompute},
-	    {"tensor-parallel communication", b->tensor_parallel - a->tensor_parallel},
-	    {"context-parallel communication", b->context_parallel - a->context_parallel},
-	    {"expert-parallel communication", b->expert_parallel - a->expert_parallel},
-	    {"sends between stages", b->pipeline_send - a->pipeline_send},
-	    {"pipeline bubble", b->bubble - a->bubble},
-	    {"gradient and weight exchange", b->gradient_exchange - a->gradient_exchange},
-	    {"optimizer step", b->optimizer - a->optimizer},
-	};
-	size_t worst = 0;
+	JSON_AUTO own = method->schema ? method->schema() : json_object();
+	struct place root = place_of("");
+	const char *member;
+	json_t *value;
 
-	for (size_t i = 1; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (parts[i].more > parts[worst].more)
-			worst = i;
+	json_object_foreach(json_readable(request), member, value)
+	{
+		bool known = json_object_get(own, member) != NULL;
+
+		for (int i = 0; !known && shared_members[i]; i++)
+			known = strcmp(shared_members[i], member) == 0;
+		if (!known)
+			return parse_fail(err, SB_EINVAL, "unknown_member", &root, member,
+			                  "is no member of a request for this method");
 	}
-	if (parts[worst].more <= 0)
-		snprintf(out, room, "as fast as the best, within rounding");
-	else
-		snprintf(out, room, "more %s: %.3g s", parts[worst].name, parts[worst].more);
-}
-
-static json_t *alternatives_of(const struct search_request *r, const struct search_result *x)
-{
-	const struct model *m = &r->problem.model;
-	json_t *list = json_array();
-
-	for (int i = 0; i < x->alternative_count; i++) {
-		const struct choice *c = &x->alternatives[i];
-		char reason[120];
-
-		why_slower(&x->best.cost, &c->cost, reason, sizeof(reason));
-		json_array_append_new(list, json_pack("{s:o,s:o,s:f,s:s}", "solution",
-		                                      strategy_to_json(m, &c->strategy, r->problem.sequences),
-		                                      "predicted", predicted_to_json(&c->cost), "loses_by",
-		                                      c->cost.step_seconds / x->best.cost.step_seconds - 1,
-		                                      "reason", reason));
-	}
-	return list;
-}
-
-static json_t *frontier_of(const struct search_request *r, const struct search_result *x)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < x->frontier_count; i++) {
-		const struct choice *c = &x->frontier[i];
-
-		json_array_append_new(
-		    list, json_pack("{s:f,s:I,s:o}", "seconds", c->cost.step_seconds, "bytes",
-		                    (json_int_t)memory_bytes_of(&c->cost.memory), "solution",
-		                    strategy_to_json(&r->problem.model, &c->strategy, r->problem.sequences)));
-	}
-	return list;
-}
-
-static json_t *rejected_of(const struct search_request *r, const struct search_result *x)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < REJECTIONS; i++) {
-		const struct rejected *j = &x->rejected[i];
-		const struct strategy *s = &j->example;
-		json_t *example;
-
-		if (j->count == 0)
-			continue;
-		example =
-		    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:i,s:I,s:s}", "dp", (json_int_t)s->dp, "tp",
-		              (json_int_t)s->tp, "cp", (json_int_t)s->cp, "pp", (json_int_t)s->pp, "vpp",
-		              (json_int_t)s->vpp, "ep", (json_int_t)s->ep, "zero", s->zero, "micro_batch",
-		              (json_int_t)s->micro_batch, "recompute", recompute_words[s->recompute]);
-		json_array_append_new(list,
-		                      json_pack("{s:s,s:I,s:o}", "reason", rejection_word((enum rejection)i),
-		                                "count", (json_int_t)j->count, "example", example));
-	}
-	(void)r;
-	return list;
-}
-
-/* What would make it feasible: more nodes, or more memory on each device. */
-static int explain_infeasible(const struct search_request *r, const struct search_result *x,
-                              json_t **out_extra, struct sb_error *err)
-{
-	struct sb_error ignored = {0};
-	json_int_t least = (json_int_t)ceil(x->least_memory);
-	int64_t nodes = 0;
-	json_t *nearest = json_object(), *rejected = rejected_of(r, x);
-
-	if (strategy_nearest_nodes(r, &nodes, &ignored) == SB_OK && nodes > 0) {
-		json_object_set_new(nearest, "nodes", json_integer(nodes));
-		json_object_set_new(nearest, "devices",
-		                    json_integer(nodes * r->problem.cluster.devices_per_node));
-	}
-	json_object_set_new(nearest, "memory_bytes", json_integer(least));
-	*out_extra =
-	    json_pack("{s:I,s:o,s:o,s:o,s:I}", "least_memory_bytes", least, "nearest", nearest, "leanest",
-	              strategy_to_json(&r->problem.model, &x->leanest, r->problem.sequences), "rejected",
-	              rejected, "candidates", (json_int_t)x->candidates);
-	return sb_fail(err, SB_EINFEASIBLE, "infeasible",
-	               "no strategy fits: the leanest needs %lld bytes a device, %lld may be used",
-	               (long long)least, (long long)r->problem.memory_bytes);
-}
-
-static json_t *answer_of(const struct search_request *r, const struct search_result *x, double seconds,
-                         bool attention_given)
-{
-	const struct choice *best = &x->best;
-
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "solution",
-	                 strategy_to_json(&r->problem.model, &best->strategy, r->problem.sequences),
-	                 "predicted", predicted_to_json(&best->cost), "quality",
-	                 quality_to_json(x->optimal, x->lower_bound, best->cost.step_seconds, x->candidates,
-	                                 seconds, r->problem.constants.model_error),
-	                 "alternatives", alternatives_of(r, x), "frontier", frontier_of(r, x), "rejected",
-	                 rejected_of(r, x), "warnings",
-	                 warnings_to_json(&r->problem, &best->strategy, &best->cost, attention_given));
+	return SB_OK;
 }
 
 static int solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
 {
-	struct search_request r = {0};
-	struct search_result *x;
-	bool attention_given = false;
-	double start = plan_clock();
-	int rc = read_request(request, &r, &attention_given, err);
+	const struct strategy_method *method =
+	    strategy_method_of(json_string_value(json_object_get(request, "method")));
+	int rc = check_members(request, method, err);
 
-	if (rc != SB_OK)
-		return rc;
-	x = malloc(sizeof(*x));
-	if (!x)
-		return sb_no_memory(err);
-	rc = strategy_search(&r, x, err);
-	if (rc == SB_OK)
-		*out = answer_of(&r, x, plan_clock() - start, attention_given);
-	else if (rc == SB_EINFEASIBLE)
-		rc = explain_infeasible(&r, x, out_extra, err);
-	free(x);
-	if (rc == SB_OK && !*out)
-		return sb_no_memory(err);
-	return rc;
+	return rc == SB_OK ? method->solve(request, out, out_extra, err) : rc;
 }
 
 /* One value, or a list of those that are allowed. */
@@ -335,7 +209,7 @@ static json_t *schema(void)
 	json_object_set_new(own, "constraints",
 	                    json_pack("{s:s,s:b,s:o}", "type", "object", "additionalProperties", 0,
 	                              "properties", constraints));
-	return request_schema(own, NULL);
+	return strategy_methods_schema(request_schema(own, NULL));
 }
 
 static json_t *limits_of(void)
@@ -345,7 +219,7 @@ static json_t *limits_of(void)
 }
 
 const struct plan_kind strategy_kind = {.name = "strategy",
-                                        .methods = methods,
+                                        .methods = strategy_method_names,
                                         .solve = solve,
                                         .schema = schema,
                                         .limits = limits_of,

@@ -2,7 +2,7 @@
 #define SB_PLANNER_STRATEGY_SEARCH_H
 #include "planner/strategy/cost.h"
 
-/* The search for the fastest strategy that fits in memory: exhaustive over the space below, with bounds that
+/* The search for the fastest strategy that fits in memory: exact over the space below, with bounds that
  * never exceed the true cost, and the schedule simulated for every strategy that is returned.
  *
  * The space: tp dividing heads and widths and not splitting nodes unevenly; cp a power of two with at least

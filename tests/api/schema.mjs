@@ -57,6 +57,8 @@ const NESTED = {
     Object.entries(s.patternProperties).forEach(([p, x]) =>
       Object.keys(v).forEach((k) => new RegExp(p, "u").test(k) && inside(x, v[k], `${at}/${k}`))),
   propertyNames: (s, v, at, inside) => typeOf(v) === "object" && Object.keys(v).forEach((k) => inside(s.propertyNames, k, `${at}/${k}`)),
+  dependentSchemas: (s, v, at, inside) => typeOf(v) === "object" &&
+    Object.entries(s.dependentSchemas).forEach(([k, x]) => k in v && inside(x, v, at)),
   allOf: (s, v, at, inside) => s.allOf.forEach((x) => inside(x, v, at)),
 };
 

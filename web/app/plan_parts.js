@@ -12,5 +12,5 @@ export function Quality({ quality: q }) {
   const how = q.optimal === true ? `Proven best for the stated model of cost${by}.` : q.optimal === false ? `Not proven best${by}.` : '';
   return html`<p>${how} ${isNumber(q.candidates) && `${many(q.candidates, 'candidate')} weighed`}${isNumber(q.search_seconds)
     && html` in <${Quantity} value=${q.search_seconds} unit="seconds" />`}.${isNumber(q.gap) && html` Gap to the lower bound <${Quantity} value=${q.gap} unit="share" />.`}${isNumber(q.model_error)
-    && html` Expected error of the prediction <${Quantity} value=${q.model_error} unit="share" />.`}</p>`;
+    && html` Expected error of the prediction <${Quantity} value=${q.model_error} unit="share" />.`}${q.proved && html` Proved: ${q.proved}.`}</p>`;
 }

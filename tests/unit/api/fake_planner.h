@@ -20,7 +20,7 @@ FAKE int plan_solve(const struct plan_lookup *lookup, const json_t *request, jso
 	}
 	if (json_object_get(request, "colour"))
 		return sb_fail_field(err, SB_EINVAL, "unknown_member", "/colour", "There is no such member.");
-	*out = json_pack("{s:s,s:s,s:o,s:{s:i}}", "kind", "strategy", "method", "exhaustive", "problem",
+	*out = json_pack("{s:s,s:s,s:o,s:{s:i}}", "kind", "strategy", "method", "exact", "problem",
 	                 json_deep_copy(request), "solution", "dp", 4);
 	*out_extra = NULL;
 	return SB_OK;

@@ -14,7 +14,7 @@ static void a_plan_is_made_once(void **state)
 	snprintf(target, sizeof(target), "/v1/plans/%s", id);
 	assert_string_equal(header_of(&f, "Location"), target);
 	assert_string_equal(text_at(f.json, "kind"), "strategy");
-	assert_string_equal(text_at(f.json, "method"), "exhaustive");
+	assert_string_equal(text_at(f.json, "method"), "exact");
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(f.json, "problem"), "a")), 1);
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(f.json, "solution"), "dp")), 4);
 	assert_int_equal(strlen(text_at(f.json, "created_at")), strlen("2026-01-01T00:00:00.000000Z"));
