@@ -1,0 +1,199 @@
+#include "planner/methods/amp.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "planner/methods/partition.h"
+#include "planner/strategy/space.h"
+
+int64_t amp_candidates(const struct amp_problem *p, struct amp_candidate *out)
+{
+	struct values tensor, data, micro;
+	int64_t count = 0;
+
+	divisors(p->devices_per_node, &tensor);
+	for (int i = 0; i < tensor.count; i++) {
+		int64_t rest = p->nodes * p->devices_per_node / tensor.value[i];
+
+		divisors(rest, &data);
+		for (int k = 0; k < data.count; k++) {
+			int64_t each = p->sequences / data.value[k], pp = rest / data.value[k];
+
+			if (p->sequences % data.value[k] != 0 || pp > p->layers)
+				continue;
+			divisors(each, &micro);
+			for (int b = 0; b < micro.count; b++, count++) {
+				if (count < AMP_CANDIDATES_MAX)
+					out[count] =
+					    (struct amp_candidate){tensor.value[i], data.value[k], pp,
+					                           micro.value[b], each / micro.value[b]};
+			}
+		}
+	}
+	return count;
+}
+
+/* Seconds of an element between two ranks. Tensor ranks lie in one node: the first of them speaks for all. */
+static double element(const struct amp_problem *p, int64_t a, int64_t b)
+{
+	int64_t from = a / p->devices_per_node, to = b / p->devices_per_node;
+
+	if (from == to)
+		return 1 / p->inside[from];
+	return 1 / fmin(p->between[from], p->between[to]);
+}
+
+static double ring_element(const struct amp_problem *p, const struct amp_candidate *c, int64_t stage)
+{
+	double slowest = 0;
+
+	for (int64_t k = p->last_hop ? c->dp - 1 : 0; k < c->dp; k++) {
+		int64_t here = c->tp * (k + c->dp * stage), next = c->tp * ((k + 1) % c->dp + c->dp * stage);
+
+		slowest = fmax(slowest, element(p, here, next));
+	}
+	return slowest;
+}
+
+void amp_wires_free(struct amp_wires *w)
+{
+	free(w->cut);
+	free(w->reduce);
+	*w = (struct amp_wires){0};
+}
+
+int amp_wires_of(const struct amp_problem *p, const struct amp_candidate *c, struct amp_wires *out)
+{
+	*out = (struct amp_wires){calloc((size_t)c->pp, sizeof(*out->cut)),
+	                          calloc((size_t)c->pp, sizeof(*out->reduce))};
+	if (!out->cut || !out->reduce) {
+		amp_wires_free(out);
+		return SB_ENOMEM;
+	}
+	for (int64_t j = 0; j < c->pp; j++) {
+		out->reduce[j] = 2 * (double)(c->dp - 1) / (double)c->dp * ring_element(p, c, j);
+		for (int64_t i = 0; j + 1 < c->pp && i < c->dp; i++)
+			out->cut[j] += element(p, c->tp * (i + c->dp * j), c->tp * (i + c->dp * (j + 1))) /
+			               (double)c->dp;
+	}
+	return SB_OK;
+}
+
+/* Of the cut behind a layer, as the pipeline's cut j; one micro-batch. */
+static double cut_seconds(const struct amp_problem *p, const struct amp_candidate *c,
+                          const struct amp_wires *w, int64_t layer, int64_t j)
+{
+	const struct amp_layer *l = &p->layer[layer];
+
+	return (double)c->micro_batch * l->sent / (double)(l->sent_split ? c->tp : 1) * w->cut[j];
+}
+
+/* Seconds of what stages of these layers send and reduce. */
+static void exchange(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
+                     const int64_t *stages, struct amp_cost *out)
+{
+	int64_t next = 0;
+
+	out->sends = out->all_reduce = 0;
+	for (int64_t j = 0; j < c->pp; j++) {
+		double parameters = 0, table = 0;
+
+		for (int64_t i = 0; i < stages[j]; i++, next++) {
+			parameters += p->layer[next].parameters;
+			table = fmax(table, p->layer[next].table);
+		}
+		out->all_reduce = fmax(out->all_reduce, (parameters + table) / (double)c->tp * w->reduce[j]);
+		if (j + 1 < c->pp)
+			out->sends += cut_seconds(p, c, w, next - 1, j);
+	}
+}
+
+/* The layers of one candidate as a chain to cut. */
+struct chain {
+	struct partition_problem problem;
+	double *seconds, *cuts;
+};
+
+static void chain_free(struct chain *x)
+{
+	free(x->seconds);
+	free(x->cuts);
+}
+
+static int chain_of(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
+                    struct chain *x)
+{
+	size_t cuts = (size_t)(c->pp - 1);
+
+	*x = (struct chain){.seconds = calloc((size_t)p->layers, sizeof(*x->seconds)),
+	                    .cuts = calloc((size_t)p->layers * cuts + 1, sizeof(*x->cuts))};
+	if (!x->seconds || !x->cuts)
+		return SB_ENOMEM;
+	p->seconds(p->self, c->tp, c->micro_batch, x->seconds);
+	for (int64_t l = 0; l + 1 < p->layers; l++) {
+		for (size_t j = 0; j < cuts; j++)
+			x->cuts[(size_t)l * cuts + j] = cut_seconds(p, c, w, l, (int64_t)j);
+	}
+	x->problem = (struct partition_problem){.layers = p->layers,
+	                                        .stages = c->pp,
+	                                        .micro_batches = c->micro_batches,
+	                                        .seconds = x->seconds,
+	                                        .cut_seconds = x->cuts};
+	return SB_OK;
+}
+#define CHAIN_AUTO __attribute__((cleanup(chain_free))) struct chain
+
+static void cost_of_chain(const struct amp_problem *p, const struct amp_candidate *c,
+                          const struct amp_wires *w, const struct chain *x, const int64_t *stages,
+                          struct amp_cost *out)
+{
+	double all = partition_seconds(&x->problem, stages);
+
+	*out = (struct amp_cost){0};
+	exchange(p, c, w, stages, out);
+	out->pipeline = all - out->sends;
+	out->seconds = all + out->all_reduce;
+	out->lower_bound = NAN;
+}
+
+/* No cut reduces its gradients sooner: as if they came out even for the links of every stage. */
+static double least_all_reduce(const struct amp_problem *p, const struct amp_candidate *c,
+                               const struct amp_wires *w)
+{
+	double parameters = 0, rate = 0;
+
+	for (int64_t l = 0; l < p->layers; l++)
+		parameters += p->layer[l].parameters / (double)c->tp;
+	for (int64_t j = 0; j < c->pp; j++)
+		rate += 1 / w->reduce[j]; /* infinite where a stage has one replica */
+	return parameters / rate;
+}
+
+int amp_cost_of(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
+                const int64_t *stages, struct amp_cost *out)
+{
+	CHAIN_AUTO x = {0};
+	int rc = chain_of(p, c, w, &x);
+
+	if (rc == SB_OK)
+		cost_of_chain(p, c, w, &x, stages, out);
+	return rc;
+}
+
+int amp_cut(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
+            int64_t *effort, int64_t *out_stages, struct amp_cost *out)
+{
+	CHAIN_AUTO x = {0};
+	struct partition cut;
+	int rc = chain_of(p, c, w, &x);
+
+	if (rc == SB_OK)
+		rc = partition_least(&x.problem, *effort > 1 ? *effort : 1, out_stages, &cut, NULL);
+	if (rc != SB_OK)
+		return rc;
+	*effort -= cut.steps;
+	cost_of_chain(p, c, w, &x, out_stages, out);
+	out->lower_bound = fmin(out->seconds, cut.lower_bound + least_all_reduce(p, c, w));
+	return SB_OK;
+}

@@ -1,0 +1,74 @@
+#ifndef SB_PLANNER_METHODS_AMP_H
+#define SB_PLANNER_METHODS_AMP_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* AMP's space and cost (NeurIPS 2022; research pages search-algorithms section 5 and systems 3.15), which
+ * APSS takes over. Tensor degrees divide a node, data degrees the rest and the batch, micro-batches what is
+ * left of the batch; the ranks lie tensor, data, pipeline, innermost first, over the nodes in their order. A
+ * step takes
+ *
+ *   partition.h's objective + the slowest stage's all-reduce of its gradients,
+ *
+ * where a cut sends its activations over the slowest link of a replica, on the mean of the replicas, and an
+ * all-reduce over d ranks takes 2 (d - 1) / d x parameters / the slowest link of its ring. Neither is hidden
+ * under compute. Elements, not bytes: a link carries elements a second. */
+
+struct amp_layer {
+	double parameters; /* divided by the tensor degree */
+	double table;      /* likewise, of an embedding: a stage counts the largest of its own only */
+	double sent;       /* elements that one sequence sends behind this layer */
+	bool sent_split;   /* ... divided by the tensor degree */
+};
+struct amp_problem {
+	int64_t nodes, devices_per_node;
+	const double *between,
+	    *inside; /* [nodes]: elements a second of a device, to other nodes, and in it */
+	int64_t layers;
+	const struct amp_layer *layer; /* [layers] */
+	int64_t sequences;             /* global batch */
+	/* out[layers]: seconds of each layer, forward and backward, of one micro-batch of so many sequences.
+	 */
+	void (*seconds)(const void *self, int64_t tp, int64_t micro_batch, double *out);
+	const void *self;
+	bool last_hop; /* as published: an all-reduce sees only the last link of its ring */
+};
+struct amp_candidate {
+	int64_t tp, dp, pp, micro_batch, micro_batches;
+};
+struct amp_cost {
+	double seconds;  /* the sum of the others */
+	double pipeline; /* (micro_batches - 1) x slowest stage + all layers */
+	double sends;    /* of the cuts */
+	double all_reduce;
+	double lower_bound; /* no cut of this candidate's layers is below it; NaN of a given one */
+};
+
+#define AMP_CANDIDATES_MAX 8192
+#define AMP_DEVICES_MAX ((int64_t)1 << 20)
+
+/* All candidates with no more stages than layers, tensor degree by tensor degree; out holds
+ * AMP_CANDIDATES_MAX. Returns how many there are, which may be more than were written. */
+int64_t amp_candidates(const struct amp_problem *p, struct amp_candidate *out);
+
+/* The seconds of one element over the links of a pair of degrees, the same for all its micro-batches. */
+struct amp_wires {
+	double *cut;    /* [pp - 1]: seconds an element of cut j, mean of the replicas */
+	double *reduce; /* [pp]: seconds a parameter of the stage */
+};
+/* out is to be freed by amp_wires_free(). Takes devices / tp steps. SB_ENOMEM. */
+int amp_wires_of(const struct amp_problem *p, const struct amp_candidate *c, struct amp_wires *out);
+void amp_wires_free(struct amp_wires *w);
+#define AMP_WIRES_AUTO __attribute__((cleanup(amp_wires_free))) struct amp_wires
+
+/* The cost of a candidate cut into these stages (pp counts). SB_ENOMEM. */
+int amp_cost_of(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
+                const int64_t *stages, struct amp_cost *out);
+/* The stages of least cost but for the all-reduce, as AMP chooses them, exactly (AMP's own dynamic program
+ * forgets the sends of its incumbent and misses some; for one micro-batch it cuts evenly). *effort: steps of
+ * the search that are left, lessened by what it took. SB_ENOMEM. */
+int amp_cut(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
+            int64_t *effort, int64_t *out_stages, struct amp_cost *out);
+#endif

@@ -1,0 +1,43 @@
+#ifndef SB_PLANNER_METHODS_PARTITION_H
+#define SB_PLANNER_METHODS_PARTITION_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Cutting a chain of layers into stages by AMP's objective (research page search-algorithms, section 5):
+ *
+ *   (micro_batches - 1) x slowest stage + all layers + the cuts
+ *
+ * where a stage takes the sum of its layers and cut j behind layer l costs cut_seconds[l][j]. */
+
+#define PARTITION_LAYERS_MAX 4096
+
+struct partition_problem {
+	int64_t layers, stages; /* 1 <= stages <= layers <= PARTITION_LAYERS_MAX */
+	int64_t micro_batches;  /* at least 1 */
+	const double *seconds;  /* [layers], of one micro-batch, finite and not negative */
+	/* [layers - 1][stages - 1]: of the cut behind layer l that is the pipeline's cut j, finite and not
+	 * negative. NULL = all 0. */
+	const double *cut_seconds;
+};
+struct partition {
+	double seconds;     /* of the cut that was found, by the objective */
+	double lower_bound; /* no cut is below it: equal to seconds where optimal */
+	bool optimal;
+	int64_t steps; /* cells of the dynamic program that were worked out */
+};
+
+/* Steps after which a search settles for what it has: about half a second. */
+#define PARTITION_EFFORT ((int64_t)1 << 27)
+
+/* The cut of least cost: out_layers[stages] counts of layers. Exact: for a bound on the slowest stage the
+ * cheapest cuts are a dynamic program over stages and layers; the bounds between which they do not change are
+ * left out. effort: steps at most, 0 = PARTITION_EFFORT; past it optimal is false. SB_ENOMEM. */
+int partition_least(const struct partition_problem *p, int64_t effort, int64_t *out_layers,
+                    struct partition *out, struct sb_error *err);
+/* The objective of a given cut. */
+double partition_seconds(const struct partition_problem *p, const int64_t *layers);
+/* As many layers in each stage, the first ones one more where they do not come out even. */
+void partition_even(int64_t layers, int64_t stages, int64_t *out_layers);
+#endif
