@@ -62,11 +62,30 @@ static size_t ended(const struct path_works *w, size_t at, int64_t time)
 	return lo > 0 ? lo - 1 : NO_WORK;
 }
 
-static size_t work_before(const struct path_works *w, size_t at)
+/* What the trace's own ids say: the last of what the stream did and what it waited for, unless the launch
+ * came later still. */
+static size_t work_waited_for(const struct path_host *h, const struct path_works *w, size_t at)
 {
 	const struct path_work *x = &w->items[at];
-	size_t before = x->before;
+	size_t last = x->behind;
+	int64_t launched;
 
+	if (last == NO_WORK)
+		return NO_WORK;
+	if (x->before != NO_WORK && w->items[x->before].end > w->items[last].end)
+		last = x->before;
+	launched = launches_start(&h->launches, x->link);
+	return launched != SB_NULL && launched > w->items[last].end ? NO_WORK : last;
+}
+
+static size_t work_before(const struct path_host *h, const struct path_works *w, size_t at)
+{
+	const struct path_work *x = &w->items[at];
+	size_t before = work_waited_for(h, w, at);
+
+	if (before != NO_WORK)
+		return before;
+	before = x->before;
 	if (before != NO_WORK && x->start - w->items[before].end <= PATH_GAP_NS)
 		return before;
 	before = ended(w, at, x->start);
@@ -80,7 +99,7 @@ bool path_step(struct path_draft *d, const struct path_host *h, const struct pat
                size_t *out_before)
 {
 	const struct path_work *x = &w->items[at];
-	size_t before = work_before(w, at);
+	size_t before = work_before(h, w, at);
 
 	path_add(d, w->capture, (enum path_part)x->part, x->name, x->start < d->at ? x->start : d->at);
 	if (before == NO_WORK || d->rc != SB_OK)

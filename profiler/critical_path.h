@@ -5,9 +5,11 @@
 
 /* The critical path: the chain of work that set the length of a capture, found backwards from the work that
  * ended last (Hermes 4.2.1; the rule is that of CANN msprof's critical_path_parser.py, hermes-paper 4.2). The
- * step before a piece of work is the one before it on its stream, when that ended at most PATH_GAP_NS before;
- * else it is the work that ended last before it, on any stream. Time in which the device waits for a launch
- * that came late is the host's; other time without work on the path is a gap. */
+ * step before a piece of work that a stream held back for an event is the last of the work before the event's
+ * record and the work before it on its own stream (event_waits.h). Where no ids tell, it is the work before
+ * it on its stream, when that ended at most PATH_GAP_NS before; else the work that ended last before it, on
+ * any stream. Time in which the device waits for a launch that came late is the host's; other time without
+ * work on the path is a gap. */
 #define PATH_GAP_NS 1000
 
 enum path_part { PATH_COMPUTE, PATH_COMMUNICATION, PATH_COPY, PATH_HOST, PATH_GAP, PATH_PARTS };

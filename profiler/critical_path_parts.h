@@ -2,6 +2,7 @@
 #define SB_PROFILER_CRITICAL_PATH_PARTS_H
 #include "profiler/activity.h"
 #include "profiler/critical_path.h"
+#include "profiler/event_waits.h"
 
 /* What the search of critical paths works on. */
 
@@ -15,6 +16,7 @@ struct path_work {
 	uint32_t name;   /* text id of the capture */
 	uint32_t stream; /* lane, or a number that stands for the stream of a kernel row */
 	uint32_t before; /* the work before it on its stream, or NO_WORK */
+	uint32_t behind; /* the work of another stream that its stream waited for, or NO_WORK */
 	uint8_t part;
 };
 
@@ -47,6 +49,7 @@ struct path_devices {
 	size_t count;
 	struct timed_link *links; /* by start; none where the works are events themselves */
 	size_t link_count;
+	struct event_waits waits; /* none where the works are kernel rows */
 };
 /* *out is to be freed by path_devices_free(). SB_ENOMEM. */
 int path_devices_find(const struct capture *c, struct path_devices *out);

@@ -88,6 +88,14 @@ static int list_links(const struct trace *t, struct path_devices *d)
 	return SB_OK;
 }
 
+static int find_waits(const struct trace *t, struct event_waits *out)
+{
+	LAUNCHES_AUTO launches = {0};
+	int rc = launches_build(t, &launches);
+
+	return rc == SB_OK ? event_waits_build(t, &launches, out) : rc;
+}
+
 int path_devices_find(const struct capture *c, struct path_devices *out)
 {
 	struct path_devices d = {0};
@@ -108,8 +116,8 @@ int path_devices_find(const struct capture *c, struct path_devices *out)
 	}
 	if (rc == SB_OK)
 		d.count--; /* the last is the end */
-	if (rc == SB_OK && by_kernels(c))
-		rc = list_links(&c->trace, &d);
+	if (rc == SB_OK)
+		rc = by_kernels(c) ? list_links(&c->trace, &d) : find_waits(&c->trace, &d.waits);
 	if (rc == SB_OK)
 		*out = d;
 	else
@@ -122,6 +130,7 @@ void path_devices_free(struct path_devices *d)
 	free(d->works);
 	free(d->first);
 	free(d->links);
+	event_waits_free(&d->waits);
 	*d = (struct path_devices){0};
 }
 
@@ -145,6 +154,7 @@ static struct path_work work_of_kernel(const struct kernel *k, size_t i)
 	                          .name = k->name,
 	                          .stream = k->communication ? UINT32_MAX : (uint32_t)k->stream,
 	                          .before = NO_WORK,
+	                          .behind = NO_WORK,
 	                          .part = k->communication ? PATH_COMMUNICATION : PATH_COMPUTE};
 }
 
@@ -157,6 +167,7 @@ static struct path_work work_of_event(const struct trace *t, size_t i)
 	                          .name = t->name[i],
 	                          .stream = t->lane[i],
 	                          .before = NO_WORK,
+	                          .behind = NO_WORK,
 	                          .part = part_of(t->kind[i])};
 }
 
@@ -218,6 +229,27 @@ static void find_links(const struct path_devices *d, struct path_works *w)
 	}
 }
 
+/* The place of an event of the device, or NO_WORK. */
+static uint32_t place_of(const struct path_works *w, const struct trace *t, uint32_t event)
+{
+	const struct path_work key = work_of_event(t, event);
+	const struct path_work *found = bsearch(&key, w->items, w->count, sizeof(key), by_end);
+
+	return found ? (uint32_t)(found - w->items) : NO_WORK;
+}
+
+/* Of several that a stream waited for the last to end held it up. */
+static void find_behind(const struct trace *t, const struct event_waits *waits, struct path_works *w)
+{
+	for (size_t i = 0; i < w->count && waits->count > 0; i++) {
+		size_t n;
+		const struct event_wait *x = event_waits_of(waits, w->items[i].index, &n);
+
+		for (size_t k = 0; k < n && w->items[i].behind == NO_WORK; k++)
+			w->items[i].behind = place_of(w, t, x[k].behind);
+	}
+}
+
 int path_works_collect(const struct profile *p, uint32_t capture, const struct path_devices *d, size_t which,
                        struct path_works *out)
 {
@@ -244,6 +276,8 @@ int path_works_collect(const struct profile *p, uint32_t capture, const struct p
 	rc = link_streams(&w);
 	if (rc == SB_OK && w.kernels)
 		find_links(d, &w);
+	if (rc == SB_OK && !w.kernels)
+		find_behind(&c->trace, &d->waits, &w);
 	if (rc != SB_OK)
 		path_works_free(&w);
 	else

@@ -51,10 +51,12 @@ struct event_detail {
 	uint32_t event;   /* index into the columns */
 	uint32_t type;    /* string id: task type (Ascend), collective name, copy kind; of a host operator the
 	                     call stack as written; 0 = none */
-	uint32_t group;   /* string id: process group, 0 = none */
+	uint32_t group;   /* string id: process group, 0 = none; of a wait for an event the stream that it was
+	                     recorded on, as the thread of its lane is called */
 	uint32_t ranks;   /* string id: the group's ranks as the source wrote them, 0 = none */
 	int64_t bytes;    /* SB_NULL = unknown */
-	int64_t sequence; /* order inside the group, SB_NULL = unknown */
+	int64_t sequence; /* order inside the group, SB_NULL = unknown; of a wait for an event the link of the
+	                     call that recorded it */
 };
 
 /* A host event that launched device work (launches.h). */

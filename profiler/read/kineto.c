@@ -37,6 +37,8 @@ static const char *const WANTED[] = {
     [ARG_DEVICE_TYPE] = "Device Type",
     [ARG_DEVICE_ID] = "Device Id",
     [ARG_ADDRESS] = "Addr",
+    [ARG_RECORD] = "wait_on_cuda_event_record_corr_id",
+    [ARG_RECORD_STREAM] = "wait_on_stream",
     [ARG_COUNT] = NULL,
 };
 
@@ -108,14 +110,18 @@ static int64_t duration(struct kineto *k, const struct chrome_event *e)
 	return e->dur == CHROME_TIME_OK && e->dur_ns > 0 ? e->dur_ns : 0;
 }
 
-/* AMD writes 0 and -1 (and -1 as an unsigned number) where there is no launch: such rows are not each
- * other's. */
+int64_t kineto_correlation(const struct chrome_text *t)
+{
+	int64_t v = chrome_int(t);
+
+	return v <= 0 || v == UINT32_MAX ? -1 : v;
+}
+
 static int64_t correlation_of(const struct chrome_event *e)
 {
 	const struct chrome_text *t = &e->args[ARG_CORRELATION];
-	int64_t v = chrome_int(t->len > 0 ? t : &e->args[ARG_CORRELATION_ID]);
 
-	return v <= 0 || v == UINT32_MAX ? -1 : v;
+	return kineto_correlation(t->len > 0 ? t : &e->args[ARG_CORRELATION_ID]);
 }
 
 static int describe(struct kineto *k, const struct chrome_event *e, struct event *span)

@@ -140,6 +140,19 @@ static int add_copy(struct kineto *k, const struct chrome_event *e, enum event_k
 	return d.bytes != SB_NULL || d.type != 0 ? trace_append_detail(&k->trace, &d) : SB_OK;
 }
 
+/* The stream is called by its number until the lanes get their names. */
+static int add_wait(struct kineto *k, const struct chrome_event *e)
+{
+	struct event_detail d = {.bytes = SB_NULL, .sequence = kineto_correlation(&e->args[ARG_RECORD])};
+	int rc = SB_OK;
+
+	if (d.sequence < 0)
+		return SB_OK;
+	if (chrome_int(&e->args[ARG_RECORD_STREAM]) >= 0)
+		rc = add_text(k, &e->args[ARG_RECORD_STREAM], &d.group);
+	return rc == SB_OK ? trace_append_detail(&k->trace, &d) : rc;
+}
+
 int kineto_detail(struct kineto *k, const struct chrome_event *e, enum event_kind kind)
 {
 	if (kind == EVENT_HOST_OP)
@@ -148,5 +161,7 @@ int kineto_detail(struct kineto *k, const struct chrome_event *e, enum event_kin
 		return add_collective(k, e);
 	if (kind == EVENT_MEMCPY || kind == EVENT_MEMSET)
 		return add_copy(k, e, kind);
+	if (kind == EVENT_DEVICE_WAIT)
+		return add_wait(k, e);
 	return SB_OK;
 }

@@ -36,6 +36,8 @@ enum kineto_arg {
 	ARG_DEVICE_TYPE,
 	ARG_DEVICE_ID,
 	ARG_ADDRESS,
+	ARG_RECORD, /* of waits for an event: the call that recorded it, and the stream */
+	ARG_RECORD_STREAM,
 	ARG_COUNT
 };
 
@@ -195,8 +197,13 @@ int kineto_take_memory(struct kineto *k, struct capture *c);
  * time. SB_ENOMEM. */
 int kineto_attribute(struct kineto *k, struct kineto_memory *m, size_t n, struct capture *c);
 
+/* kineto.c */
+/* A correlation, -1 = none: AMD writes 0 and -1 (and -1 as an unsigned number) where there is no launch, and
+ * such rows are not each other's. */
+int64_t kineto_correlation(const struct chrome_text *t);
+
 /* kineto_detail.c */
-/* Adds what only collectives and copies have, for the span appended last. */
+/* Adds what only collectives, copies and waits have, for the span appended last. */
 int kineto_detail(struct kineto *k, const struct chrome_event *e, enum event_kind kind);
 /* kineto_work.c */
 /* Is this a host operator whose shapes are read? */

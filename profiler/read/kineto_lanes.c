@@ -68,8 +68,24 @@ int kineto_metadata(struct kineto *k, const struct chrome_event *e)
 	return rc == SB_OK ? id_map_put(&k->lanes.names, key, id) : rc;
 }
 
+/* The streams that waits name are called as their lanes are. */
+static void name_streams(struct kineto *k)
+{
+	const struct trace *t = &k->trace;
+
+	for (size_t i = 0; i < t->detail_count; i++) {
+		struct event_detail *d = &t->details[i];
+
+		if (t->kind[d->event] == EVENT_DEVICE_WAIT && d->group != 0)
+			(void)id_map_get(&k->lanes.names,
+			                 (struct id_key){t->lanes[t->lane[d->event]].process, d->group, true},
+			                 &d->group);
+	}
+}
+
 void kineto_name_lanes(struct kineto *k)
 {
+	name_streams(k);
 	for (size_t i = 0; i < k->trace.lane_count; i++) {
 		struct lane *l = &k->trace.lanes[i];
 		struct id_key thread = {l->process, l->thread, true};

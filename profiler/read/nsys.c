@@ -210,6 +210,7 @@ static int nsys_read(struct read_context *ctx, struct database *db, struct sb_er
 	drop_jumps(&n);
 	close_ranges(&n.trace, n.last_end);
 	rc = nsys_match_processes(&n.trace);
+	nsys_link_waits(&n.trace);
 	if (rc == SB_OK)
 		rc = nsys_name_collectives(&n.trace);
 	if (rc == SB_OK)

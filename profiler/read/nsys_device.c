@@ -123,7 +123,15 @@ static int take_wait(struct nsys_row *r)
 	int rc = name_is(r, kind > 0 && kind < 5 ? KINDS[kind] : KINDS[0]);
 
 	r->span.kind = EVENT_DEVICE_WAIT;
-	return rc == SB_OK ? append(r) : rc;
+	if (rc == SB_OK)
+		rc = append(r);
+	if (rc != SB_OK)
+		return rc;
+	return nsys_add_wait(r->n, database_int(r->cells, GLOBAL_PID),
+	                     &(struct nsys_wait){.event_id = database_int(r->cells, OWN + 1),
+	                                         .sync_id = database_int(r->cells, OWN + 2),
+	                                         .context = database_int(r->cells, OWN + 3),
+	                                         .correlation = database_int(r->cells, CORRELATION)});
 }
 
 /* With graphs traced as a whole their kernels are not listed: the graph's row is all that tells of the work,
@@ -148,7 +156,7 @@ int nsys_read_device(struct nsys *n, struct sb_error *err)
 	static const char *const KERNEL[] = {PLACE, "demangledName", "shortName", "mangledName", NULL};
 	static const char *const COPY[] = {PLACE, "copyKind", "bytes", "srcKind", "dstKind", NULL};
 	static const char *const FILL[] = {PLACE, "bytes", "memKind", NULL};
-	static const char *const WAIT[] = {PLACE, "syncType", NULL};
+	static const char *const WAIT[] = {PLACE, "syncType", "eventId", "eventSyncId", "contextId", NULL};
 	static const char *const GRAPH[] = {PLACE, "graphId", NULL};
 	static const struct nsys_table TABLES[] = {
 	    {.name = "CUPTI_ACTIVITY_KIND_KERNEL", .columns = KERNEL, .take = take_kernel},
@@ -157,7 +165,7 @@ int nsys_read_device(struct nsys *n, struct sb_error *err)
 	    {.name = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", .columns = GRAPH, .take = take_graph},
 	    {.name = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", .columns = WAIT, .take = take_wait},
 	};
-	int rc = SB_OK;
+	int rc = nsys_read_records(n, err);
 
 	for (size_t i = 0; rc == SB_OK && i < sizeof(TABLES) / sizeof(TABLES[0]); i++)
 		rc = nsys_spans(n, &TABLES[i], err);

@@ -52,6 +52,8 @@ struct nsys {
 	struct id_map processes; /* pid → text */
 	struct id_map threads;   /* tid, pid → text */
 	struct id_map device_lanes, host_lanes;
+	struct nsys_record *records; /* of events, by what waits name them by */
+	size_t record_count;
 	struct nsys_steps steps[NSYS_FAMILIES];
 	struct clock_range range;
 	struct {
@@ -106,6 +108,20 @@ uint32_t nsys_pid(int64_t global);
 /* Lanes of a device's stream and of a thread. */
 int nsys_device_lane(struct nsys *n, int64_t device, int64_t stream, int64_t global_pid, uint32_t *out_lane);
 int nsys_host_lane(struct nsys *n, int64_t global_tid, uint32_t *out_lane);
+/* What the lane of a device's stream is called. SB_ENOMEM. */
+int nsys_stream_name(struct nsys *n, int64_t stream, int64_t global_pid, uint32_t *out_name);
+
+/* nsys_waits.c */
+/* What a row says of the event that it waits for; SB_NULL = nothing. */
+struct nsys_wait {
+	int64_t event_id, sync_id, context, correlation;
+};
+/* Reads the records of events, if they are there. Call before waits are added. */
+int nsys_read_records(struct nsys *n, struct sb_error *err);
+/* Notes for the row appended last which record it waits for, where that is known. SB_ENOMEM. */
+int nsys_add_wait(struct nsys *n, int64_t global_pid, const struct nsys_wait *w);
+/* Makes links of the records' correlations, once the rows have their processes. */
+void nsys_link_waits(struct trace *t);
 
 /* nsys_device.c, nsys_host.c */
 int nsys_read_device(struct nsys *n, struct sb_error *err);

@@ -158,6 +158,7 @@ void nsys_names_free(struct nsys *n)
 {
 	sb_strings_free(&n->texts);
 	free(n->names);
+	free(n->records);
 	id_map_free(&n->processes);
 	id_map_free(&n->threads);
 	id_map_free(&n->device_lanes);
@@ -185,22 +186,36 @@ static const char *process_name(const struct nsys *n, uint32_t pid)
 	                                                                 : NULL;
 }
 
+static void name_stream(const struct nsys *n, int64_t stream, uint32_t pid, char *out, size_t size)
+{
+	const char *owner = process_name(n, pid);
+	char which[24] = "no stream";
+
+	if (stream >= 0 && stream < UINT32_MAX)
+		snprintf(which, sizeof(which), "stream %u", (uint32_t)stream);
+	snprintf(out, size, "%s%s%s", which, owner ? " of " : "", owner ? owner : "");
+}
+
+int nsys_stream_name(struct nsys *n, int64_t stream, int64_t global_pid, uint32_t *out_name)
+{
+	char thread[160];
+
+	name_stream(n, stream, nsys_pid(global_pid), thread, sizeof(thread));
+	return sb_strings_add(n->trace.strings, thread, strlen(thread), out_name);
+}
+
 int nsys_device_lane(struct nsys *n, int64_t device, int64_t stream, int64_t global_pid, uint32_t *out_lane)
 {
 	/* CUPTI writes INT32_MAX for a graph that starts on the host, and UINT32_MAX for no stream */
 	int32_t number = device >= 0 && device < INT32_MAX ? (int32_t)device : -1;
 	uint32_t pid = nsys_pid(global_pid);
 	struct id_key key = {(uint32_t)number, (uint32_t)stream, pid};
-	const char *owner;
-	char process[40], which[24] = "no stream", thread[160];
+	char process[40], thread[160];
 
 	if (id_map_get(&n->device_lanes, key, out_lane))
 		return SB_OK;
-	owner = process_name(n, pid);
 	snprintf(process, sizeof(process), number >= 0 ? "GPU %d" : "GPU", number);
-	if (stream >= 0 && stream < UINT32_MAX)
-		snprintf(which, sizeof(which), "stream %u", (uint32_t)stream);
-	snprintf(thread, sizeof(thread), "%s%s%s", which, owner ? " of " : "", owner ? owner : "");
+	name_stream(n, stream, pid, thread, sizeof(thread));
 	return add_lane(n, &n->device_lanes, key, number, process, thread, out_lane);
 }
 

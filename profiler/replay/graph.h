@@ -1,6 +1,7 @@
 #ifndef SB_PROFILER_REPLAY_GRAPH_H
 #define SB_PROFILER_REPLAY_GRAPH_H
 #include "profiler/activity.h"
+#include "profiler/event_waits.h"
 #include "profiler/replay.h"
 
 /* Inside profiler/replay/ only.
@@ -30,9 +31,9 @@ enum {
 	NODE_BY_BITS = 12,
 	NODE_UNLAUNCHED = 16, /* no launch is known: what the device idled before it is the host's time */
 	NODE_TASK = 32,       /* host: a task taken from another thread's queue */
-	NODE_ORDERED = 32,    /* device: the order of the calls says that it waits for `wait` */
-	NODE_AFTER_WAIT = 64, /* host: a launch right behind a call that makes a stream wait for an event, or
-	                         the host for a collective */
+	NODE_ORDERED = 32,    /* device: ids or the order of the calls say that it waits for `wait` */
+	NODE_AFTER_WAIT = 64, /* host: a launch right behind a call that makes a stream wait for an event of
+	                         which no more is known, or the host for a collective */
 	NODE_MEMBER = 128     /* one of a collective that other ranks take part in */
 };
 
@@ -77,6 +78,11 @@ struct replay_set {
 	int64_t transmission;  /* the shortest duration: of the rank that came last */
 };
 
+/* More that device work waits for, beside the `wait` that was over last. */
+struct replay_wait {
+	uint32_t node, behind;
+};
+
 struct replay_graph {
 	const struct profile *profile;
 	size_t count;
@@ -87,6 +93,8 @@ struct replay_graph {
 	size_t member_count;
 	struct replay_set *sets;
 	size_t set_count;
+	struct replay_wait *waits; /* by node */
+	size_t wait_count;
 	int64_t steps;
 };
 
@@ -121,14 +129,15 @@ enum entry_what {
 struct replay_entries {
 	struct replay_entry *items; /* by time; of equal times the host first, then by event */
 	size_t count;
-	int64_t *waits; /* starts of the calls that make a stream wait for an event, in order */
+	int64_t *waits; /* starts of the calls that make a stream wait for an event whose record is not known,
+	                   in order */
 	size_t wait_count;
 	int64_t host_shift;
 };
 /* Lists the nodes of a capture, at most `most`: *out_fits is false, and nothing is listed, when there are
  * more. SB_ENOMEM. */
-int replay_entries(const struct capture *c, const struct launches *l, size_t most, struct replay_entries *out,
-                   bool *out_fits);
+int replay_entries(const struct capture *c, const struct launches *l, const struct event_waits *w,
+                   size_t most, struct replay_entries *out, bool *out_fits);
 void replay_entries_free(struct replay_entries *e);
 /* Puts launches that found the device's queue full at the ends of their calls (replay_queue.c). */
 void replay_full_queues(const struct capture *c, const struct launches *l, struct replay_entries *e);
@@ -171,7 +180,8 @@ struct replay_linking {
 	struct replay_capture *c;
 	const struct capture *from;
 	const struct launches *launches; /* NULL without a timeline */
-	const int64_t *stream_waits;     /* starts of calls, in order */
+	const struct event_waits *waits_by_id;
+	const int64_t *stream_waits; /* starts of calls, in order */
 	size_t stream_wait_count;
 	struct replay_running running;
 	uint32_t *lanes;          /* of device nodes, from c->first on */
@@ -197,7 +207,8 @@ struct replay_linking {
 	size_t link_waits; /* of the host, for collectives */
 };
 /* Fills the predecessors of the nodes of a capture; frees the entries meanwhile. SB_ENOMEM. */
-int replay_edges(struct replay_graph *g, size_t capture, struct replay_entries *e, const struct launches *l);
+int replay_edges(struct replay_graph *g, size_t capture, struct replay_entries *e, const struct launches *l,
+                 const struct event_waits *w);
 /* Of one node of a host, of one thread of it. SB_ENOMEM. */
 int replay_link_host(struct replay_linking *l, uint32_t node);
 /* Which thread each host node is of; merges threads that take turns. SB_ENOMEM. */

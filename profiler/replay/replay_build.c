@@ -72,7 +72,8 @@ struct building {
 	bool fits;
 };
 
-static int add_nodes(struct building *b, size_t capture, struct replay_entries *e, const struct launches *l)
+static int add_nodes(struct building *b, size_t capture, struct replay_entries *e, const struct launches *l,
+                     const struct event_waits *w)
 {
 	struct replay_graph *g = b->g;
 	struct replay_capture *c = &g->captures[capture];
@@ -83,7 +84,7 @@ static int add_nodes(struct building *b, size_t capture, struct replay_entries *
 	c->first = (uint32_t)g->nodes.count;
 	c->end = (uint32_t)(g->nodes.count + e->count);
 	g->nodes.count = c->end;
-	rc = replay_edges(g, capture, e, l);
+	rc = replay_edges(g, capture, e, l, w);
 	if (rc != SB_OK)
 		return rc;
 	replay_bind(g, capture);
@@ -98,6 +99,7 @@ static int add_capture(struct building *b, size_t capture)
 	struct replay_capture *c = &b->g->captures[capture];
 	struct replay_entries entries = {0};
 	LAUNCHES_AUTO launches = {0};
+	EVENT_WAITS_AUTO waits = {0};
 	size_t most = REPLAY_NODES_MAX - b->g->nodes.count;
 	int rc = SB_OK;
 
@@ -110,10 +112,12 @@ static int add_capture(struct building *b, size_t capture)
 		return SB_OK;
 	if (!c->rows)
 		rc = launches_build(&from->trace, &launches);
+	if (rc == SB_OK && !c->rows)
+		rc = event_waits_build(&from->trace, &launches, &waits);
 	if (rc == SB_OK)
-		rc = replay_entries(from, c->rows ? NULL : &launches, most, &entries, &b->fits);
+		rc = replay_entries(from, c->rows ? NULL : &launches, &waits, most, &entries, &b->fits);
 	if (rc == SB_OK && b->fits && entries.count > 0)
-		rc = add_nodes(b, capture, &entries, c->rows ? NULL : &launches);
+		rc = add_nodes(b, capture, &entries, c->rows ? NULL : &launches, &waits);
 	replay_entries_free(&entries);
 	return rc;
 }
@@ -205,6 +209,7 @@ void replay_free(struct replay_graph **p)
 	free(g->members);
 	free(g->set_members);
 	free(g->sets);
+	free(g->waits);
 	free(g);
 	*p = NULL;
 }

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "profiler/replay/graph.h"
 
 /* How many pieces of work are looked back at for the one that a collective, or the work behind it, waits for.
@@ -185,24 +186,61 @@ static bool is_near(const struct replay_linking *l, uint32_t v, uint32_t other)
 	       (its == REPLAY_NONE || n->at[its] <= n->at[mine]);
 }
 
+/* What the ids say that the work waits for: what was over last is its `wait`, and all else is kept beside it.
+ */
+static int link_by_id(struct replay_linking *l, uint32_t v, uint32_t *out_first)
+{
+	size_t capture = (size_t)(l->c - l->g->captures), n = 0;
+	const struct event_wait *w =
+	    l->c->rows ? NULL : event_waits_of(l->waits_by_id, l->g->nodes.event[v], &n);
+
+	*out_first = REPLAY_NONE;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t u = replay_node_of(l->g, capture, w[i].behind);
+
+		if (u == REPLAY_NONE || u >= v)
+			continue;
+		if (*out_first == REPLAY_NONE) {
+			*out_first = u;
+			continue;
+		}
+		if (sb_grow(&l->g->waits, l->g->wait_count, sizeof(*l->g->waits)) != SB_OK)
+			return SB_ENOMEM;
+		l->g->waits[l->g->wait_count++] = (struct replay_wait){v, u};
+	}
+	return SB_OK;
+}
+
+/* What other streams the work waits for: by ids, else by the order of the calls, or by time. */
+static int link_wait(struct replay_linking *l, uint32_t v, uint32_t lane, const struct replay_latest *latest)
+{
+	const struct replay_nodes *n = &l->g->nodes;
+	uint32_t known, ordered, near;
+	int rc = link_by_id(l, v, &known);
+
+	ordered = known != REPLAY_NONE ? known : ordered_behind(l, v, latest);
+	n->wait[v] = ordered;
+	near = known != REPLAY_NONE ? REPLAY_NONE : replay_running_other(&l->running, lane);
+	if (near != REPLAY_NONE && is_near(l, v, near))
+		n->wait[v] = near;
+	if (ordered != REPLAY_NONE && n->wait[v] == ordered)
+		n->flags[v] |= NODE_ORDERED;
+	return rc;
+}
+
 static int link_work(struct replay_linking *l, uint32_t v)
 {
 	const struct replay_nodes *n = &l->g->nodes;
 	uint32_t lane = lane_of(l, n->event[v]);
 	struct replay_latest *latest = &l->latest[l->device_of_lane[lane]];
-	uint32_t near, ordered;
+	int rc;
 
 	l->lanes[v - l->c->first] = lane;
 	n->chain[v] = l->lane_last[lane] ? l->lane_last[lane] - 1 : REPLAY_NONE;
 	n->cause[v] = launch_of(l, v);
 	if (n->cause[v] == REPLAY_NONE)
 		n->flags[v] |= NODE_UNLAUNCHED;
-	n->wait[v] = ordered = ordered_behind(l, v, latest);
-	near = replay_running_other(&l->running, lane);
-	if (near != REPLAY_NONE && is_near(l, v, near))
-		n->wait[v] = near;
-	if (ordered != REPLAY_NONE && n->wait[v] == ordered)
-		n->flags[v] |= NODE_ORDERED;
+	rc = link_wait(l, v, lane, latest);
 	/* the first work of all, where nobody says what launched it */
 	if (n->chain[v] == REPLAY_NONE && n->cause[v] == REPLAY_NONE && n->wait[v] == REPLAY_NONE)
 		n->wait[v] = l->begin;
@@ -211,7 +249,7 @@ static int link_work(struct replay_linking *l, uint32_t v)
 		latest->compute = v + 1;
 	if (replay_kind(n, v) == NODE_COMMUNICATION)
 		latest->communication = v + 1;
-	return replay_running_add(&l->running, v);
+	return rc == SB_OK ? replay_running_add(&l->running, v) : rc;
 }
 
 /* The nodes of the capture stand behind all that are there. */
@@ -236,12 +274,14 @@ static void fill(struct replay_linking *l, const struct replay_entries *e)
 	}
 }
 
-int replay_edges(struct replay_graph *g, size_t capture, struct replay_entries *e, const struct launches *l)
+int replay_edges(struct replay_graph *g, size_t capture, struct replay_entries *e, const struct launches *l,
+                 const struct event_waits *w)
 {
 	struct replay_linking x = {.g = g,
 	                           .c = &g->captures[capture],
 	                           .from = &g->profile->captures[capture],
 	                           .launches = l,
+	                           .waits_by_id = w,
 	                           .begin = REPLAY_NONE,
 	                           .moment = REPLAY_NONE,
 	                           .stream_waits = e->waits,

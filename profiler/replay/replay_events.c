@@ -12,10 +12,11 @@ enum name_class { NAME_UNSEEN, NAME_OTHER, NAME_BLOCKING, NAME_STREAM_WAIT, NAME
 struct listing {
 	const struct trace *t;
 	const struct launches *launches;
-	uint8_t *names;    /* enum name_class, by text */
-	uint64_t *used;    /* a bit an event: a launch of device work */
-	uint64_t *through; /* … that lasted until its work was over */
-	size_t first;      /* of the host's events; SIZE_MAX = none */
+	const struct event_waits *waits; /* by id */
+	uint8_t *names;                  /* enum name_class, by text */
+	uint64_t *used;                  /* a bit an event: a launch of device work */
+	uint64_t *through;               /* … that lasted until its work was over */
+	size_t first;                    /* of the host's events; SIZE_MAX = none */
 	struct replay_entries *out;
 };
 
@@ -128,7 +129,11 @@ static int add(struct listing *l, int64_t at, size_t event, enum node_kind kind,
 static int add_stream_wait(struct listing *l, size_t event)
 {
 	struct replay_entries *e = l->out;
+	size_t known;
 
+	/* what waits is known by its id */
+	if (event_waits_of(l->waits, (uint32_t)event, &known))
+		return SB_OK;
 	if (sb_grow(&e->waits, e->wait_count, sizeof(*e->waits)) != SB_OK)
 		return SB_ENOMEM;
 	e->waits[e->wait_count++] = start_of(l, event) - e->host_shift;
@@ -222,10 +227,11 @@ static int by_start(const void *a, const void *b)
 	return sb_compare(a, b, 1);
 }
 
-static int list_timeline(const struct capture *c, const struct launches *launches, size_t most,
-                         struct replay_entries *out, bool *out_fits)
+static int list_timeline(const struct capture *c, const struct launches *launches,
+                         const struct event_waits *waits, size_t most, struct replay_entries *out,
+                         bool *out_fits)
 {
-	struct listing l = {.t = &c->trace, .launches = launches, .out = out};
+	struct listing l = {.t = &c->trace, .launches = launches, .waits = waits, .out = out};
 	int rc = SB_ENOMEM;
 
 	l.names = calloc(sb_strings_count(c->trace.strings) + 1, 1);
@@ -253,11 +259,11 @@ void replay_entries_sort(struct replay_entries *e)
 		qsort(e->items, e->count, sizeof(*e->items), by_time);
 }
 
-int replay_entries(const struct capture *c, const struct launches *l, size_t most, struct replay_entries *out,
-                   bool *out_fits)
+int replay_entries(const struct capture *c, const struct launches *l, const struct event_waits *w,
+                   size_t most, struct replay_entries *out, bool *out_fits)
 {
 	struct replay_entries e = {0};
-	int rc = l ? list_timeline(c, l, most, &e, out_fits) : list_rows(c, most, &e, out_fits);
+	int rc = l ? list_timeline(c, l, w, most, &e, out_fits) : list_rows(c, most, &e, out_fits);
 
 	if (rc != SB_OK || !*out_fits) {
 		replay_entries_free(&e);

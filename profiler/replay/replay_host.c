@@ -118,12 +118,28 @@ static bool queue_ran_out(const struct replay_linking *l, uint32_t v, int64_t ca
 	       done <= call && call - done <= REPLAY_ALIGN_NS;
 }
 
-/* A call that waits for the device: until the work that ended last before it returned. */
+/* The work that a call waited for: that before the event it names, else what ended last before it returned.
+ */
+static uint32_t waited_for(const struct replay_linking *l, uint32_t v)
+{
+	size_t n;
+	const struct event_wait *w = event_waits_of(l->waits_by_id, l->g->nodes.event[v], &n);
+	uint32_t u;
+
+	if (!w)
+		return l->running.last;
+	if (w->behind == EVENT_WAIT_NOTHING)
+		return REPLAY_NONE;
+	u = replay_node_of(l->g, (size_t)(l->c - l->g->captures), w->behind);
+	return u < v ? u : REPLAY_NONE;
+}
+
+/* A call that waits for the device. */
 static void link_blocked(struct replay_linking *l, uint32_t v)
 {
 	const struct replay_nodes *n = &l->g->nodes;
 	const struct trace *t = &l->from->trace;
-	uint32_t u = l->running.last, event = n->event[v];
+	uint32_t u = waited_for(l, v), event = n->event[v];
 	int64_t begin = interval_bound(t->start_ns[event]) - l->c->host_shift, end, late;
 
 	if (u == REPLAY_NONE)

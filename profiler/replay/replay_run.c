@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profiler/replay/graph.h"
 
@@ -14,6 +15,7 @@ struct progress {
 	uint32_t next;  /* node of the capture */
 	size_t member;  /* of all, the next of this capture */
 	size_t work;    /* of the changed work, the next of this capture */
+	size_t wait;    /* of the graph's, the next of this capture */
 	uint32_t waits; /* for a set; NO_SET = not waiting */
 };
 
@@ -62,20 +64,28 @@ static uint32_t set_of(struct run *r, size_t capture, uint32_t node)
 	return r->g->members[p->member].set;
 }
 
-/* Whose end is not known yet: that of the member `node`. */
-static uint32_t set_of_node(const struct run *r, uint32_t node)
+/* Of a list by node, whose items begin with it: the place of the first at or behind a node. */
+static size_t first_from(const void *items, size_t count, size_t size, uint32_t node)
 {
-	size_t lo = 0, hi = r->g->member_count;
+	size_t lo = 0, hi = count;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
+		uint32_t at;
 
-		if (r->g->members[mid].node < node)
+		memcpy(&at, (const char *)items + mid * size, sizeof(at));
+		if (at < node)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return r->g->members[lo].set;
+	return lo;
+}
+
+/* Whose end is not known yet: that of the member `node`. */
+static uint32_t set_of_node(const struct run *r, uint32_t node)
+{
+	return r->g->members[first_from(r->g->members, r->g->member_count, sizeof(*r->g->members), node)].set;
 }
 
 /* False when a predecessor's end is not known: the capture then waits for its set. */
@@ -195,6 +205,8 @@ static int64_t work_start(const struct run *r, size_t capture, uint32_t v)
 		at = larger(at, behind(r, v, n->chain[v], NODE_BY_CHAIN, lags->gap));
 	if (!(n->flags[v] & NODE_UNLAUNCHED) || by != NODE_BY_WAIT)
 		at = larger(at, behind(r, v, n->wait[v], NODE_BY_WAIT, lags->gap));
+	for (size_t i = r->progress[capture].wait; i < r->g->wait_count && r->g->waits[i].node == v; i++)
+		at = larger(at, behind(r, v, r->g->waits[i].behind, NODE_BY_BITS, lags->gap));
 	return larger(at, behind_launch(r, capture, v));
 }
 
@@ -264,6 +276,24 @@ static int64_t without(const struct run *r, uint32_t v, int64_t start)
 	return before;
 }
 
+/* Are the ends of all that the node follows known? */
+static bool is_ready(struct run *r, size_t capture, uint32_t v)
+{
+	const struct replay_nodes *n = &r->g->nodes;
+	struct progress *p = &r->progress[capture];
+
+	if (!is_known(r, capture, n->chain[v]) || !is_known(r, capture, n->cause[v]))
+		return false;
+	if (replay_kind(n, v) == NODE_HOST)
+		return true;
+	while (p->wait < r->g->wait_count && r->g->waits[p->wait].node < v)
+		p->wait++;
+	for (size_t i = p->wait; i < r->g->wait_count && r->g->waits[i].node == v; i++)
+		if (!is_known(r, capture, r->g->waits[i].behind))
+			return false;
+	return is_known(r, capture, n->wait[v]);
+}
+
 /* Walks on; stops at the end, or where it must wait. */
 static void walk(struct run *r, size_t capture)
 {
@@ -276,8 +306,7 @@ static void walk(struct run *r, size_t capture)
 		int64_t start;
 		float factor;
 
-		if (!is_known(r, capture, n->chain[v]) || !is_known(r, capture, n->cause[v]) ||
-		    (!host && !is_known(r, capture, n->wait[v])))
+		if (!is_ready(r, capture, v))
 			return;
 		if (host) {
 			r->ends[v] = host_time(r, capture, v);
@@ -300,26 +329,14 @@ static void begin(struct run *r)
 
 	/* the last in comes first out: the lowest capture first */
 	for (size_t i = g->count; i-- > 0;) {
-		const struct replay_member *m = g->members;
-		size_t lo = 0, hi = g->member_count, work = 0, end = r->c ? r->c->work_count : 0;
+		uint32_t first = g->captures[i].first;
 
-		while (lo < hi) {
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (m[mid].node < g->captures[i].first)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
-		while (work < end) {
-			size_t mid = work + (end - work) / 2;
-
-			if (r->c->work[mid].node < g->captures[i].first)
-				work = mid + 1;
-			else
-				end = mid;
-		}
-		r->progress[i] = (struct progress){g->captures[i].first, lo, work, NO_SET};
+		r->progress[i] = (struct progress){
+		    .next = first,
+		    .member = first_from(g->members, g->member_count, sizeof(*g->members), first),
+		    .work = r->c ? first_from(r->c->work, r->c->work_count, sizeof(*r->c->work), first) : 0,
+		    .wait = first_from(g->waits, g->wait_count, sizeof(*g->waits), first),
+		    .waits = NO_SET};
 		r->ready[r->ready_count++] = (uint32_t)i;
 	}
 }
