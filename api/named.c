@@ -5,11 +5,16 @@
 #include "api/plans/problem.h"
 #include "planner/presets/presets.h"
 
-const char *const *preset_names(const char *family)
+const char *preset_name(const char *family, size_t i)
 {
-	if (strcmp(family, "models") == 0)
-		return model_preset_names();
-	return strcmp(family, "clusters") == 0 ? cluster_preset_names() : NULL;
+	struct cluster_preset cluster;
+
+	if (strcmp(family, "models") == 0) {
+		const struct model_preset *p = model_preset_at(i);
+
+		return p ? p->name : NULL;
+	}
+	return strcmp(family, "clusters") == 0 && cluster_preset_at(i, &cluster) ? cluster.name : NULL;
 }
 
 static json_t *with_origin(json_t *o, const char *name, const char *source)

@@ -7,8 +7,8 @@
 /* Models and clusters as JSON: presets (read-only, from the planner's tables, each figure with its source)
  * and the checks on what a user stores. family is "models" or "clusters". */
 
-/* Preset names in order; NULL-terminated static array. NULL for an unknown family. */
-const char *const *preset_names(const char *family);
+/* The name of the i-th preset; NULL past the end and for an unknown family. Static data. */
+const char *preset_name(const char *family, size_t i);
 /* The document of a preset, or NULL. New reference. Shape: as the inline model or cluster of api.md, plus
  * name, preset:true and source. */
 json_t *preset_document(const char *family, const char *name);

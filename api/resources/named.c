@@ -8,8 +8,10 @@
 
 static bool is_preset(const char *family, const char *name)
 {
-	for (const char *const *p = preset_names(family); p && *p; p++) {
-		if (strcmp(*p, name) == 0)
+	const char *preset;
+
+	for (size_t i = 0; (preset = preset_name(family, i)); i++) {
+		if (strcmp(preset, name) == 0)
 			return true;
 	}
 	return false;
@@ -32,23 +34,23 @@ static json_t *with_name(const char *name, const char *text)
 static size_t add_presets(const char *family, const struct page *page, json_t *items, const char **last,
                           bool *more)
 {
-	const char *const *p = preset_names(family);
+	const char *name;
 	bool found = !page->after[0] || !is_preset(family, page->after);
 	size_t n = 0;
 
 	if (page->after[0] && found)
 		return 0;
-	for (; p && *p; p++) {
+	for (size_t i = 0; (name = preset_name(family, i)); i++) {
 		if (!found) {
-			found = strcmp(*p, page->after) == 0;
+			found = strcmp(name, page->after) == 0;
 			continue;
 		}
 		if (n == page->limit) {
 			*more = true;
 			break;
 		}
-		json_array_append_new(items, preset_document(family, *p));
-		*last = *p;
+		json_array_append_new(items, preset_document(family, name));
+		*last = name;
 		n++;
 	}
 	return n;

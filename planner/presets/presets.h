@@ -1,10 +1,12 @@
 #ifndef SB_PLANNER_PRESETS_PRESETS_H
 #define SB_PLANNER_PRESETS_PRESETS_H
+#include <stddef.h>
+
 #include "planner/cluster.h"
 #include "planner/model.h"
 
 /* What is known from the start: public models and devices, each figure with its source. Inputs, not
- * limits. All tables end with a row whose name is NULL. */
+ * limits. */
 
 struct model_preset {
 	const char *name, *source;
@@ -20,15 +22,12 @@ struct cluster_preset {
 	struct cluster cluster; /* one node or one supernode; the device filled in */
 };
 
-/* The table of models; static data. */
-const struct model_preset *model_presets(void);
+/* The i-th model, static data; NULL past the end. */
+const struct model_preset *model_preset_at(size_t i);
+/* The i-th device, static data; NULL past the end. */
+const struct device_preset *device_preset_at(size_t i);
 /* The i-th cluster; false past the end. */
-bool cluster_preset_at(int i, struct cluster_preset *out);
-
-/* The names of the models in the order of their table, NULL-terminated; static data. */
-const char *const *model_preset_names(void);
-/* Those of the clusters. */
-const char *const *cluster_preset_names(void);
+bool cluster_preset_at(size_t i, struct cluster_preset *out);
 
 /* A model by its name; NULL when it is not known. */
 const struct model_preset *model_preset(const char *name);

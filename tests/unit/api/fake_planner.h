@@ -66,18 +66,21 @@ FAKE int plan_schedule(const json_t *plan, const struct plan_view *view, struct 
 	return sb_buf_adds(out, "{\"devices\":[]}");
 }
 
-FAKE const char *const *preset_names(const char *family)
+FAKE const char *preset_name(const char *family, size_t i)
 {
-	static const char *const models[] = {"big", "small", NULL};
-	static const char *const clusters[] = {"one", NULL};
+	static const char *const models[] = {"big", "small"};
 
-	return strcmp(family, "models") == 0 ? models : clusters;
+	if (strcmp(family, "models") == 0)
+		return i < 2 ? models[i] : NULL;
+	return i == 0 ? "one" : NULL;
 }
 
 FAKE json_t *preset_document(const char *family, const char *name)
 {
-	for (const char *const *p = preset_names(family); *p; p++) {
-		if (strcmp(*p, name) == 0)
+	const char *preset;
+
+	for (size_t i = 0; (preset = preset_name(family, i)); i++) {
+		if (strcmp(preset, name) == 0)
 			return json_pack("{s:s,s:b,s:s}", "name", name, "preset", 1, "source", "test");
 	}
 	return NULL;

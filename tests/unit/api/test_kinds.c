@@ -280,11 +280,12 @@ static void test_presets_are_valid_documents(void **state)
 {
 	static const char *const families[] = {"models", "clusters"};
 	struct sb_error err;
+	const char *name;
 
 	(void)state;
 	for (int f = 0; f < 2; f++) {
-		for (const char *const *name = preset_names(families[f]); *name; name++) {
-			JSON_AUTO document = preset_document(families[f], *name);
+		for (size_t i = 0; (name = preset_name(families[f], i)); i++) {
+			JSON_AUTO document = preset_document(families[f], name);
 
 			assert_non_null(document);
 			assert_true(json_is_true(json_object_get(document, "preset")));
@@ -292,7 +293,7 @@ static void test_presets_are_valid_documents(void **state)
 			assert_int_equal(named_check(families[f], document, &err), SB_OK);
 		}
 	}
-	assert_null(preset_names("cats"));
+	assert_null(preset_name("cats", 0));
 	assert_null(preset_document("models", "no-such-model"));
 }
 

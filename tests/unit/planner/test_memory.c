@@ -145,8 +145,10 @@ static void test_zero_conserves_bytes(void **state)
 
 static void test_sequence_parallel_never_stores_more(void **state)
 {
+	const struct model_preset *q;
+
 	(void)state;
-	for (const struct model_preset *q = model_presets(); q->name; q++) {
+	for (size_t i = 0; (q = model_preset_at(i)); i++) {
 		struct model m = q->model;
 
 		model_defaults(&m);

@@ -103,41 +103,12 @@ static void test_refuses_impossible_shapes(void **state)
 	assert_int_equal(model_check(&m, &err), SB_EIMPOSSIBLE);
 }
 
-static void test_presets_are_sound(void **state)
-{
-	struct sb_error err;
-	struct cluster_preset c;
-
-	(void)state;
-	for (const struct model_preset *p = model_presets(); p->name; p++) {
-		struct model m = p->model;
-
-		assert_string_equal(model_preset_names()[p - model_presets()], p->name);
-		assert_true(strlen(p->source) > 0);
-		model_defaults(&m);
-		assert_int_equal(model_check(&m, &err), SB_OK);
-		assert_ptr_equal(model_preset(p->name), p);
-	}
-	for (int i = 0; cluster_preset_at(i, &c); i++) {
-		assert_int_equal(cluster_check(&c.cluster, &err), SB_OK);
-		assert_string_equal(cluster_preset_names()[i], c.name);
-		assert_non_null(device_preset(c.device));
-		assert_true(strlen(c.source) > 0);
-	}
-	assert_false(cluster_preset("no-such-cluster", &c));
-	assert_null(model_preset("no-such-model"));
-	assert_int_equal(device_family_of("NVIDIA A100-SXM4-80GB"), FAMILY_AMPERE);
-	assert_int_equal(device_family_of("Ascend910B4"), FAMILY_ASCEND);
-	assert_int_equal(device_family_of(""), FAMILY_GENERIC);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_parameter_counts),  cmocka_unit_test(test_deepseek_layers),
 	    cmocka_unit_test(test_gpt_layer),         cmocka_unit_test(test_flops),
 	    cmocka_unit_test(test_every_other_layer), cmocka_unit_test(test_refuses_impossible_shapes),
-	    cmocka_unit_test(test_presets_are_sound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
