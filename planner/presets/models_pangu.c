@@ -12,6 +12,12 @@ static const struct model_preset rows[] = {
     {"pangu-alpha-2.6b", ALPHA, {SHAPE(32, 2560, 32, 32, 80, 10240, 40000, 1024), GPT}},
     {"pangu-alpha-13b", ALPHA, {SHAPE(40, 5120, 40, 40, 128, 20480, 40000, 1024), GPT}},
     {"pangu-alpha-200b", ALPHA, {SHAPE(64, 16384, 128, 128, 128, 65536, 40000, 1024), GPT}},
+    {"pangu-sigma-1t",
+     "PanGu-Sigma (arXiv:2303.10845): the 13B of PanGu-alpha with experts in its upper 8 layers; 640 experts "
+     "a "
+     "layer, one a token, are not verified but give the published 1.085e12 parameters; the vocabulary is "
+     "PanGu-alpha's, not verified; its routes are fixed at random, so that a learned router counts too much",
+     {SHAPE(40, 5120, 40, 40, 128, 20480, 40000, 1024), GPT, MOE(640, 1, 20480, 0, 20480, 32)}},
     {"pangu-ultra-135b",
      "Pangu Ultra (arXiv:2504.07866), section 2: 94 layers, vocabulary of 153376; the hidden size of 12288, "
      "FFN of 28672, 96 heads and 8 of keys and values are not verified (they give 133.9 of the published 135 "
