@@ -25,6 +25,7 @@ struct elimination {
 	struct used *used;
 	size_t used_count;
 	struct pareto_set cell, product[2];
+	struct pareto_point single; /* a product of sets of one point */
 };
 
 static void close_all(struct elimination *e)
@@ -122,7 +123,11 @@ static int multiply(struct elimination *e, uint32_t option, struct pareto_point 
 			turn = 1 - turn;
 		}
 	}
-	if (rc == SB_OK && by->back != 0) {
+	if (rc == SB_OK && by->back != 0 && *out_count == 1) {
+		e->single = **out;
+		rc = join_steps(e, by->back, &e->single.back);
+		*out = &e->single;
+	} else if (rc == SB_OK && by->back != 0) {
 		struct pareto_point back = {.back = by->back};
 
 		rc = pareto_product(e->work, *out, *out_count, &back, 1, &e->product[turn]);
