@@ -156,6 +156,7 @@ static int nothing_found(const struct search_result *out, struct sb_error *err)
 int strategy_search(const struct search_request *r, struct search_result *out, struct sb_error *err)
 {
 	SEARCH_AUTO x = {.r = r, .out = out};
+	bool whole;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
@@ -163,7 +164,9 @@ int strategy_search(const struct search_request *r, struct search_result *out, s
 	rc = search_prepare(&x, err);
 	if (rc != SB_OK)
 		return rc;
-	if (!search_walk(&x))
+	whole = search_walk(&x);
+	out->effort = x.effort;
+	if (!whole)
 		return sb_fail(err, SB_EIMPOSSIBLE, "search_too_large",
 		               "the space of strategies is too large to search: constrain some degrees");
 	if (x.keep->top_count == 0)

@@ -81,6 +81,7 @@ struct search_result {
 	struct rejected rejected[REJECTIONS];
 	int64_t candidates;  /* strategies weighed, those cut off by a bound included */
 	int64_t costed;      /* of them costed one by one */
+	int64_t effort;      /* steps that the walk took */
 	double lower_bound;  /* of the best step under the model */
 	bool optimal;        /* proved: nothing in the space is faster under the model */
 	double least_memory; /* bytes, over everything that was costed */

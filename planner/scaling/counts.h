@@ -1,0 +1,33 @@
+#ifndef SB_PLANNER_SCALING_COUNTS_H
+#define SB_PLANNER_SCALING_COUNTS_H
+#include <stddef.h>
+
+#include "planner/strategy/search.h"
+
+/* The strategy search for several numbers of devices of one cluster: the cheapest that do the work
+ * (TensorOpt: Cai et al., 2020, "cheapest number of devices", run per device count). */
+
+#define SCALING_COUNTS_MAX 64
+/* 1, 2, 4... devices of a node, then whole nodes, doubled, and at last the whole cluster. Returns how many;
+ * out has room for SCALING_COUNTS_MAX. */
+size_t scaling_counts(const struct cluster *c, int64_t *out);
+/* The cluster with only so many of its devices: part of one node, or whole nodes. SB_EIMPOSSIBLE for a number
+ * that is neither, or beyond the cluster. */
+int scaling_part(const struct cluster *c, int64_t devices, struct cluster *out);
+
+struct scaling_found {
+	int64_t devices;
+	int rc;       /* SB_OK; SB_EINFEASIBLE: nothing fits in memory; SB_EIMPOSSIBLE: no strategy at all, or
+	                 the effort ran out */
+	bool gave_up; /* the effort ran out */
+	struct choice best;
+	bool optimal;
+	double lower_bound;
+	int64_t candidates;
+	double least_memory; /* bytes, where nothing fits */
+};
+/* Searches each number of devices, ascending, within r->effort (0: SEARCH_EFFORT) steps in all. r's own
+ * number of nodes is passed over. SB_ENOMEM; SB_EIMPOSSIBLE with field "devices/INDEX" as scaling_part(). */
+int scaling_search(const struct search_request *r, const int64_t *devices, size_t count,
+                   struct scaling_found *out, struct sb_error *err);
+#endif

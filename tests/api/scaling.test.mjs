@@ -1,0 +1,85 @@
+// The kind scaling: the lemmas from given seconds, and what cannot be.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { errorsOf } from "./schema.mjs";
+import { Service } from "./service.mjs";
+
+let s, kind;
+before(async () => {
+  s = await Service.start();
+  kind = (await s.get("/v1/plan-kinds")).json.items.find((k) => k.kind === "scaling");
+});
+after(() => s.stop());
+
+const GIVEN = { kind: "scaling", compute_seconds: 1, overhead_seconds: 0.1 };
+const ask = async (request) => {
+  assert.deepEqual(errorsOf(kind.schema, kind.schema, request), [], JSON.stringify(request));
+  const { status, json } = await s.post("/v1/plans", request);
+  assert.ok(status < 300, JSON.stringify(json));
+  return json;
+};
+const near = (a, b, error = 1e-9) => assert.ok(Math.abs(a - b) <= error, `${a} is not ${b}`);
+const rowOf = (plan, devices) => plan.predicted.rows.find((r) => r.devices === devices);
+
+// systems.md 3.19
+test("the lemmas as the page has them", async () => {
+  const tenth = await ask({ ...GIVEN, devices: 4 });
+  near(tenth.predicted.efficiency, 0.7857, 5e-5);
+  near(tenth.predicted.speedup, 3.143, 5e-4);
+  near(tenth.predicted.limit_speedup, 11);
+  const twentieth = await ask({ ...GIVEN, overhead_seconds: 0.05, devices: [8, 1, 16, 8], efficiency: 0.75 });
+  assert.deepEqual(twentieth.predicted.rows.map((r) => r.devices), [1, 8, 16]);
+  assert.deepEqual([twentieth.solution.devices, twentieth.predicted.most_devices], [8, 8]);
+  near(twentieth.predicted.efficiency, 0.75);
+  near(twentieth.predicted.speedup, 6);
+  const servers = await ask({ ...GIVEN, parameter_servers: { parameters_bytes: 240e6, bytes_per_second: 1.25e9, workers: 4 } });
+  near(servers.predicted.parameter_servers.exact, 1.536);
+  assert.equal(servers.predicted.parameter_servers.servers, 2);
+});
+
+test("doublings, the knee, and what more and fewer devices cost", async () => {
+  const plan = await ask(GIVEN);
+  assert.deepEqual(plan.predicted.rows.map((r) => r.devices), Array.from({ length: 11 }, (_, i) => 2 ** i));
+  // a half is kept up to 12 devices
+  assert.deepEqual([plan.solution.devices, plan.predicted.most_devices, plan.predicted.wanted_efficiency], [8, 12, 0.5]);
+  assert.deepEqual(plan.alternatives.map((a) => a.solution.devices), [1024, 1]);
+  // 1024 devices: 1 + 102.4 device-seconds against 1 + 0.8; one device: 1.1 s against 1/8 + 0.1
+  near(plan.alternatives[0].loses_by, 103.4 / 1.8 - 1);
+  near(plan.alternatives[1].loses_by, 1.1 / 0.225 - 1);
+  assert.equal(plan.frontier.length, 11); // each is faster, and dearer
+  assert.equal((await ask({ ...GIVEN, overhead_seconds: 0 })).predicted.most_devices, null);
+});
+
+// backward ends at 1, 3, 4; all-reduces 1..5, 5..6, 6..8
+test("what backward does not hide of the all-reduces is overhead", async () => {
+  const gradients = [[1, 4], [2, 1], [1, 2]].map(([backward_seconds, all_reduce_seconds]) => ({ backward_seconds, all_reduce_seconds }));
+  const plan = await ask({ kind: "scaling", compute_seconds: 6, gradients });
+  assert.deepEqual(plan.predicted.overlap, { backward_seconds: 4, all_reduce_end_seconds: 8, exposed_seconds: 4, efficiency: 0.6 });
+  near(plan.predicted.overhead_ratio, 4 / 6);
+  near((await ask({ kind: "scaling", compute_seconds: 6, overhead_seconds: 2, gradients })).predicted.overhead_ratio, 1);
+});
+
+const refused = async (request, status, pointer) => {
+  const { status: is, json } = await s.post("/v1/plans", request);
+  assert.equal(is, status, JSON.stringify([request, json]).slice(0, 500));
+  assert.equal(json.errors[0].pointer, pointer, JSON.stringify(json));
+};
+
+test("what cannot be is told with its member", async () => {
+  const servers = { parameters_bytes: 1, bytes_per_second: 1, workers: 1 };
+  for (const [more, status, pointer] of [
+    [{ compute_seconds: 0 }, 422, "/compute_seconds"], [{ compute_seconds: -1 }, 422, "/compute_seconds"], [{ compute_seconds: "1" }, 400, "/compute_seconds"],
+    [{ compute_seconds: undefined }, 400, "/compute_seconds"], [{ overhead_seconds: undefined }, 400, "/overhead_seconds"], [{ overhead_seconds: -1e-9 }, 422, "/overhead_seconds"],
+    [{ devices: 0 }, 422, "/devices"], [{ devices: [] }, 422, "/devices"], [{ devices: [1, -4] }, 422, "/devices/1"], [{ devices: [1, 1.5] }, 400, "/devices/1"],
+    [{ devices: "8" }, 400, "/devices"], [{ devices: Array(65).fill(1) }, 422, "/devices"], [{ devices: 1e9 }, 422, "/devices"],
+    [{ efficiency: 0 }, 422, "/efficiency"], [{ efficiency: 1.01 }, 422, "/efficiency"], [{ gradients: {} }, 400, "/gradients"], [{ gradients: [] }, 422, "/gradients"],
+    [{ gradients: [{ backward_seconds: 1 }] }, 400, "/gradients/0/all_reduce_seconds"], [{ gradients: [{ backward_seconds: -1, all_reduce_seconds: 1 }] }, 422, "/gradients/0/backward_seconds"],
+    [{ gradients: Array(10001).fill({ backward_seconds: 1, all_reduce_seconds: 1 }) }, 422, "/gradients"], [{ colour: 1 }, 400, "/colour"], [{ method: "guess" }, 400, "/method"],
+    [{ parameter_servers: {} }, 400, "/parameter_servers/parameters_bytes"], [{ parameter_servers: { ...servers, workers: 0 } }, 422, "/parameter_servers/workers"],
+    [{ parameter_servers: { ...servers, bytes_per_second: 0 } }, 422, "/parameter_servers/bytes_per_second"],
+  ]) await refused({ ...GIVEN, ...more }, status, pointer);
+  for (const [text, pointer] of [[`"compute_seconds":1e999`, "/compute_seconds"], [`"compute_seconds":1,"overhead_seconds":1e999`, "/overhead_seconds"]]) {
+    const { status, json } = await s.request("POST", "/v1/plans", { headers: { "content-type": "application/json" }, body: `{"kind":"scaling",${text}}` });
+    assert.deepEqual([status, json.errors[0].pointer], [422, pointer], JSON.stringify(json));
+  }
+});
