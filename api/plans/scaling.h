@@ -29,13 +29,13 @@ int scaling_share_from_json(const json_t *request, double *out, struct sb_error 
 int scaling_devices_from_json(const json_t *request, int64_t most, int64_t *out, size_t *out_count,
                               struct sb_error *err);
 /* solution, predicted, alternatives, frontier, rejected and warnings of rows; the solution is the knee.
- * quality is taken. New reference, NULL when out of memory. */
+ * quality is taken; NULL: left out. New reference, NULL when out of memory. */
 json_t *scaling_answer(const struct scaling_rows *rows, json_t *quality);
 
 /* The two forms. As struct plan_kind's solve. */
 int scaling_given(const json_t *request, json_t **out, struct sb_error *err);
 int scaling_searched(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
-/* The members that a form has beside kind, method, devices and efficiency. New references. */
+/* The members of the form with given seconds, beside devices and efficiency. New reference. */
 json_t *scaling_given_schema(void);
 
 #define SCALING_DEVICES_MAX ((int64_t)1 << 27)

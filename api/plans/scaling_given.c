@@ -108,8 +108,8 @@ static int read_given(const json_t *request, struct given *g, struct sb_error *e
 		                  &g->lemma.compute, err);
 	if (rc == SB_OK)
 		rc = parse_number(request, &root, "overhead_seconds",
-		                  json_object_get(request, "gradients") ? OPTIONAL : REQUIRED, 0, SECONDS_MAX,
-		                  &g->lemma.overhead, err);
+		                  json_is_array(json_object_get(request, "gradients")) ? OPTIONAL : REQUIRED,
+		                  0, SECONDS_MAX, &g->lemma.overhead, err);
 	if (rc == SB_OK)
 		rc = read_gradients(request, g, err);
 	return rc == SB_OK ? read_servers(request, g, err) : rc;

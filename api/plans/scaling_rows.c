@@ -139,7 +139,7 @@ json_t *scaling_answer(const struct scaling_rows *rows, json_t *quality)
 	predicted = json_copy(rows->row[knee].predicted);
 	json_object_set_new(predicted, "rows", list);
 	json_object_set_new(predicted, "wanted_efficiency", json_real(rows->share));
-	return json_pack("{s:O,s:o,s:o,s:o,s:o,s:[],s:[]}", "solution", rows->row[knee].solution, "predicted",
-	                 predicted, "quality", quality, "alternatives", alternatives_of(rows, knee),
-	                 "frontier", frontier_of(rows), "rejected", "warnings");
+	return json_pack("{s:O,s:o,s:o*,s:o,s:o,s:[],s:[]}", "solution", rows->row[knee].solution,
+	                 "predicted", predicted, "quality", quality, "alternatives",
+	                 alternatives_of(rows, knee), "frontier", frontier_of(rows), "rejected", "warnings");
 }

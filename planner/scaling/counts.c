@@ -1,6 +1,5 @@
 #include "planner/scaling/counts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +39,8 @@ static int search_one(const struct search_request *r, int64_t effort, struct sea
 	int rc = scaling_part(&r->problem.cluster, out->devices, &one.problem.cluster);
 
 	if (rc != SB_OK)
-		return sb_fail(err, rc, "devices",
-		               "must be a part of one node, or whole nodes of the cluster");
+		return sb_fail_field(err, rc, "out_of_range", "devices",
+		                     "must be parts of one node, or whole nodes of the cluster");
 	one.problem.network = network_of(&one.problem.cluster, &one.problem.constants);
 	one.effort = effort;
 	one.alternatives = 0;
@@ -60,19 +59,19 @@ static int search_one(const struct search_request *r, int64_t effort, struct sea
 int scaling_search(const struct search_request *r, const int64_t *devices, size_t count,
                    struct scaling_found *out, struct sb_error *err)
 {
-	int64_t left = r->effort > 0 ? r->effort : SEARCH_EFFORT;
+	int64_t left = SCALING_EFFORT;
 	struct search_result *x = malloc(sizeof(*x));
 	int rc = SB_OK;
 
 	if (!x)
 		return sb_no_memory(err);
 	for (size_t i = 0; rc == SB_OK && i < count; i++) {
-		out[i] = (struct scaling_found){.devices = devices[i], .rc = SB_EIMPOSSIBLE, .gave_up = true};
-		if (left <= 0)
-			continue;
-		rc = search_one(r, left, x, &out[i], err);
-		if (rc == SB_EIMPOSSIBLE && err)
-			snprintf(err->field, sizeof(err->field), "devices/%zu", i);
+		int64_t share = left / (int64_t)(count - i);
+
+		out[i] = (struct scaling_found){.devices = devices[i]};
+		/* a walk ends some steps beyond its effort */
+		share = share < 1 ? 1 : share < SEARCH_EFFORT ? share : SEARCH_EFFORT;
+		rc = search_one(r, share, x, &out[i], err);
 		left -= x->effort;
 	}
 	free(x);

@@ -26,8 +26,11 @@ struct scaling_found {
 	int64_t candidates;
 	double least_memory; /* bytes, where nothing fits */
 };
-/* Searches each number of devices, ascending, within r->effort (0: SEARCH_EFFORT) steps in all. r's own
- * number of nodes is passed over. SB_ENOMEM; SB_EIMPOSSIBLE with field "devices/INDEX" as scaling_part(). */
+/* Steps of all searches together: about two seconds of work. A search may take its share of what is left for
+ * it and those behind it, which are larger, and no more than SEARCH_EFFORT. */
+#define SCALING_EFFORT (4 * SEARCH_EFFORT)
+/* Searches each number of devices, ascending. r's own number of nodes is passed over. SB_ENOMEM;
+ * SB_EIMPOSSIBLE with field "devices" as scaling_part(). */
 int scaling_search(const struct search_request *r, const int64_t *devices, size_t count,
                    struct scaling_found *out, struct sb_error *err);
 #endif

@@ -1,4 +1,4 @@
-// The kind scaling: the lemmas from given seconds, and what cannot be.
+// The kind scaling: the lemmas from given seconds, a search for each number of devices, and what cannot be.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { errorsOf } from "./schema.mjs";
@@ -82,4 +82,60 @@ test("what cannot be is told with its member", async () => {
     const { status, json } = await s.request("POST", "/v1/plans", { headers: { "content-type": "application/json" }, body: `{"kind":"scaling",${text}}` });
     assert.deepEqual([status, json.errors[0].pointer], [422, pointer], JSON.stringify(json));
   }
+});
+
+const MODEL = { layers: 32, hidden: 4096, heads: 32, ffn_hidden: 16384, vocab: 51200, seq_len: 2048 };
+const CLUSTER = { nodes: 8, devices_per_node: 8, device: "a100-80g",
+  links: [{ scope: "node", bytes_per_second: 300e9 }, { scope: "cluster", bytes_per_second: 25e9 }] };
+const SEARCHED = { kind: "scaling", model: MODEL, cluster: CLUSTER, batch: { global_sequences: 64 } };
+
+test("a search for each number of devices: the steps, the knee, and the lemma that comes nearest", async () => {
+  const plan = await ask(SEARCHED), { rows, lemma } = plan.predicted;
+  const skipped = plan.rejected.flatMap((r) => r.devices);
+  assert.deepEqual([...skipped, ...rows.map((r) => r.devices)], [1, 2, 4, 8, 16, 32, 64]);
+  assert.ok(skipped.includes(1)); // 6.7e9 parameters of 18 bytes are more than one device has
+  const first = rows[0];
+  rows.forEach((r, i) => {
+    near(r.efficiency, first.step_seconds * first.devices / (r.step_seconds * r.devices));
+    near(r.tokens_per_second, 64 * 2048 / r.step_seconds, 1e-6 * r.tokens_per_second);
+    near(r.device_seconds_per_token, r.devices / r.tokens_per_second, 1e-15);
+    assert.ok(i === 0 || r.step_seconds <= rows[i - 1].step_seconds, "more devices are never slower");
+  });
+  const knee = rows.findIndex((r) => r.efficiency < 0.5);
+  assert.equal(plan.solution.devices, rows.at(knee < 0 ? -1 : knee - 1).devices);
+  assert.ok(plan.solution.strategy.devices_used <= plan.solution.devices);
+  // the lemma's own steps, and how far they are off
+  lemma.rows.forEach((r, i) => {
+    near(r.step_seconds, lemma.compute_seconds / r.devices + lemma.overhead_seconds, 1e-9 * r.step_seconds);
+    assert.equal(r.devices, rows[i].devices);
+  });
+  near(lemma.mean_error, lemma.rows.reduce((sum, r, i) => sum + Math.abs(r.step_seconds / rows[i].step_seconds - 1), 0) / rows.length);
+  for (const [i, f] of plan.frontier.entries()) {
+    const next = plan.frontier[i + 1];
+    assert.ok(!next || (f.seconds < next.seconds && f.device_seconds > next.device_seconds), "neither faster nor cheaper");
+  }
+});
+
+test("the search of each number is that of the kind strategy", async () => {
+  const plan = await ask({ ...SEARCHED, devices: [16, 8] });
+  assert.deepEqual(plan.predicted.rows.map((r) => r.devices), [8, 16]);
+  for (const nodes of [1, 2]) {
+    const alone = await s.post("/v1/plans", { ...SEARCHED, kind: "strategy", cluster: { ...CLUSTER, nodes } });
+    near(rowOf(plan, 8 * nodes).step_seconds, alone.json.predicted.step_seconds, 1e-12);
+  }
+  const strict = await ask({ ...SEARCHED, devices: [8, 16, 64], efficiency: 1 });
+  assert.equal(strict.predicted.wanted_efficiency, 1);
+  const narrow = await ask({ ...SEARCHED, devices: [8, 16], constraints: { tp: 8 } });
+  assert.equal(narrow.solution.strategy.tp, 8);
+});
+
+test("what cannot be searched is told with its member", async () => {
+  for (const [more, status, pointer] of [
+    [{ devices: [8, 12] }, 422, "/devices"], [{ devices: 65 }, 422, "/devices"], [{ devices: [8, 128] }, 422, "/devices/1"], [{ compute_seconds: 1 }, 400, "/compute_seconds"],
+    [{ model: undefined }, 400, "/model"], [{ cluster: undefined }, 400, "/cluster"], [{ batch: undefined }, 400, "/batch"], [{ batch: { global_sequences: 0 } }, 422, "/batch/global_sequences"],
+    [{ model: { ...MODEL, layers: -1 } }, 422, "/model/layers"], [{ constraints: { tp: [] } }, 422, "/constraints/tp"], [{ objective: "time" }, 400, "/objective"],
+  ]) await refused({ ...SEARCHED, ...more }, status, pointer);
+  const { status, json } = await s.post("/v1/plans", { ...SEARCHED, devices: [1, 8], constraints: { memory_bytes: 1e9 } });
+  assert.deepEqual([status, json.code], [422, "infeasible"]);
+  assert.ok(json.least_memory_bytes > 1e9 && json.nearest.memory_bytes === json.least_memory_bytes);
 });

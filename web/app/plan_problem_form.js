@@ -13,6 +13,7 @@ const SAMPLES = {
     to: { mesh: [3, 4], devices_per_host: 4, sharding: [0, null, 1] }, nic: { bytes_per_second: 12.5e9, latency_seconds: 1e-5 }, local: { bytes_per_second: 300e9 } },
   'weight-pipeline': { model: 'llama3-8b', cluster: { preset: 'dgx-h100', nodes: 2 }, batch: { global_sequences: 512, micro: 1 } },
   'embedding-placement': { model: 'llama3-8b', cluster: { preset: 'dgx-h100', nodes: 2 }, batch: { global_sequences: 128, micro: 1 }, strategy: { pp: 8, dp: 2, zero: 1 } },
+  scaling: { model: 'llama3-8b', cluster: { preset: 'dgx-h100', nodes: 64 }, batch: { global_sequences: 256 } },
   'swap-or-pipeline': { devices: 8, micro_batches: 2048, forward: 0.1, weights_bytes: 2.6e9, activation_bytes: 8388608,
     link: { bytes_per_second: 1.25e8 }, host_link: { bytes_per_second: 12e9 } },
 };
