@@ -5,7 +5,7 @@
 
 bool event_names_record(const struct trace *t, const struct event_detail *d)
 {
-	return d->event < t->count && t->kind[d->event] == EVENT_DEVICE_WAIT && d->sequence > 0 &&
+	return d->event < t->count && t->kind[d->event] == EVENT_DEVICE_WAIT && d->sequence >= 0 &&
 	       t->lane[d->event] < t->lane_count;
 }
 
@@ -17,9 +17,9 @@ static int compare_lanes(const struct lane *x, const struct lane *y)
 
 static int by_place(const void *a, const void *b, void *trace)
 {
-	const struct trace *t = trace;
+	const struct trace *const *t = trace;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int c = compare_lanes(&t->lanes[x], &t->lanes[y]);
+	int c = compare_lanes(&(*t)->lanes[x], &(*t)->lanes[y]);
 
 	return c != 0 ? c : (x > y) - (x < y);
 }
@@ -85,7 +85,7 @@ static void find_streams(const struct trace *t, struct event_records *r)
 	for (size_t i = 0; i < t->count; i++) {
 		struct event_record *x;
 
-		if (t->kind[i] != EVENT_DEVICE_OTHER || t->link[i] <= 0)
+		if (t->kind[i] != EVENT_DEVICE_OTHER || t->link[i] < 0)
 			continue;
 		x = event_record_of(r, t->link[i]);
 		if (x && x->lane == EVENT_WAIT_NOTHING)
@@ -104,7 +104,7 @@ int event_records_find(const struct trace *t, size_t waits, struct event_records
 	}
 	for (size_t i = 0; i < t->lane_count; i++)
 		lanes[i] = (uint32_t)i;
-	qsort_r(lanes, t->lane_count, sizeof(*lanes), by_place, (void *)t);
+	qsort_r(lanes, t->lane_count, sizeof(*lanes), by_place, &t);
 	for (size_t i = 0; i < t->detail_count; i++)
 		if (event_names_record(t, &t->details[i]))
 			out->items[out->count++] = (struct event_record){

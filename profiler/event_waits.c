@@ -241,10 +241,10 @@ static int run(struct building *b)
 	return rc;
 }
 
-static int by_event(const void *a, const void *b, void *trace)
+static int by_event(const void *a, const void *b, void *building)
 {
 	const struct event_wait *x = a, *y = b;
-	const struct trace *t = trace;
+	const struct trace *t = ((const struct building *)building)->t;
 	int64_t ends[2] = {x->behind == NOTHING ? INT64_MIN : end_of(t, x->behind),
 	                   y->behind == NOTHING ? INT64_MIN : end_of(t, y->behind)};
 
@@ -280,7 +280,7 @@ int event_waits_build(const struct trace *t, const struct launches *l, struct ev
 	if (rc != SB_OK)
 		return rc;
 	if (b.out.count > 0)
-		qsort_r(b.out.items, b.out.count, sizeof(*b.out.items), by_event, (void *)t);
+		qsort_r(b.out.items, b.out.count, sizeof(*b.out.items), by_event, &b);
 	*out = b.out;
 	b.out = (struct event_waits){0};
 	return SB_OK;

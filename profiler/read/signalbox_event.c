@@ -4,7 +4,7 @@
 struct event_item {
 	struct event event;
 	struct event_detail detail;
-	int64_t lane;
+	int64_t lane, record;
 	bool kind_known, placed, long_enough; /* kind, start and duration were there */
 };
 
@@ -19,7 +19,8 @@ enum {
 	MEMBER_COLLECTIVE,
 	MEMBER_DIRECTION,
 	MEMBER_GROUP,
-	MEMBER_SEQUENCE
+	MEMBER_SEQUENCE,
+	MEMBER_RECORD
 };
 static const struct word EVENT_WORDS[] = {
     WORD("lane", MEMBER_LANE),
@@ -33,6 +34,7 @@ static const struct word EVENT_WORDS[] = {
     WORD("direction", MEMBER_DIRECTION),
     WORD("group", MEMBER_GROUP),
     WORD("sequence", MEMBER_SEQUENCE),
+    WORD("record", MEMBER_RECORD),
 };
 
 static const struct word KIND_WORDS[] = {
@@ -111,6 +113,7 @@ static int take_event(struct signalbox *s, void *item, uint8_t member, const str
 	case MEMBER_COLLECTIVE: return signalbox_text(s, v, &e->detail.type);
 	case MEMBER_DIRECTION: return take_direction(s, e, v);
 	case MEMBER_GROUP: return signalbox_text(s, v, &e->detail.group);
+	case MEMBER_RECORD: e->record = signalbox_optional(s, v, 0); break;
 	default: e->detail.sequence = signalbox_optional(s, v, 0); break;
 	}
 	return SB_OK;
@@ -128,8 +131,14 @@ static void take_duration(struct signalbox *s, struct event_item *e, int64_t off
 
 static int add_event(struct signalbox *s, struct event_item *e)
 {
-	const struct event_detail *d = &e->detail;
+	struct event_detail *d = &e->detail;
 	int rc = SB_OK;
+
+	/* of a wait it is the record that has this place, and no group's stream is meant */
+	if (e->event.kind == EVENT_DEVICE_WAIT) {
+		d->sequence = e->record;
+		d->group = 0;
+	}
 
 	if (s->trace.count == 0 || e->lane != s->last_number) {
 		rc = signalbox_lane(s, e->lane, &s->last_lane);
@@ -147,8 +156,10 @@ int signalbox_event_item(struct signalbox *s, int64_t offset, struct sb_error *e
 {
 	static const struct shape SHAPE = {EVENT_WORDS, sizeof(EVENT_WORDS) / sizeof(EVENT_WORDS[0]),
 	                                   take_event};
-	struct event_item e = {
-	    .event = {.link = -1}, .detail = {.bytes = SB_NULL, .sequence = SB_NULL}, .lane = SB_NULL};
+	struct event_item e = {.event = {.link = -1},
+	                       .detail = {.bytes = SB_NULL, .sequence = SB_NULL},
+	                       .lane = SB_NULL,
+	                       .record = SB_NULL};
 	int rc = signalbox_object(s, &SHAPE, &e, err);
 
 	if (rc != SB_OK)

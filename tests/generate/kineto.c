@@ -1,4 +1,4 @@
-#include "tests/generate/kineto.h"
+#include "tests/generate/kineto_rows.h"
 #include "tests/generate/out.h"
 #include "tests/generate/truth.h"
 #include <inttypes.h>
@@ -23,6 +23,23 @@ static struct truth_row measure(const struct kineto_rank *r, int64_t step)
 			spans_add(s, u->device, u->device + u->device_dur);
 	}
 	return truth_measure(&work, &link, &copies);
+}
+
+/* Which work waits for which: correlations as the Kineto dialect writes them. */
+static void waits(struct out *out, const struct kineto_rank *r)
+{
+	bool any = false;
+
+	out_text(out, ",\n \"waits\": [");
+	for (int64_t i = 0; i < r->count; i++) {
+		if (!r->units[i].behind)
+			continue;
+		out_fmt(out, "%s[%" PRId64 ", %" PRId64 "]", any ? ", " : "",
+		        kineto_correlation(&r->units[i], i),
+		        kineto_correlation(&r->units[r->units[i].behind - 1], r->units[i].behind - 1));
+		any = true;
+	}
+	out_text(out, "]");
 }
 
 static void operators(struct out *out, const struct kineto_rank *r)
@@ -123,6 +140,8 @@ static void truth(const struct kineto_options *o, const struct kineto_rank *rank
 		}
 		out_text(out, "],\n \"operators\": ");
 		operators(out, r);
+		if (o->prefetch)
+			waits(out, r);
 		out_text(out, "}");
 	}
 	out_text(out, "\n]}\n");

@@ -13,13 +13,14 @@ enum kineto_shape { KINETO_DATA, KINETO_PIPELINE, KINETO_EXPERTS };
 
 struct kineto_rank;
 struct kineto_options {
-	int64_t events;  /* elements of traceEvents, per rank; 0: as many as `units` take */
-	int64_t units;   /* operators a step, at least; 0: as many as fit the events */
-	int64_t layers;  /* of forward and backward; 0: as many operators as fit, the last layer cut off */
-	int64_t noise;   /* percent by which a kernel's time varies */
-	int64_t culprit; /* the rank that one of all has the fault of */
-	int64_t skew;    /* ms by which the clocks of ranks differ */
-	bool graphs;     /* the forward pass is one graph, and one kernel in ten is recorded */
+	int64_t events;   /* elements of traceEvents, per rank; 0: as many as `units` take */
+	int64_t units;    /* operators a step, at least; 0: as many as fit the events */
+	int64_t layers;   /* of forward and backward; 0: as many operators as fit, the last layer cut off */
+	int64_t noise;    /* percent by which a kernel's time varies */
+	int64_t culprit;  /* the rank that one of all has the fault of */
+	int64_t skew;     /* ms by which the clocks of ranks differ */
+	int64_t prefetch; /* us that each copy on a stream of its own takes, ordered by events; 0: none */
+	bool graphs;      /* the forward pass is one graph, and one kernel in ten is recorded */
 	enum kineto_shape shape;
 	int64_t steps, ranks;
 	uint64_t seed;
@@ -42,7 +43,8 @@ enum unit_kind {
 	UNIT_RECEIVE,
 	UNIT_COPY_IN,
 	UNIT_COPY_OUT,
-	UNIT_CLEAR
+	UNIT_CLEAR,
+	UNIT_PREFETCH
 };
 /* Small: elementwise work on the input that could be one operator. */
 enum unit_phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_SMALL, PHASE_EXPERTS };
@@ -52,11 +54,13 @@ struct unit {
 	int64_t op, launch, device, device_dur, bytes;
 	int64_t size;                         /* rows of its input, or the length of a sequence */
 	int64_t op_dur, launch_dur, sync_dur; /* sync_dur > 0: a synchronising call follows the launch */
-	int32_t pair;                         /* id that joins a forward and its backward operator, or 0 */
-	int16_t step, work;                   /* index of the step; row of the table of works */
+	int32_t behind;     /* index + 1 of the unit for whose event its stream waits, or 0 */
+	int32_t pair;       /* id that joins a forward and its backward operator, or 0 */
+	int16_t step, work; /* index of the step; row of the table of works */
 	uint8_t kind, phase;
 	bool graph, hidden; /* launched by the step's graph; not recorded */
 	bool extra, memory; /* a runtime call that launches nothing; an allocation mark */
+	bool recorded;      /* an event is recorded behind it */
 	bool loss;          /* the copy of the loss that is printed */
 };
 
@@ -91,9 +95,13 @@ struct kineto_step {
 struct kineto_rank {
 	int64_t rank;
 	struct random random, shared; /* shared draws the same on every rank: what the shapes decide */
-	struct random extra[FAULTS], also[FAULTS]; /* the same two for what only a fault brings */
-	int64_t host, compute, link, exchange;     /* where each clock stands */
-	int64_t shift;                             /* ns that its clock is ahead */
+	struct random extra[FAULTS], also[FAULTS];   /* the same two for what only a fault brings */
+	int64_t host, compute, link, exchange, side; /* where each clock stands */
+	int64_t last,
+	    holds; /* index + 1: the last on the compute stream, and what its next has to wait for */
+	int64_t fence,
+	    fetched;   /* index + 1: the kernel that frees the next prefetch's room, and the last one */
+	int64_t shift; /* ns that its clock is ahead */
 	struct kineto_call *calls;
 	int64_t call_count, call_cap;
 	int64_t launches;
@@ -116,6 +124,13 @@ void kineto_swap_draws(struct kineto_rank *r, enum fault fault);
 int64_t kineto_draw(const struct kineto_options *o, struct kineto_rank *r, int64_t low, int64_t high);
 int64_t kineto_round(const struct kineto_options *o, int64_t ns);
 struct unit *kineto_unit(struct kineto_rank *r, enum unit_kind kind, enum unit_phase phase, int64_t step);
+/* The stream of the unit waits for the event recorded behind another one; behind: index + 1, or 0 for none.
+ */
+void kineto_wait(struct kineto_rank *r, struct unit *u, int64_t behind);
+/* A copy on a stream of its own, into room that a kernel four before still reads. */
+void kineto_prefetch(const struct kineto_options *o, struct kineto_rank *r, int64_t step);
+/* Index + 1 of the rank's last collective so far, 0 without one. */
+int64_t kineto_last_collective(const struct kineto_rank *r);
 /* The host side of an operator: where it starts, and when its launch call returns. */
 void kineto_issue(const struct kineto_options *o, struct kineto_rank *r, struct unit *u);
 /* Who communicates: `count` ranks from `first` on, each `stride` further. */

@@ -57,6 +57,8 @@ static struct unit *link_unit(const struct kineto_options *o, struct kineto_rank
 	u->device = kineto_later(u->launch + u->launch_dur + kineto_draw(o, r, 3000, 5000),
 	                         (kind == UNIT_COLLECTIVE ? r->link : r->exchange) + 1000);
 	u->device = kineto_later(u->device, r->compute + 1000);
+	if (o->prefetch)
+		kineto_wait(r, u, r->last);
 	r->queue[(r->launches - 1) % 1024] = u->device;
 	return u;
 }
@@ -80,10 +82,12 @@ static void collective_of(const struct kineto_options *o, struct kineto_rank *ra
 		struct unit *u = &r->units[r->count - 1];
 
 		u->device_dur = barrier + transit - u->device;
-		if (kind == UNIT_ALL_TO_ALL)
+		if (kind == UNIT_ALL_TO_ALL) {
 			r->exchange = r->compute = barrier + transit;
-		else
+			r->holds = r->count;
+		} else {
 			r->link = barrier + transit;
+		}
 	}
 }
 
@@ -141,6 +145,7 @@ void kineto_hand_on(const struct kineto_options *o, struct kineto_rank *ranks, b
 		receive->device_dur = send->device + transit - receive->device;
 		send->bytes = receive->bytes = STAGE_BYTES;
 		from->exchange = to->exchange = to->compute = send->device + transit;
+		to->holds = to->count;
 	}
 }
 

@@ -73,6 +73,10 @@ static void run(const struct kineto_options *o, struct kineto_rank *r, struct un
 
 	u->device = kineto_later(ready, r->compute + kineto_draw(o, r, 700, 1100));
 	u->device_dur = dur;
+	r->last = r->count;
+	if (o->prefetch)
+		kineto_wait(r, u, r->holds);
+	r->holds = 0;
 	r->compute = u->device + dur;
 	r->queue[(r->launches - 1) % 1024] = u->device;
 }
@@ -133,6 +137,20 @@ static struct unit *compute(const struct kineto_options *o, struct kineto_rank *
 	dur += random_between(&r->random, 0, dur * o->noise / 100);
 	run(o, r, u, kineto_round(o, device(o, r, w, dur)));
 	return u;
+}
+
+/* Every eighth kernel needs what was fetched four before it. */
+static void forward(const struct kineto_options *o, struct kineto_rank *r, int64_t step, int64_t k)
+{
+	if (o->prefetch && k % 8 == 0)
+		kineto_prefetch(o, r, step);
+	if (o->prefetch && k % 8 == 4) {
+		r->compute = kineto_later(r->compute, r->side);
+		r->holds = r->fetched;
+	}
+	compute(o, r, PHASE_FORWARD, step, k);
+	if (k % 8 == 4)
+		r->fence = r->count;
 }
 
 static void copy(const struct kineto_options *o, struct kineto_rank *r, enum unit_kind kind, int64_t step)
@@ -241,7 +259,7 @@ static void in_forward(const struct kineto_options *o, struct kineto_rank *r, in
 		call(o, r, CALL_GARBAGE, faults_ms(&o->faults, FAULT_GARBAGE_COLLECTION));
 	for (int64_t i = faults_due(o->faults.size[FAULT_COMPILATION], k, n); i > 0; i--)
 		call(o, r, CALL_COMPILE, random_between(&r->extra[FAULT_COMPILATION], 900000, 1100000));
-	compute(o, r, PHASE_FORWARD, step, k);
+	forward(o, r, step, k);
 	if (faults_due(o->faults.size[FAULT_SYNCHRONIZATION], k, n) == 0)
 		return;
 	kineto_swap_draws(r, FAULT_SYNCHRONIZATION);
@@ -273,6 +291,8 @@ static void expert_layer(const struct kineto_options *o, struct kineto_rank *ran
 
 static void end_step(const struct kineto_options *o, struct kineto_rank *r, int64_t step, int64_t n)
 {
+	if (r->link > r->compute)
+		r->holds = kineto_last_collective(r);
 	r->compute = kineto_later(r->compute, r->link);
 	for (int64_t k = 0; k < n; k++)
 		compute(o, r, PHASE_OPTIMIZER, step, k);
@@ -343,7 +363,7 @@ void kineto_play(const struct kineto_options *o, struct kineto_rank *ranks)
 		r->steps = out_alloc(NULL, o->steps, sizeof(*r->steps));
 		r->host = kineto_start_ns;
 		r->early = kineto_start_ns - INT64_C(2) * KINETO_EARLY * KINETO_EARLY_NS;
-		r->compute = r->link = r->exchange = kineto_start_ns;
+		r->compute = r->link = r->exchange = r->side = kineto_start_ns;
 		r->shift = kineto_round(o, random_between(&clocks, 0, o->skew * 1000000));
 	}
 	for (int64_t step = 0; step < o->steps; step++)

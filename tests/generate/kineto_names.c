@@ -107,6 +107,7 @@ static const struct work others[] = {
     [UNIT_COPY_OUT] = {"aten::item", "aten::_local_scalar_dense", "Memcpy DtoH (Device -> Pinned)", 1500,
                        2500, 0, 0, 0},
     [UNIT_CLEAR] = {"aten::zero_", "aten::zero_", "Memset (Device)", 2000, 4000, 0, 0, 0},
+    [UNIT_PREFETCH] = {"aten::to", "aten::copy_", "Memcpy HtoD (Pageable -> Device)", 0, 0, 0, 0, 0},
 };
 
 const struct work *kineto_work(const struct unit *u)

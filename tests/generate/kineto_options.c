@@ -20,6 +20,7 @@ static void take_option(struct kineto_options *o, int letter, enum fault_dialect
 	case 'i': o->noise = option_number(optarg, 0, 50); break;
 	case 'c': o->culprit = option_number(optarg, 0, 4095); break;
 	case 'x': o->skew = option_number(optarg, 0, 1000000); break;
+	case 'h': o->prefetch = option_number(optarg, 1, 1000000); break;
 	case 'n': o->name = optarg; break;
 	case 't': o->truth = optarg; break;
 	case 'g': o->graphs = true; break;
@@ -45,6 +46,8 @@ int kineto_run(int argc, char **argv, enum fault_dialect dialect, const char *ow
 		o->shape = KINETO_PIPELINE;
 	if (o->shape == KINETO_PIPELINE && o->ranks % 2 != 0)
 		option_misuse("two stages need an even number of ranks");
+	if (o->prefetch && (o->old || o->graphs))
+		option_misuse("neither the old dialect nor graphs have events");
 	o->path = option_path(argc, argv, o->truth);
 	return kineto_main(o);
 }
@@ -58,13 +61,14 @@ static int run(int argc, char **argv)
 	                           .suffix = "pt.trace.json",
 	                           .write = kineto_write};
 
-	return kineto_run(argc, argv, IN_KINETO, "eausrdfntozpixgc", &o);
+	return kineto_run(argc, argv, IN_KINETO, "eausrdfntozpixgch", &o);
 }
 
 const struct dialect KINETO_DIALECT = {
     .name = "kineto",
     .usage = "generate kineto --events N [options] OUT     one trace, or a directory with --ranks above 1\n"
              "  --old (dialect of 2021) --gzip; --units N operators a step instead of --events\n"
+             "  --prefetch US (copies of that length on a stream of their own, and event ids of all waits)\n"
              "  --graphs (the forward pass is a graph of which one kernel in ten is recorded)\n",
     .run = run,
 };

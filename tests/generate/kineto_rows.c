@@ -1,7 +1,7 @@
 #include "tests/generate/kineto_rows.h"
 #include <inttypes.h>
 
-static int64_t correlation(const struct unit *u, int64_t index)
+int64_t kineto_correlation(const struct unit *u, int64_t index)
 {
 	return u->graph ? KINETO_GRAPH + u->step : 5000 + index;
 }
@@ -13,6 +13,8 @@ int64_t kineto_device(const struct kineto_rank *r)
 
 int64_t kineto_stream(const struct unit *u)
 {
+	if (u->kind == UNIT_PREFETCH)
+		return KINETO_SIDE;
 	return u->kind == UNIT_COLLECTIVE ? KINETO_LINK : kineto_is_link(u) ? KINETO_EXCHANGE : KINETO_STREAM;
 }
 
@@ -147,6 +149,7 @@ static const char *call_name(const struct unit *u)
 {
 	switch (u->kind) {
 	case UNIT_COPY_IN:
+	case UNIT_PREFETCH:
 	case UNIT_COPY_OUT: return "cudaMemcpyAsync";
 	case UNIT_CLEAR: return "cudaMemsetAsync";
 	default: return kineto_is_link(u) ? "cudaLaunchKernelExC" : "cudaLaunchKernel";
@@ -206,6 +209,7 @@ static const char *device_cat(const struct unit *u, bool old)
 {
 	switch (u->kind) {
 	case UNIT_COPY_IN:
+	case UNIT_PREFETCH:
 	case UNIT_COPY_OUT: return old ? "Memcpy" : "gpu_memcpy";
 	case UNIT_CLEAR: return old ? "Memset" : "gpu_memset";
 	default: return old ? "Kernel" : "kernel";
@@ -222,14 +226,15 @@ static void device_row(struct writer *w, const struct unit *u, int64_t index)
 	out_fmt(w->out,
 	        "\"%s id\": %" PRId64 ", \"device\": %" PRId64 ", \"context\": 1, \"stream\": %" PRId64
 	        ", \"correlation\": %" PRId64,
-	        w->o->old ? "external" : "External", 2 * index + 2, device, stream, correlation(u, index));
+	        w->o->old ? "external" : "External", 2 * index + 2, device, stream,
+	        kineto_correlation(u, index));
 	if (k->threads)
 		kernel_args(w, u, k);
 	else
 		out_fmt(w->out, ",\n      \"bytes\": %" PRId64 ", \"memory bandwidth (GB/s)\": %.6f",
 		        u->bytes, (double)u->bytes / (double)u->device_dur);
 	row_close(w);
-	flow(w, 'f', correlation(u, index), device, stream, u->device, w->o->old ? "async" : "ac2g",
+	flow(w, 'f', kineto_correlation(u, index), device, stream, u->device, w->o->old ? "async" : "ac2g",
 	     w->o->old ? "launch" : "ac2g");
 }
 
@@ -243,9 +248,9 @@ void rows_launch(struct writer *w, const struct unit *u, int64_t index)
 			device_row(w, u, index);
 		return;
 	}
-	runtime_row(w, u, call_name(u), u->launch, u->launch_dur, correlation(u, index), index);
-	flow(w, 's', correlation(u, index), KINETO_PID, thread_of(u), u->launch, old ? "async" : "ac2g",
-	     old ? "launch" : "ac2g");
+	runtime_row(w, u, call_name(u), u->launch, u->launch_dur, kineto_correlation(u, index), index);
+	flow(w, 's', kineto_correlation(u, index), KINETO_PID, thread_of(u), u->launch,
+	     old ? "async" : "ac2g", old ? "launch" : "ac2g");
 	device_row(w, u, index);
 	if (u->sync_dur)
 		runtime_row(w, u, "cudaStreamSynchronize", u->launch + u->launch_dur, u->sync_dur, lone + 1,
@@ -255,6 +260,33 @@ void rows_launch(struct writer *w, const struct unit *u, int64_t index)
 	runtime_row(w, u, "cudaStreamIsCapturing", u->op + 1000, 1000, lone, index);
 	if (!old)
 		flow(w, 'f', lone, KINETO_PID, thread_of(u), u->op + 1000, "ac2g", "ac2g");
+}
+
+int64_t kineto_event_rows(const struct unit *u)
+{
+	return u->recorded + 2 * (u->behind != 0);
+}
+
+/* Between two operators there are 6 us: the record stands behind the first, the wait before the second. */
+void rows_events(struct writer *w, const struct unit *u, int64_t index)
+{
+	int64_t device = kineto_device(w->r), start = u->op - 2500;
+
+	if (u->recorded)
+		runtime_row(w, u, "cudaEventRecord", u->op + u->op_dur + 1000, 1500, KINETO_RECORD + index,
+		            index);
+	if (!u->behind)
+		return;
+	runtime_row(w, u, "cudaStreamWaitEvent", start, 1500, KINETO_WAIT + index, index);
+	row_span(w, "cuda_sync", "Stream Wait Event", device, kineto_stream(u), start + 500, 1000);
+	out_fmt(w->out,
+	        "\"cuda_sync_kind\": \"Stream Wait Event\", \"wait_on_stream\": %" PRId64
+	        ", \"wait_on_cuda_event_record_corr_id\": %d, \"wait_on_cuda_event_id\": %d,\n      "
+	        "\"stream\": %" PRId64 ", \"correlation\": %" PRId64 ", \"device\": %" PRId64
+	        ", \"context\": 1",
+	        kineto_stream(&w->r->units[u->behind - 1]), KINETO_RECORD + u->behind - 1, u->behind % 64,
+	        kineto_stream(u), KINETO_WAIT + index, device);
+	row_close(w);
 }
 
 int64_t kineto_allocated(int64_t index)

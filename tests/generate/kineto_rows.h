@@ -10,6 +10,9 @@ enum {
 	KINETO_STREAM = 7,
 	KINETO_LINK = 20,
 	KINETO_EXCHANGE = 24,
+	KINETO_SIDE = 28,
+	KINETO_RECORD = 80000000, /* correlations of the calls that record events and wait for them */
+	KINETO_WAIT = 90000000,
 	KINETO_GRAPH = 70000000 /* correlation of the first step's graph */
 };
 
@@ -27,6 +30,7 @@ struct writer {
 	bool begun;   /* a row was written already: the next needs a comma */
 };
 
+int64_t kineto_correlation(const struct unit *u, int64_t index);
 /* The stream that a unit runs on. */
 int64_t kineto_stream(const struct unit *u);
 int64_t kineto_device(const struct kineto_rank *r);
@@ -50,6 +54,10 @@ void row_close(struct writer *w);
 /* index is the unit's place in the rank: ids come from it. */
 void rows_operator(struct writer *w, const struct unit *u, int64_t index, bool named);
 void rows_launch(struct writer *w, const struct unit *u, int64_t index);
+/* The calls by which streams wait for one another, and what CUPTI says of them. */
+void rows_events(struct writer *w, const struct unit *u, int64_t index);
+/* Rows that these are. */
+int64_t kineto_event_rows(const struct unit *u);
 void row_memory(struct writer *w, const struct unit *u, int64_t index);
 /* Is the Python stack around the unit recorded? Of the fault that it explains only: a capture with all stacks
  * has a slow host. */

@@ -99,6 +99,8 @@ static void tail_rows(struct writer *w)
 	meta(w, "thread_name", device, old ? "\"stream 7\"" : "7", "stream 7 ");
 	meta(w, "thread_name", device, old ? "\"stream 20\"" : "20", "stream 20 ");
 	meta(w, "thread_name", device, old ? "\"stream 24\"" : "24", "stream 24 ");
+	if (w->o->prefetch)
+		meta(w, "thread_name", device, "28", "stream 28 ");
 	row_begin(w, "X", "Trace", "PyTorch Profiler (0)");
 	out_fmt(w->out,
 	        ", \"pid\": \"%s\", \"tid\": \"PyTorch Profiler\",\n    \"ts\": ", old ? "Traces" : "Spans");
@@ -187,13 +189,14 @@ static int64_t rows_of(const struct kineto_options *o, const struct unit *u)
 	if (u->graph)
 		return u->hidden ? 0 : 2;
 	return 6 + (u->pair != 0) + (u->extra ? 2 - old : 0) + u->memory + (u->sync_dur != 0) +
-	       (kineto_has_stack(o, u) ? STACK_FRAMES : 0);
+	       kineto_event_rows(u) + (kineto_has_stack(o, u) ? STACK_FRAMES : 0);
 }
 
 /* Also counts the rows that will be written, where nobody asked for a number of them. */
 static int64_t missing(struct writer *w)
 {
-	int64_t rows = 10 + KINETO_EARLY + w->o->steps * (w->o->old ? 2 : 3) + w->r->call_count;
+	int64_t rows =
+	    10 + (w->o->prefetch > 0) + KINETO_EARLY + w->o->steps * (w->o->old ? 2 : 3) + w->r->call_count;
 
 	for (int64_t i = 0; i < w->r->count; i++)
 		rows += rows_of(w->o, &w->r->units[i]);
@@ -243,8 +246,10 @@ int64_t kineto_write(const struct kineto_options *o, const struct kineto_rank *r
 	fill_rows(&w, left);
 	early_rows(&w);
 	rows_calls(&w);
-	for (int64_t i = 0; i < r->count; i++)
+	for (int64_t i = 0; i < r->count; i++) {
+		rows_events(&w, &r->units[i], i);
 		rows_launch(&w, &r->units[i], i);
+	}
 	for (int64_t step = 0; step < o->steps && !o->old; step++)
 		step_twin(&w, step, &at);
 	tail_rows(&w);

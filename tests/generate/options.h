@@ -12,7 +12,7 @@ struct dialect {
 /* The next option's letter, or -1 at the end; only letters of `own` are allowed. The value is in optarg.
  * Letters: e events, k kernels, s steps, r ranks, d seed, l level, f fault, n name, t truth, o old, z gzip, b
  * db, y layout, w workers, m missing, p shape, i noise, x skew, u units, g graphs, c culprit, q reduces, v
- * packet-ns, a scatter, j padding. */
+ * packet-ns, a scatter, j padding, h prefetch. */
 int option_next(int argc, char **argv, const char *own);
 /* A number between low and high, or the end of the program. */
 int64_t option_number(const char *text, int64_t low, int64_t high);

@@ -5,7 +5,6 @@
 #include "tests/unit/profiler/waited.h"
 
 #include "profiler/critical_path.h"
-#include "profiler/event_waits.h"
 
 enum { THIRD = 4 };
 
@@ -41,14 +40,6 @@ static void path_is(const struct profile *p, const char *expected)
 			         sb_strings_get(paths.texts, x->name, NULL));
 	}
 	assert_string_equal(text, expected);
-}
-
-static void build(const struct capture *c, struct event_waits *out)
-{
-	LAUNCHES_AUTO launches = {0};
-
-	assert_int_equal(launches_build(&c->trace, &launches), SB_OK);
-	assert_int_equal(event_waits_build(&c->trace, &launches, out), SB_OK);
 }
 
 /* Does the work wait for just this other one? */
@@ -130,7 +121,7 @@ static void what_is_launched_behind_the_record_does_not_count(void **state)
 		else
 			host(c, MAIN, "cudaStreamWaitEvent", 13, 1);
 		b = kernel(c, 16, LINK, "b", 102, 60);
-		build(c, &w);
+		find_waits(c, &w);
 		if (ids)
 			waits_for(&w, b, first);
 		else
@@ -157,7 +148,7 @@ static void an_event_behind_a_wait_passes_it_on(void **state)
 	record = recorded(c, 7);
 	waits(c, 9, THIRD, "stream 20", record);
 	b = kernel(c, 12, THIRD, "b", 102, 40);
-	build(c, &w);
+	find_waits(c, &w);
 	waits_for(&w, b, a);
 	path_is(&p, "a b");
 }
@@ -180,7 +171,7 @@ static void all_that_work_waits_for_holds_it(void **state)
 	waits(c, 10, LINK, "stream 7", record);
 	waits(c, 12, LINK, "stream 24", second);
 	b = kernel(c, 14, LINK, "b", 101, 40);
-	build(c, &w);
+	find_waits(c, &w);
 	x = event_waits_of(&w, b, &n);
 	assert_int_equal(n, 2);
 	assert_int_equal(x[0].behind, a);
@@ -226,7 +217,7 @@ static void the_record_may_tell_its_stream(void **state)
 	add_event(c, COMPUTE, EVENT_DEVICE_OTHER, "cudaEventRecord", 100 * US, 0, record);
 	waits(c, 5, LINK, NULL, record);
 	b = kernel(c, 7, LINK, "b", 101, 10);
-	build(c, &w);
+	find_waits(c, &w);
 	waits_for(&w, b, a);
 }
 
@@ -234,7 +225,7 @@ static void the_record_may_tell_its_stream(void **state)
  * that ran while it should have waited, a stream that waits for itself. */
 static void ids_that_cannot_be_are_passed_over(void **state)
 {
-	static const int64_t records[] = {7, 0, -1, INT64_MAX, INT64_MIN};
+	static const int64_t records[] = {7, 0, -1, INT64_MAX, SB_NULL};
 	PROFILE_AUTO p = {0};
 	EVENT_WAITS_AUTO w = {0};
 	struct capture *c = three_streams(&p);
@@ -259,7 +250,7 @@ static void ids_that_cannot_be_are_passed_over(void **state)
 	record = recorded(c, at + 42);
 	waits(c, at + 44, LINK, "stream 7", record); /* began at 50 although c lasts until 90 */
 	held[n++] = kernel(c, at + 46, LINK, "b", at + 50, 5);
-	build(c, &w);
+	find_waits(c, &w);
 	for (size_t i = 0; i < n; i++)
 		waits_for_nothing(&w, held[i]);
 	/* and all of it has a path and a replay */
@@ -315,7 +306,7 @@ static void anything_has_a_path_and_a_replay(void **state)
 		kernel(c, 0, COMPUTE, "k", 5, 3);
 		for (int i = 0; i < 60; i++)
 			add_anything(c, &seed);
-		build(c, &w);
+		find_waits(c, &w);
 		for (size_t i = 0; i < w.count; i++)
 			assert_true(w.items[i].behind == EVENT_WAIT_NOTHING ||
 			            t->kind[w.items[i].event] == EVENT_HOST_RUNTIME ||
@@ -359,7 +350,7 @@ static void very_many_waits_are_quick(void **state)
 	}
 	b = kernel(c, 8 + 4 * MANY, LINK, "b", 10 + 4 * MANY, 5);
 	begin = clock();
-	build(c, &w);
+	find_waits(c, &w);
 	path_is(&p, "a b");
 	assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 3);
 	waits_for(&w, b, a);

@@ -2,6 +2,8 @@
 #define SB_TESTS_UNIT_PROFILER_WAITED_H
 #include "tests/unit/profiler/replayed.h"
 
+#include "profiler/event_waits.h"
+
 /* Jobs whose streams wait for events, as CUPTI's rows tell of them. Times in us. */
 
 /* Calls get links of their own, below those of launched(). */
@@ -56,4 +58,12 @@ static inline uint32_t kernel(struct capture *c, int64_t launch, uint32_t lane, 
 {
 	return launched_from(c, MAIN, launch, lane, EVENT_KERNEL, name, start, dur);
 }
+static inline void find_waits(const struct capture *c, struct event_waits *out)
+{
+	LAUNCHES_AUTO launches = {0};
+
+	assert_int_equal(launches_build(&c->trace, &launches), SB_OK);
+	assert_int_equal(event_waits_build(&c->trace, &launches, out), SB_OK);
+}
+
 #endif
