@@ -10,7 +10,10 @@
  * the answer's quality what it proved and for which objective (strategy_proved()), and predicts its plan by
  * the cost model of the kind `estimate` where that can run it, so that methods can be compared.
  * schema: the members that only this method takes, name -> JSON Schema; NULL = none. New reference. */
-#define STRATEGY_METHODS(ROW) ROW("exact", strategy_exact, NULL)
+#define STRATEGY_METHODS(ROW)                                                                                \
+	ROW("exact", strategy_exact, NULL)                                                                   \
+	ROW("amp", strategy_amp, strategy_amp_schema)                                                        \
+	ROW("apss", strategy_apss, strategy_amp_schema)
 
 struct strategy_method {
 	const char *name;
@@ -20,6 +23,8 @@ struct strategy_method {
 #define STRATEGY_METHOD_DECLARED(name, solve, schema)                                                        \
 	int solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
 STRATEGY_METHODS(STRATEGY_METHOD_DECLARED)
+/* Members of the methods' own. */
+json_t *strategy_amp_schema(void);
 
 /* NULL-terminated. */
 extern const char *const strategy_method_names[];

@@ -89,13 +89,13 @@ static double cut_seconds(const struct amp_problem *p, const struct amp_candidat
 	return (double)c->micro_batch * l->sent / (double)(l->sent_split ? c->tp : 1) * w->cut[j];
 }
 
-/* Seconds of what stages of these layers send and reduce. */
-static void exchange(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
-                     const int64_t *stages, struct amp_cost *out)
+/* The slowest stage's, seconds. */
+static double all_reduce(const struct amp_problem *p, const struct amp_candidate *c,
+                         const struct amp_wires *w, const int64_t *stages)
 {
+	double slowest = 0;
 	int64_t next = 0;
 
-	out->sends = out->all_reduce = 0;
 	for (int64_t j = 0; j < c->pp; j++) {
 		double parameters = 0, table = 0;
 
@@ -103,22 +103,22 @@ static void exchange(const struct amp_problem *p, const struct amp_candidate *c,
 			parameters += p->layer[next].parameters;
 			table = fmax(table, p->layer[next].table);
 		}
-		out->all_reduce = fmax(out->all_reduce, (parameters + table) / (double)c->tp * w->reduce[j]);
-		if (j + 1 < c->pp)
-			out->sends += cut_seconds(p, c, w, next - 1, j);
+		slowest = fmax(slowest, (parameters + table) / (double)c->tp * w->reduce[j]);
 	}
+	return slowest;
 }
 
 /* The layers of one candidate as a chain to cut. */
 struct chain {
 	struct partition_problem problem;
-	double *seconds, *cuts;
+	double *seconds, *cuts, *weight;
 };
 
 static void chain_free(struct chain *x)
 {
 	free(x->seconds);
 	free(x->cuts);
+	free(x->weight);
 }
 
 static int chain_of(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
@@ -127,11 +127,13 @@ static int chain_of(const struct amp_problem *p, const struct amp_candidate *c, 
 	size_t cuts = (size_t)(c->pp - 1);
 
 	*x = (struct chain){.seconds = calloc((size_t)p->layers, sizeof(*x->seconds)),
+	                    .weight = calloc((size_t)p->layers, sizeof(*x->weight)),
 	                    .cuts = calloc((size_t)p->layers * cuts + 1, sizeof(*x->cuts))};
-	if (!x->seconds || !x->cuts)
+	if (!x->seconds || !x->cuts || !x->weight)
 		return SB_ENOMEM;
 	p->seconds(p->self, c->tp, c->micro_batch, x->seconds);
-	for (int64_t l = 0; l + 1 < p->layers; l++) {
+	for (int64_t l = 0; l < p->layers; l++) {
+		x->weight[l] = (p->layer[l].parameters + p->layer[l].table) / (double)c->tp;
 		for (size_t j = 0; j < cuts; j++)
 			x->cuts[(size_t)l * cuts + j] = cut_seconds(p, c, w, l, (int64_t)j);
 	}
@@ -139,7 +141,9 @@ static int chain_of(const struct amp_problem *p, const struct amp_candidate *c, 
 	                                        .stages = c->pp,
 	                                        .micro_batches = c->micro_batches,
 	                                        .seconds = x->seconds,
-	                                        .cut_seconds = x->cuts};
+	                                        .cut_seconds = x->cuts,
+	                                        .weight = x->weight,
+	                                        .exchange_seconds = w->reduce};
 	return SB_OK;
 }
 #define CHAIN_AUTO __attribute__((cleanup(chain_free))) struct chain
@@ -148,26 +152,13 @@ static void cost_of_chain(const struct amp_problem *p, const struct amp_candidat
                           const struct amp_wires *w, const struct chain *x, const int64_t *stages,
                           struct amp_cost *out)
 {
-	double all = partition_seconds(&x->problem, stages);
+	struct partition_parts parts = partition_parts_of(&x->problem, stages);
 
-	*out = (struct amp_cost){0};
-	exchange(p, c, w, stages, out);
-	out->pipeline = all - out->sends;
-	out->seconds = all + out->all_reduce;
-	out->lower_bound = NAN;
-}
-
-/* No cut reduces its gradients sooner: as if they came out even for the links of every stage. */
-static double least_all_reduce(const struct amp_problem *p, const struct amp_candidate *c,
-                               const struct amp_wires *w)
-{
-	double parameters = 0, rate = 0;
-
-	for (int64_t l = 0; l < p->layers; l++)
-		parameters += p->layer[l].parameters / (double)c->tp;
-	for (int64_t j = 0; j < c->pp; j++)
-		rate += 1 / w->reduce[j]; /* infinite where a stage has one replica */
-	return parameters / rate;
+	*out = (struct amp_cost){.pipeline = parts.pipeline,
+	                         .sends = parts.cuts,
+	                         .all_reduce = all_reduce(p, c, w, stages),
+	                         .lower_bound = NAN};
+	out->seconds = out->pipeline + out->sends + out->all_reduce;
 }
 
 int amp_cost_of(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
@@ -181,6 +172,18 @@ int amp_cost_of(const struct amp_problem *p, const struct amp_candidate *c, cons
 	return rc;
 }
 
+double amp_least(const struct amp_problem *p, const struct amp_candidate *c, double *room)
+{
+	double all = 0, longest = 0;
+
+	p->seconds(p->self, c->tp, c->micro_batch, room);
+	for (int64_t l = 0; l < p->layers; l++) {
+		all += room[l];
+		longest = fmax(longest, room[l]);
+	}
+	return (double)(c->micro_batches - 1) * fmax(longest, all / (double)c->pp) + all;
+}
+
 int amp_cut(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
             int64_t *effort, int64_t *out_stages, struct amp_cost *out)
 {
@@ -188,12 +191,18 @@ int amp_cut(const struct amp_problem *p, const struct amp_candidate *c, const st
 	struct partition cut;
 	int rc = chain_of(p, c, w, &x);
 
+	if (rc == SB_OK && c->micro_batches == 1) {
+		partition_even(p->layers, c->pp, out_stages);
+		cost_of_chain(p, c, w, &x, out_stages, out);
+		out->lower_bound = out->seconds;
+		return SB_OK;
+	}
 	if (rc == SB_OK)
 		rc = partition_least(&x.problem, *effort > 1 ? *effort : 1, out_stages, &cut, NULL);
 	if (rc != SB_OK)
 		return rc;
 	*effort -= cut.steps;
 	cost_of_chain(p, c, w, &x, out_stages, out);
-	out->lower_bound = fmin(out->seconds, cut.lower_bound + least_all_reduce(p, c, w));
+	out->lower_bound = cut.optimal ? out->seconds : fmin(out->seconds, cut.lower_bound);
 	return SB_OK;
 }

@@ -10,7 +10,7 @@
  * left of the batch; the ranks lie tensor, data, pipeline, innermost first, over the nodes in their order. A
  * step takes
  *
- *   partition.h's objective + the slowest stage's all-reduce of its gradients,
+ *   (micro-batches - 1) x slowest stage + all layers + the sends + the slowest stage's all-reduce
  *
  * where a cut sends its activations over the slowest link of a replica, on the mean of the replicas, and an
  * all-reduce over d ranks takes 2 (d - 1) / d x parameters / the slowest link of its ring. Neither is hidden
@@ -66,9 +66,12 @@ void amp_wires_free(struct amp_wires *w);
 /* The cost of a candidate cut into these stages (pp counts). SB_ENOMEM. */
 int amp_cost_of(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
                 const int64_t *stages, struct amp_cost *out);
-/* The stages of least cost but for the all-reduce, as AMP chooses them, exactly (AMP's own dynamic program
- * forgets the sends of its incumbent and misses some; for one micro-batch it cuts evenly). *effort: steps of
- * the search that are left, lessened by what it took. SB_ENOMEM. */
+/* No cut of the candidate takes less; quickly. room: for [layers]. */
+double amp_least(const struct amp_problem *p, const struct amp_candidate *c, double *room);
+/* The stages of least cost, exactly where no stage holds two tables, unless the effort ends; for one
+ * micro-batch an even cut, as in AMP: whatever the cut, such a pipeline runs stage after stage. AMP's own cut
+ * leaves the all-reduce out and forgets the sends of its incumbent. *effort: steps of the search that are
+ * left, lessened by what it took. SB_ENOMEM. */
 int amp_cut(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
             int64_t *effort, int64_t *out_stages, struct amp_cost *out);
 #endif

@@ -7,9 +7,10 @@
 
 /* Cutting a chain of layers into stages by AMP's objective (research page search-algorithms, section 5):
  *
- *   (micro_batches - 1) x slowest stage + all layers + the cuts
+ *   (micro_batches - 1) x slowest stage + all layers + the cuts + the longest exchange
  *
- * where a stage takes the sum of its layers and cut j behind layer l costs cut_seconds[l][j]. */
+ * where a stage takes the sum of its layers, cut j behind layer l costs cut_seconds[l][j], and stage j
+ * exchanges the sum of its layers' weights at exchange_seconds[j] each. */
 
 #define PARTITION_LAYERS_MAX 4096
 
@@ -20,6 +21,8 @@ struct partition_problem {
 	/* [layers - 1][stages - 1]: of the cut behind layer l that is the pipeline's cut j, finite and not
 	 * negative. NULL = all 0. */
 	const double *cut_seconds;
+	/* [layers] and [stages], finite and not negative. NULL = nothing is exchanged. */
+	const double *weight, *exchange_seconds;
 };
 struct partition {
 	double seconds;     /* of the cut that was found, by the objective */
@@ -31,12 +34,18 @@ struct partition {
 /* Steps after which a search settles for what it has: about half a second. */
 #define PARTITION_EFFORT ((int64_t)1 << 27)
 
-/* The cut of least cost: out_layers[stages] counts of layers. Exact: for a bound on the slowest stage the
- * cheapest cuts are a dynamic program over stages and layers; the bounds between which they do not change are
- * left out. effort: steps at most, 0 = PARTITION_EFFORT; past it optimal is false. SB_ENOMEM. */
+/* The cut of least cost: out_layers[stages] counts of layers. Exact: for a bound on the slowest stage, and
+ * one on the exchange, the cheapest cuts are a dynamic program over stages and layers; the bounds between
+ * which they do not change are left out. effort: steps at most, 0 = PARTITION_EFFORT; past it optimal is
+ * false. SB_ENOMEM. */
 int partition_least(const struct partition_problem *p, int64_t effort, int64_t *out_layers,
                     struct partition *out, struct sb_error *err);
-/* The objective of a given cut. */
+/* The parts of the objective of a given cut. */
+struct partition_parts {
+	double pipeline, cuts, exchange;
+};
+struct partition_parts partition_parts_of(const struct partition_problem *p, const int64_t *layers);
+/* Their sum. */
 double partition_seconds(const struct partition_problem *p, const int64_t *layers);
 /* As many layers in each stage, the first ones one more where they do not come out even. */
 void partition_even(int64_t layers, int64_t stages, int64_t *out_layers);

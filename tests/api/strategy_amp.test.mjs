@@ -1,0 +1,120 @@
+// The strategy methods amp and apss, against the log of APSS (research: systems 3.15): two nodes of two devices,
+// 10 and 50 Gb/s between them, 170 and 50 Gb/s inside, and the seconds of one sequence that the log gives away.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { errorsOf } from "./schema.mjs";
+import { Service } from "./service.mjs";
+
+let s, schema;
+before(async () => {
+  s = await Service.start();
+  schema = (await s.get("/v1/plan-kinds")).json.items.find((k) => k.kind === "strategy")?.schema;
+});
+after(() => s.stop());
+
+// 24 layers, three passes each; the GPUs have memory for every candidate without recomputing
+const GPU = { name: "large", peak_flops: 125e12, memory_bytes: 4e11, memory_bandwidth: 9e11 };
+const LOG = { kind: "strategy", method: "apss",
+  model: { layers: 24, hidden: 1024, heads: 16, ffn_hidden: 4096, vocab: 51200, seq_len: 1024 },
+  cluster: { nodes: 2, devices_per_node: 2, device: GPU,
+    links: [{ scope: "node", bytes_per_second: 6.25e9 }, { scope: "cluster", bytes_per_second: 1.25e9 }] },
+  batch: { global_sequences: 32 }, layer_seconds: { 1: 0.28217697 / 72, 2: 0.37752557 / 72 },
+  node_links: [{ node: 21.25e9, cluster: 1.25e9 }, { node: 6.25e9, cluster: 6.25e9 }] };
+const near = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
+const layers = (plan) => plan.solution.stages.map((x) => x.layers);
+
+async function solve(more) {
+  const request = { ...LOG, ...more };
+  const { status, json } = await s.post("/v1/plans", request);
+  assert.ok(status === 201 || status === 200, JSON.stringify(json));
+  assert.deepEqual(errorsOf(schema, schema, request), []);
+  return json;
+}
+
+test("the costs of the log, and better cuts than the network's", async () => {
+  const rows = [[{ tp: 1, dp: 2, pp: 2, micro_batch: 16 }, 4.66516, [12, 12]], [{ tp: 1, dp: 1, pp: 4, micro_batch: 32 }, 9.16483, [6, 6, 6, 6]],
+    [{ tp: 2, dp: 1, pp: 2, micro_batch: 32 }, 12.18819, [12, 12]], [{ tp: 1, dp: 2, pp: 2, micro_batch: 1 }, 2.4985, [12, 12]]];
+  for (const [constraints, seconds, stages] of rows) {
+    const plan = await solve({ constraints });
+    near(plan.quality.value, seconds, 1e-5);
+    assert.deepEqual(layers(plan), stages);
+    assert.equal(plan.quality.candidates, 1);
+    assert.equal(plan.solution.recompute, "none");
+  }
+  const best = await solve({});
+  assert.equal(best.quality.candidates, 26);
+  near(best.quality.value, 2.47327, 1e-5);
+  assert.equal(best.quality.optimal, true);
+  assert.deepEqual([best.solution.tp, best.solution.dp, best.solution.pp, best.solution.micro_batch], [1, 1, 4, 1]);
+  assert.deepEqual(layers(best), [6, 6, 6, 6]);
+});
+
+// By hand: dp 4 alone reduces 24 x 12 h^2 parameters at 2 x 3/4 over the slowest of its ring, 1.25e9 / 4 elements a
+// second, and amp the larger table besides: 51200 x 1024 at 2 x 3/4 / 3.125e8 = 0.251658 s
+test("amp reduces the embedding too", async () => {
+  const constraints = { dp: 4, micro_batch: 1 };
+  const apss = await solve({ constraints }), amp = await solve({ constraints, method: "amp" });
+  near(apss.quality.value, 8 * 0.28217697 + 1.5 * 24 * 12 * 1024 ** 2 / 3.125e8, 1e-5);
+  near(amp.quality.value - apss.quality.value, 0.251658, 1e-5);
+});
+
+test("the plan is predicted by the model of estimate, and without measured times by it alone", async () => {
+  const { layer_seconds, node_links, ...bare } = LOG;
+  const { json: plan } = await s.post("/v1/plans", { ...bare, method: "amp", limit: 3 });
+  const { kind, method, limit, ...problem } = { ...bare };
+  const { json: estimate } = await s.post("/v1/plans", { ...problem, kind: "estimate", strategy: plan.solution });
+  near(estimate.predicted.step_seconds, plan.predicted.step_seconds, 1e-9);
+  assert.ok(plan.warnings.some((w) => w.code === "layer_seconds_modelled"));
+  assert.equal(plan.alternatives.length, 3);
+  let last = plan.quality.value;
+  for (const a of plan.alternatives) {
+    assert.ok(a.value >= last);
+    near(a.loses_by, a.value / plan.quality.value - 1, 1e-12);
+    last = a.value;
+  }
+  const { json: exact } = await s.post("/v1/plans", { ...bare, method: "exact" });
+  assert.ok(exact.predicted.step_seconds <= plan.predicted.step_seconds * (1 + 1e-9));
+});
+
+test("as much is recomputed as the memory asks for", async () => {
+  const constraints = { tp: 1, dp: 2, pp: 2, micro_batch: 16 };
+  const plan = await solve({ constraints: { ...constraints, memory_bytes: 32e9 } });
+  assert.equal(plan.solution.recompute, "full");
+  // one forward pass more, of 16 sequences
+  near(plan.quality.value, 4.66516 + 16 * 0.28217697 / 3, 1e-5);
+  assert.ok(plan.predicted.memory_bytes <= 32e9);
+  const { status, json } = await s.post("/v1/plans", { ...LOG, constraints: { ...constraints, memory_bytes: 1e9 } });
+  assert.equal(status, 422);
+  assert.equal(json.code, "infeasible");
+  assert.ok(json.least_memory_bytes > 1e9 && json.nearest.memory_bytes === json.least_memory_bytes);
+});
+
+test("what cannot be is told with its member", async () => {
+  const few = Array.from({ length: 23 }, () => 0.1);
+  const rows = [[{ layer_seconds: 1 }, 400, "/layer_seconds"], [{ layer_seconds: {} }, 422, "/layer_seconds"],
+    [{ layer_seconds: { one: 1 } }, 400, "/layer_seconds/one"], [{ layer_seconds: { 1: few } }, 422, "/layer_seconds/1"],
+    [{ layer_seconds: { 1: [...few, -1] } }, 422, "/layer_seconds/1/23"], [{ layer_seconds: { 1: "fast" } }, 400, "/layer_seconds/1"],
+    [{ layer_seconds: { 1: -1 } }, 422, "/layer_seconds/1"], [{ node_links: {} }, 400, "/node_links"], [{ node_links: [] }, 422, "/node_links"],
+    [{ node_links: [{ node: 1e9 }, { node: 1e9, cluster: 1e9 }] }, 400, "/node_links/0/cluster"],
+    [{ node_links: [{ node: 0, cluster: 1e9 }, { node: 1e9, cluster: 1e9 }] }, 422, "/node_links/0/node"],
+    [{ node_links: [{ node: 1e9, cluster: 1e9, moon: 1 }, {}] }, 400, "/node_links/0/moon"],
+    [{ method: "exact" }, 400, "/layer_seconds"], [{ constraints: { tp: 4 } }, 422, ""], [{ constraints: { cp: 2 } }, 422, ""]];
+  for (const [more, status, pointer] of rows) {
+    const answer = await s.post("/v1/plans", { ...LOG, ...more });
+    assert.equal(answer.status, status, JSON.stringify(more) + JSON.stringify(answer.json));
+    if (pointer) assert.equal(answer.json.errors[0].pointer, pointer);
+  }
+  const { layer_seconds, node_links, method, ...bare } = LOG;
+  assert.notDeepEqual(errorsOf(schema, schema, { ...bare, method: "exact", layer_seconds }), []);
+  assert.notDeepEqual(errorsOf(schema, schema, { ...bare, layer_seconds }), []);
+});
+
+test("a large request ends", async () => {
+  const cluster = { nodes: 4096, devices_per_node: 8, device: GPU,
+    links: [{ scope: "node", bytes_per_second: 3e11 }, { scope: "cluster", bytes_per_second: 2.5e10 }] };
+  const model = { layers: 512, hidden: 4096, heads: 64, ffn_hidden: 16384, vocab: 51200, seq_len: 2048 };
+  const started = Date.now();
+  const { status } = await s.post("/v1/plans", { kind: "strategy", method: "amp", model, cluster, batch: { global_sequences: 2 ** 20 * 3 } });
+  assert.equal(status, 201);
+  assert.ok(Date.now() - started < 20000);
+});
