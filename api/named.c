@@ -14,6 +14,11 @@ const char *preset_name(const char *family, size_t i)
 
 		return p ? p->name : NULL;
 	}
+	if (strcmp(family, "devices") == 0) {
+		const struct device_preset *p = device_preset_at(i);
+
+		return p ? p->name : NULL;
+	}
 	return strcmp(family, "clusters") == 0 && cluster_preset_at(i, &cluster) ? cluster.name : NULL;
 }
 
@@ -45,6 +50,11 @@ json_t *preset_document(const char *family, const char *name)
 		if (!cluster_preset(name, &p))
 			return NULL;
 		return with_origin(cluster_to_json(&p.cluster, p.device), p.name, p.source);
+	}
+	if (strcmp(family, "devices") == 0) {
+		const struct device_preset *p = device_preset(name);
+
+		return p ? with_origin(device_to_json(p), p->name, p->source) : NULL;
 	}
 	return NULL;
 }

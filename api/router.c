@@ -47,6 +47,8 @@ const struct route ROUTES[] = {
     {"GET", "/v1/clusters/{name}", named_get, API_INLINE, false, NULL, "clusters"},
     {"PUT", "/v1/clusters/{name}", named_put, API_POOL, true, NULL, "clusters"},
     {"DELETE", "/v1/clusters/{name}", named_delete, API_POOL, false, NULL, "clusters"},
+    {"GET", "/v1/devices", named_list, API_POOL, false, Q_LIST, "devices"},
+    {"GET", "/v1/devices/{name}", named_get, API_INLINE, false, NULL, "devices"},
     {"GET", "/v1/jobs/{id}", jobs_get, API_INLINE, false, NULL, NULL},
     {"DELETE", "/v1/jobs/{id}", jobs_cancel, API_POOL, false, NULL, NULL},
     {"GET", "/v1/formats/signalbox-profile-v1.schema.json", openapi_signalbox_schema, API_INLINE, false, NULL,

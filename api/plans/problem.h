@@ -13,6 +13,9 @@ int model_from_json(const json_t *value, const struct place *at, struct model *o
 int cluster_from_json(const json_t *value, const struct place *at, struct cluster *out, struct sb_error *err);
 /* The inline form. New references; NULL when out of memory. */
 json_t *model_to_json(const struct model *m);
+struct device_preset;
+/* A device and its usual links, in the shape of a cluster's `device` and `links`. */
+json_t *device_to_json(const struct device_preset *p);
 /* device: a preset's name. */
 json_t *cluster_to_json(const struct cluster *c, const char *device);
 

@@ -166,6 +166,34 @@ int cluster_from_json(const json_t *value, const struct place *at, struct cluste
 	return rc;
 }
 
+/* Appends a link; a level that does not exist, or is not known, is left out. */
+static void add_link(json_t *links, enum link_scope scope, double rate, int64_t devices)
+{
+	json_t *l;
+
+	if (rate <= 0)
+		return;
+	l = json_object();
+	json_object_set_new(l, "scope", json_string(scopes[scope]));
+	json_object_set_new(l, "bytes_per_second", json_real(rate));
+	if (scope == LINK_SUPERNODE)
+		json_object_set_new(l, "devices", json_integer(devices));
+	json_array_append_new(links, l);
+}
+
+json_t *device_to_json(const struct device_preset *p)
+{
+	json_t *o = json_object(), *links = json_array();
+
+	json_object_set_new(o, "peak_flops", json_real(p->device.peak_flops));
+	json_object_set_new(o, "memory_bytes", json_integer(p->device.memory_bytes));
+	json_object_set_new(o, "memory_bandwidth", json_real(p->device.memory_bandwidth));
+	add_link(links, LINK_NODE, p->node_link, 0);
+	add_link(links, LINK_CLUSTER, p->cluster_link, 0);
+	json_object_set_new(o, "links", links);
+	return o;
+}
+
 json_t *cluster_to_json(const struct cluster *c, const char *device)
 {
 	json_t *o = json_object(), *links = json_array();
@@ -173,18 +201,8 @@ json_t *cluster_to_json(const struct cluster *c, const char *device)
 	json_object_set_new(o, "nodes", json_integer(c->nodes));
 	json_object_set_new(o, "devices_per_node", json_integer(c->devices_per_node));
 	json_object_set_new(o, "device", json_string(device));
-	for (int i = 0; i < LINK_SCOPES; i++) {
-		json_t *l;
-
-		if (c->links[i].bytes_per_second <= 0)
-			continue;
-		l = json_object();
-		json_object_set_new(l, "scope", json_string(scopes[i]));
-		json_object_set_new(l, "bytes_per_second", json_real(c->links[i].bytes_per_second));
-		if (i == LINK_SUPERNODE)
-			json_object_set_new(l, "devices", json_integer(c->supernode_devices));
-		json_array_append_new(links, l);
-	}
+	for (int i = 0; i < LINK_SCOPES; i++)
+		add_link(links, (enum link_scope)i, c->links[i].bytes_per_second, c->supernode_devices);
 	json_object_set_new(o, "links", links);
 	return o;
 }

@@ -23,6 +23,7 @@ const SAMPLE = {
 function Named({ id, label, items, value, set }) {
   const choose = (e) => set({ ...value, name: e.target.value });
   const edit = () => set({ name: OWN, text: inline(items.find((i) => i.name === value.name) ?? SAMPLE[id]) });
+  const source = items.find((i) => i.name === value.name)?.source;
   const group = (preset) => items.filter((i) => Boolean(i.preset) === preset);
   return html`<div class="field"><label for=${id}>${label}</label>
     <span class="pair"><select id=${id} value=${value.name} onChange=${choose}>
@@ -31,7 +32,7 @@ function Named({ id, label, items, value, set }) {
       <option value=${OWN}>own, as JSON</option></select>
     ${value.name !== OWN && html`<button type="button" onClick=${edit}>Edit as JSON</button>`}</span>
     ${value.name === OWN && html`<textarea aria-label=${`${label} as JSON`} rows="9" spellcheck="false" value=${value.text}
-      onInput=${(e) => set({ ...value, text: e.target.value })}></textarea>`}</div>`;
+      onInput=${(e) => set({ ...value, text: e.target.value })}></textarea>`}${source && html`<span class="quiet">${source}</span>`}</div>`;
 }
 
 const named = (value, label) => (value.name === OWN ? parse(value.text, label) : value.name);
@@ -112,7 +113,7 @@ function Form({ models, clusters, schema }) {
 
 async function everything(signal) {
   const [models, clusters, kinds] = await Promise.all([
-    get('/v1/models?limit=200', { signal }), get('/v1/clusters?limit=200', { signal }), get('/v1/plan-kinds', { signal })]);
+    get('/v1/models?limit=500', { signal }), get('/v1/clusters?limit=500', { signal }), get('/v1/plan-kinds', { signal })]);
   return { models: models.items, clusters: clusters.items, kinds: kinds.items };
 }
 

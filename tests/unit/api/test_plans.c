@@ -162,6 +162,9 @@ static void models_are_stored_under_names(void **state)
 	assert_true(json_is_null(json_object_get(f.json, "next_cursor")));
 	assert_int_equal(ask(&f, "GET", "/v1/clusters", NULL), 200);
 	assert_int_equal(json_array_size(json_object_get(f.json, "items")), 1);
+	assert_int_equal(ask(&f, "GET", "/v1/devices/one", NULL), 200);
+	assert_int_equal(ask(&f, "GET", "/v1/devices/two", NULL), 404);
+	assert_int_equal(ask(&f, "PUT", "/v1/devices/two", "{\"layers\":4}"), 405);
 	assert_int_equal(ask(&f, "POST", "/v1/plans", "{\"kind\":\"strategy\",\"model\":\"mine\"}"), 201);
 	assert_int_equal(ask(&f, "DELETE", "/v1/models/mine", NULL), 204);
 	assert_int_equal(ask(&f, "DELETE", "/v1/models/mine", NULL), 404);
