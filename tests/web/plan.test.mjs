@@ -116,6 +116,9 @@ test('a mistake in the form is told before anything is sent', async () => {
 
 test('presets can be used as they are, and as a start; the list remembers', async () => {
   const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
+  await page.getByText('Llama 3 (arXiv:2407.21783), table 3').waitFor();
+  await page.getByLabel('Cluster', { exact: true }).selectOption('dgx-a100-80g');
+  await page.getByText('DGX A100 (Selene): 8 devices').waitFor();
   await page.getByRole('button', { name: 'Edit as JSON' }).first().click();
   const model = JSON.parse(await page.getByLabel('Model as JSON').inputValue());
   assert.ok(model.layers > 0 && model.hidden > 0);
