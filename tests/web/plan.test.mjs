@@ -156,6 +156,7 @@ test('any kind can be asked for by its problem as JSON', async () => {
   const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new', expect: [400, 422] });
   const { items } = await (await fetch(`${service.url}/v1/plan-kinds`)).json();
   const kinds = page.getByLabel('Kind', { exact: false }).first();
+  await kinds.waitFor();
   assert.deepEqual(await kinds.locator('option').evaluateAll((all) => all.map((o) => o.value)), items.map((k) => k.kind));
   await kinds.selectOption('schedule');
   const problem = page.getByLabel('Problem as JSON');
