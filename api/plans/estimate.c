@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "api/plans/kinds.h"
-#include "api/plans/strategy_json.h"
+#include "api/plans/strategy_export.h"
 
 static const char *const methods[] = {"simulation", NULL};
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/plans/kinds.h"
+#include "api/plans/strategy_export.h"
 #include "api/plans/strategy_methods.h"
 
 #define ALTERNATIVES_DEFAULT 5

@@ -5,9 +5,6 @@
 #include "api/plans/kinds.h"
 #include "api/plans/problem.h"
 #include "api/plans/strategy_json.h"
-#include "planner/export/megatron.h"
-
-#define EXPORT_MAX ((size_t)1 << 20)
 
 static json_t *stages_to_json(const struct model *m, const struct strategy *s)
 {
@@ -128,48 +125,4 @@ json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
 		plan_warn(list, "extrapolated",
 		          "the schedule is too long to simulate whole: its steady state was extrapolated");
 	return list;
-}
-
-int plan_strategy(const json_t *plan, struct model *out_model, struct strategy *out_strategy,
-                  int64_t **out_stages, int64_t *out_sequences, struct sb_error *err)
-{
-	struct place root = place_of(""), solution = place_of("/solution");
-	const json_t *problem, *value;
-	struct cost_problem p;
-	int64_t micro;
-	int rc = parse_object(plan, &root, "problem", REQUIRED, &problem, err);
-
-	if (rc == SB_OK)
-		rc = parse_object(plan, &root, "solution", REQUIRED, &value, err);
-	if (rc == SB_OK)
-		rc = cost_problem_from_json(problem, &p, &micro, err);
-	if (rc != SB_OK)
-		return rc;
-	*out_strategy = strategy_default(&p.model, &p.cluster);
-	*out_model = p.model;
-	*out_sequences = p.sequences;
-	return strategy_from_json(value, &solution, out_strategy, out_stages, err);
-}
-
-int strategy_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
-                    struct sb_error *err)
-{
-	SB_BUF_AUTO text;
-	struct model model;
-	struct strategy strategy;
-	int64_t *stages = NULL, sequences = 0;
-	int rc;
-
-	sb_buf_init(&text, EXPORT_MAX);
-	if (strcmp(format, "megatron") != 0)
-		return sb_fail(err, SB_ENOENT, "unknown_format", "this plan can be exported as: megatron");
-	rc = plan_strategy(plan, &model, &strategy, &stages, &sequences, err);
-	if (rc == SB_OK)
-		rc = megatron_arguments(&model, &strategy, sequences, &text, err);
-	free(stages);
-	if (rc != SB_OK)
-		return rc;
-	*out_text = sb_buf_take(&text);
-	*out_type = "text/plain; charset=utf-8";
-	return SB_OK;
 }

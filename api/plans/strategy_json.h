@@ -34,12 +34,6 @@ json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
 
 extern const char *const recompute_words[], *const attention_words[], *const dtype_words[];
 
-/* The plan's model and strategy again, for export. */
-int plan_strategy(const json_t *plan, struct model *out_model, struct strategy *out_strategy,
-                  int64_t **out_stages, int64_t *out_sequences, struct sb_error *err);
-/* The export of both kinds. */
-int strategy_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
-                    struct sb_error *err);
 /* JSON Schemas of the parts. New references. */
 json_t *model_schema(void);
 json_t *cluster_schema(void);

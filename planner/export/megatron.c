@@ -1,6 +1,6 @@
+/* Names, defaults and refusals: NVIDIA/Megatron-LM, megatron/training/arguments.py at 000c4ac24f61. */
+#include "planner/export/launch.h"
 #include "planner/export/megatron.h"
-
-#include <stdbool.h>
 
 static void number(struct sb_buf *out, const char *name, int64_t value)
 {
@@ -65,7 +65,8 @@ static void experts(struct sb_buf *out, const struct model *m, const struct stra
 	number(out, "expert-model-parallel-size", s->ep);
 	number(out, "expert-tensor-parallel-size", s->etp);
 	sb_buf_adds(out, "--moe-token-dispatcher-type alltoall\n");
-	flag(out, "moe-grouped-gemm");
+	/* "Currently GroupedGEMM for MoE only supports bf16 dtype" */
+	flag_if(out, !m->float16, "moe-grouped-gemm");
 }
 
 static void shape(struct sb_buf *out, const struct model *m)
@@ -98,57 +99,48 @@ static void precision(struct sb_buf *out, const struct model *m, const struct st
 		flag_if(out, s->gradient_bytes == 2, "grad-reduce-in-bf16");
 }
 
-/* Any cut, by the layout string: E embedding, t*N transformer layers, L loss, "|" between stages. */
-static void layout(struct sb_buf *out, const struct model *m, const struct strategy *s)
+/* Any cut, by the layout string: E embedding, t*N transformer layers, L loss, "|" between stages, chunk by
+ * chunk through the devices. */
+static void layout(struct sb_buf *out, const struct launch *l)
 {
+	int64_t slices = launch_slices(l);
+
 	sb_buf_adds(out, "--pipeline-model-parallel-layout \"E,");
-	for (int64_t i = 0; i < s->pp; i++)
-		sb_buf_addf(out, "%st*%lld", i ? "|" : "", (long long)strategy_stage_layers(s, m->layers, i));
+	for (int64_t i = 0; i < slices; i++) {
+		int64_t n = launch_slice_layers(l, i);
+
+		sb_buf_adds(out, i ? "|" : "");
+		if (n > 0)
+			sb_buf_addf(out, "t*%lld", (long long)n);
+	}
 	sb_buf_adds(out, ",L\"\n");
 }
 
-/* The stable arguments know a first and a last stage of their own size; other cuts need the layout, which in
- * turn would have to name every chunk of an interleaved pipeline. */
-static int cut(struct sb_buf *out, const struct model *m, const struct strategy *s, struct sb_error *err)
+/* The stable arguments know a first and a last stage of their own size, and equal chunks. */
+static void cut(struct sb_buf *out, const struct launch *l)
 {
-	int64_t first = strategy_stage_layers(s, m->layers, 0);
-	int64_t last = strategy_stage_layers(s, m->layers, s->pp - 1);
-	int64_t middle = s->pp > 2 ? strategy_stage_layers(s, m->layers, 1) : first;
+	int64_t slices = launch_slices(l), first = launch_slice_layers(l, 0);
+	int64_t last = launch_slice_layers(l, slices - 1);
+	int64_t middle = slices > 2 ? launch_slice_layers(l, 1) : first;
 	bool even = true;
 
-	for (int64_t i = 2; i < s->pp - 1; i++)
-		even = even && strategy_stage_layers(s, m->layers, i) == middle;
-	if (!even && s->vpp > 1)
-		return sb_fail(
-		    err, SB_EIMPOSSIBLE, "uneven_stages",
-		    "Megatron cannot cut middle stages of different sizes in an interleaved pipeline");
-	if (!even) {
-		layout(out, m, s);
-		return SB_OK;
+	for (int64_t i = 2; i < slices - 1; i++)
+		even = even && launch_slice_layers(l, i) == middle;
+	if (!even || middle == 0 || first == 0 || last == 0 ||
+	    (l->strategy.vpp > 1 && l->model->layers % slices != 0)) {
+		layout(out, l);
+		return;
 	}
-	if (first != middle || (s->pp == 2 && first != last))
+	if (l->strategy.vpp > 1)
+		number(out, "num-virtual-stages-per-pipeline-rank", l->strategy.vpp);
+	if (first != middle || (slices == 2 && first != last))
 		number(out, "decoder-first-pipeline-num-layers", first);
 	if (last != middle)
 		number(out, "decoder-last-pipeline-num-layers", last);
-	return SB_OK;
 }
 
-static int parallel(struct sb_buf *out, const struct model *m, const struct strategy *s, struct sb_error *err)
+static void sharding(struct sb_buf *out, const struct strategy *s)
 {
-	number(out, "tensor-model-parallel-size", s->tp);
-	number(out, "pipeline-model-parallel-size", s->pp);
-	number(out, "context-parallel-size", s->cp);
-	flag_if(out, s->sequence_parallel, "sequence-parallel");
-	if (s->order[DIMS - 1] == DIM_DP && s->pp > 1)
-		flag(out, "use-tp-pp-dp-mapping");
-	if (s->vpp > 1) {
-		number(out, "num-virtual-stages-per-pipeline-rank", s->vpp);
-		/* The plan's time counts blocking sends; between two stages Megatron demands the overlap. */
-		flag_if(out, s->pp > 2, "no-overlap-p2p-communication");
-	}
-	if (s->zero >= 2 && s->pp > 1)
-		return sb_fail(err, SB_EIMPOSSIBLE, "zero_with_pipeline",
-		               "Megatron has no ZeRO 2 or 3 together with a pipeline");
 	flag_if(out, s->zero >= 1, "use-distributed-optimizer");
 	if (s->zero >= 2) {
 		flag(out, "use-megatron-fsdp");
@@ -159,7 +151,26 @@ static int parallel(struct sb_buf *out, const struct model *m, const struct stra
 	}
 	flag_if(out, s->overlap_gradients, "overlap-grad-reduce");
 	flag_if(out, s->overlap_gradients && s->zero >= 1, "overlap-param-gather");
-	return cut(out, m, s, err);
+}
+
+static bool dp_outside_pp(const struct strategy *s)
+{
+	return s->order[0] == DIM_TP && s->order[1] == DIM_CP && s->order[2] == DIM_PP;
+}
+
+static void parallel(struct sb_buf *out, const struct launch *l)
+{
+	const struct strategy *s = &l->strategy;
+
+	number(out, "tensor-model-parallel-size", s->tp);
+	number(out, "pipeline-model-parallel-size", s->pp);
+	number(out, "context-parallel-size", s->cp);
+	flag_if(out, s->sequence_parallel, "sequence-parallel");
+	flag_if(out, dp_outside_pp(s), "use-tp-pp-dp-mapping");
+	/* The plan's time counts blocking sends; between two stages Megatron demands the overlap. */
+	flag_if(out, s->vpp > 1 && s->pp > 2, "no-overlap-p2p-communication");
+	sharding(out, s);
+	cut(out, l);
 }
 
 static void recomputation(struct sb_buf *out, const struct strategy *s)
@@ -173,19 +184,43 @@ static void recomputation(struct sb_buf *out, const struct strategy *s)
 		sb_buf_adds(out, "--recompute-method uniform\n--recompute-num-layers 1\n");
 }
 
-int megatron_arguments(const struct model *m, const struct strategy *s, int64_t sequences, struct sb_buf *out,
-                       struct sb_error *err)
+static int refused(const struct launch *l, struct sb_error *err)
 {
-	int rc;
+	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
+		return sb_fail(err, SB_EIMPOSSIBLE, "zero_with_pipeline",
+		               "Megatron has no ZeRO 2 or 3 together with a pipeline");
+	if (l->model->float16 && l->strategy.ep > 1)
+		return sb_fail(err, SB_EIMPOSSIBLE, "experts_in_float16",
+		               "Megatron has no expert parallelism with float16 training");
+	return SB_OK;
+}
 
-	shape(out, m);
-	experts(out, m, s);
-	rc = parallel(out, m, s, err);
+static int write(const struct launch *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+{
+	int rc = refused(l, err);
+
 	if (rc != SB_OK)
 		return rc;
-	number(out, "micro-batch-size", s->micro_batch);
-	number(out, "global-batch-size", sequences);
-	recomputation(out, s);
-	precision(out, m, s);
-	return out->status == SB_OK ? SB_OK : sb_fail(err, out->status, "no_memory", "out of memory");
+	launch_comments(notes, out);
+	shape(out, l->model);
+	experts(out, l->model, &l->strategy);
+	parallel(out, l);
+	number(out, "micro-batch-size", l->strategy.micro_batch);
+	number(out, "global-batch-size", l->sequences);
+	recomputation(out, &l->strategy);
+	precision(out, l->model, &l->strategy);
+	return SB_OK;
 }
+
+static const char *const why[LAUNCH_FIELDS] = {
+    [FIELD_ORDER] = "Megatron knows tp,cp,dp,pp and tp,cp,pp,dp",
+    [FIELD_EP] = "Megatron spreads experts where there are some",
+};
+
+const struct launch_format launch_megatron = {.name = "megatron",
+                                              .type = "text/plain; charset=utf-8",
+                                              .write = write,
+                                              .parse = options_from_arguments,
+                                              .read = megatron_read,
+                                              .why = why,
+                                              .label = "Megatron"};

@@ -25,6 +25,8 @@ int megatron_pipeline(const struct pipeline_problem *p, const struct pipeline_st
  * chunk by chunk through the devices; m counts as a layer. SB_EIMPOSSIBLE, with the reason, for a text that
  * is none, or that has another number of stages. */
 int megatron_layout_parse(const char *text, int64_t stages, int64_t *out, struct sb_error *err);
+/* The number of stages that such a text has. SB_EIMPOSSIBLE. */
+int megatron_layout_stages(const char *text, int64_t *out, struct sb_error *err);
 
 /* Gives a stage's layers to the bodies in the order of the model, those that recompute most first, as
  * MindFormers does: the first layers of a stage are those that recompute. by_recompute: layers of each stage,

@@ -98,17 +98,34 @@ static int count_stages(const char *text, int64_t stages, int64_t *out, struct s
 	return SB_OK;
 }
 
-int megatron_layout_parse(const char *text, int64_t stages, int64_t *out, struct sb_error *err)
+static int unroll(const char *text, struct sb_buf *letters, struct sb_error *err)
 {
-	SB_BUF_AUTO groups, letters;
+	SB_BUF_AUTO groups;
 	int rc;
 
 	sb_buf_init(&groups, UNROLLED_MAX);
-	sb_buf_init(&letters, UNROLLED_MAX);
+	sb_buf_init(letters, UNROLLED_MAX);
 	rc = unroll_groups(text, &groups, err);
-	if (rc == SB_OK && groups.len > 0)
-		rc = unroll_letters(groups.data, &letters, err);
+	return rc == SB_OK && groups.len > 0 ? unroll_letters(groups.data, letters, err) : rc;
+}
+
+int megatron_layout_parse(const char *text, int64_t stages, int64_t *out, struct sb_error *err)
+{
+	SB_BUF_AUTO letters;
+	int rc = unroll(text, &letters, err);
+
+	return rc == SB_OK ? count_stages(letters.len > 0 ? letters.data : "", stages, out, err) : rc;
+}
+
+int megatron_layout_stages(const char *text, int64_t *out, struct sb_error *err)
+{
+	SB_BUF_AUTO letters;
+	int rc = unroll(text, &letters, err);
+
 	if (rc != SB_OK)
 		return rc;
-	return count_stages(letters.len > 0 ? letters.data : "", stages, out, err);
+	*out = 1;
+	for (size_t i = 0; i < letters.len; i++)
+		*out += letters.data[i] == '|';
+	return SB_OK;
 }

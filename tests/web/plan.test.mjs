@@ -89,6 +89,15 @@ test('the flags are those of the service, and can be copied', async () => {
   await page.locator('#export').getByRole('button', { name: 'Copy' }).click();
   await page.getByText('Copied').waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), answer);
+  // every launcher that the page offers is one that the service has
+  const choice = page.locator('#export select');
+  const formats = await choice.locator('option').evaluateAll((options) => options.map((option) => option.value));
+  assert.deepEqual(formats, ['megatron', 'deepspeed', 'mindformers', 'torchtitan', 'env']);
+  for (const format of formats) {
+    await choice.selectOption(format);
+    const text = await (await fetch(`${service.url}/v1/plans/${plan.id}/export?format=${format}`)).text();
+    await page.waitForFunction((wanted) => document.querySelector('#export .flags')?.textContent.trim() === wanted, text.trim());
+  }
   await close();
 });
 

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/export/megatron.h"
 #include "planner/presets/presets.h"
 #include "planner/strategy/cost.h"
 
@@ -260,96 +259,6 @@ static void test_cuts(void **state)
 		assert_int_equal(strategy_stage_layers(&s, 126, i), even[i]);
 }
 
-static void test_megatron_arguments(void **state)
-{
-	struct cost_problem p = problem("deepseek-v3", "h800-8", 256, 15360);
-	struct strategy s = strategy_default(&p.model, &p.cluster);
-	SB_BUF_AUTO text;
-
-	(void)state;
-	sb_buf_init(&text, 1 << 16);
-	s.dp = 128;
-	s.pp = 16;
-	s.ep = 64;
-	s.zero = 1;
-	s.overlap_gradients = true;
-	/* 61 layers on 16 stages: 3 on the last, and 58 = 2 x 3 + 13 x 4 on the others. */
-	assert_int_equal(megatron_arguments(&p.model, &s, 15360, &text, NULL), SB_OK);
-	assert_non_null(strstr(text.data,
-	                       "--pipeline-model-parallel-layout "
-	                       "\"E,t*3|t*3|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*3,L\"\n"));
-	sb_buf_free(&text);
-	/* The layout would have to name the chunks of an interleaved pipeline one by one. */
-	s.vpp = 2;
-	assert_int_equal(megatron_arguments(&p.model, &s, 15360, &text, NULL), SB_EIMPOSSIBLE);
-	sb_buf_free(&text);
-	s.vpp = 1;
-	s.pp = 1;
-	assert_int_equal(megatron_arguments(&p.model, &s, 15360, &text, NULL), SB_OK);
-	assert_non_null(strstr(text.data, "--expert-model-parallel-size 64\n"));
-	assert_non_null(strstr(text.data, "--multi-latent-attention\n"));
-	assert_non_null(strstr(text.data, "--moe-layer-freq [0,0,0,1,"));
-	assert_non_null(strstr(text.data, "--use-distributed-optimizer\n"));
-	assert_non_null(strstr(text.data, "--swiglu\n"));
-	assert_null(strstr(text.data, "--sequence-parallel"));
-	assert_non_null(strstr(text.data, "--bf16\n"));
-	p.model.float16 = true;
-	sb_buf_free(&text);
-	assert_int_equal(megatron_arguments(&p.model, &s, 15360, &text, NULL), SB_OK);
-	assert_non_null(strstr(text.data, "--fp16\n"));
-	assert_null(strstr(text.data, "--bf16\n"));
-	s.zero = 3;
-	s.pp = 2;
-	sb_buf_free(&text);
-	assert_int_equal(megatron_arguments(&p.model, &s, 15360, &text, NULL), SB_EIMPOSSIBLE);
-}
-
-static struct sb_buf exported(const struct cost_problem *p, const struct strategy *s)
-{
-	struct sb_buf text;
-
-	sb_buf_init(&text, 1 << 16);
-	assert_int_equal(megatron_arguments(&p->model, s, p->sequences, &text, NULL), SB_OK);
-	return text;
-}
-
-/* What Megatron-LM's own checks of its arguments (arguments.py, transformer_config.py) refuse, and defaults
- * of it that would train another model than the planned one. */
-static void test_megatron_accepts_the_arguments(void **state)
-{
-	struct cost_problem p = problem("deepseek-v3", "h800-8", 256, 15360);
-	struct strategy s = strategy_default(&p.model, &p.cluster);
-
-	(void)state;
-	{
-		SB_BUF_AUTO text = exported(&p, &s);
-
-		assert_non_null(strstr(text.data, "--moe-router-score-function sigmoid\n"));
-		assert_non_null(strstr(text.data, "--qk-layernorm\n"));
-		assert_non_null(strstr(text.data, "--attention-dropout 0.0\n--hidden-dropout 0.0\n"));
-	}
-	p = problem("gpt3-175b", "dgx-a100-80g", 1, 16);
-	s = strategy_default(&p.model, &p.cluster);
-	s.pp = s.vpp = 2;
-	p.model.float16 = true;
-	{
-		SB_BUF_AUTO text = exported(&p, &s);
-
-		assert_null(strstr(text.data, "dropout"));
-		assert_null(strstr(text.data, "--no-overlap-p2p-communication"));
-		assert_non_null(strstr(text.data, "--accumulate-allreduce-grads-in-fp32\n"));
-	}
-	s.pp = 4;
-	s.gradient_bytes = 2;
-	{
-		SB_BUF_AUTO text = exported(&p, &s);
-
-		assert_non_null(strstr(text.data, "--no-overlap-p2p-communication\n"));
-		assert_null(strstr(text.data, "grads-in-fp32"));
-		assert_null(strstr(text.data, "bf16"));
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,8 +272,6 @@ int main(void)
 	    cmocka_unit_test(test_long_schedules_extrapolate),
 	    cmocka_unit_test(test_integer_constraints),
 	    cmocka_unit_test(test_cuts),
-	    cmocka_unit_test(test_megatron_arguments),
-	    cmocka_unit_test(test_megatron_accepts_the_arguments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,65 @@
+#include "api/plans/strategy_export.h"
+
+#include <string.h>
+
+#include "api/plans/kinds.h"
+
+const char *const launch_format_names[] = {"megatron", "deepspeed", "mindformers", "torchtitan", "env", NULL};
+static const struct launch_format *const formats[] = {&launch_megatron, &launch_deepspeed,
+                                                      &launch_mindformers, &launch_torchtitan, &launch_env};
+
+const struct launch_format *launch_format_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (strcmp(formats[i]->name, name) == 0)
+			return formats[i];
+	}
+	return NULL;
+}
+
+/* The plan's model, cluster and strategy again. */
+static int read_plan(const json_t *plan, struct cost_problem *p, struct launch *out, struct sb_error *err)
+{
+	struct place root = place_of(""), solution = place_of("/solution");
+	const json_t *problem, *value;
+	int64_t micro;
+	int rc = parse_object(plan, &root, "problem", REQUIRED, &problem, err);
+
+	if (rc == SB_OK)
+		rc = parse_object(plan, &root, "solution", REQUIRED, &value, err);
+	if (rc == SB_OK)
+		rc = cost_problem_from_json(problem, p, &micro, err);
+	if (rc != SB_OK)
+		return rc;
+	out->model = &p->model;
+	out->cluster = &p->cluster;
+	out->sequences = p->sequences;
+	out->strategy = strategy_default(&p->model, &p->cluster);
+	rc = strategy_from_json(value, &solution, &out->strategy, &out->stages, err);
+	out->devices = strategy_devices(&out->strategy);
+	return rc;
+}
+
+int strategy_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
+                    struct sb_error *err)
+{
+	const struct launch_format *f = launch_format_named(format);
+	LAUNCH_AUTO launch = {0};
+	SB_BUF_AUTO text;
+	struct cost_problem p;
+	int rc;
+
+	sb_buf_init(&text, OPTIONS_TEXT_MAX);
+	if (!f)
+		return sb_fail(err, SB_ENOENT, "unknown_format",
+		               "this plan can be exported as: megatron, deepspeed, mindformers, torchtitan, "
+		               "env");
+	rc = read_plan(plan, &p, &launch, err);
+	if (rc == SB_OK)
+		rc = launch_write(f, &launch, &text, err);
+	if (rc != SB_OK)
+		return rc;
+	*out_text = sb_buf_take(&text);
+	*out_type = f->type;
+	return SB_OK;
+}

@@ -1,0 +1,217 @@
+#include "planner/export/launch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOTES_MAX ((size_t)1 << 16)
+
+void launch_free(struct launch *l)
+{
+	free(l->stages);
+	l->stages = NULL;
+}
+
+void launch_reset(struct launch *l)
+{
+	struct strategy s = strategy_default(l->model, l->cluster);
+
+	s.attention = l->strategy.attention;
+	l->strategy = s;
+}
+
+int launch_degree(const struct options *o, const char *name, int64_t *out, struct sb_error *err)
+{
+	*out = 1;
+	return options_integer(o, name, 1, STRATEGY_MAX_DEGREE, out, err);
+}
+
+int launch_replicas(struct launch *l, struct sb_error *err)
+{
+	struct strategy *s = &l->strategy;
+	double share = (double)s->tp * (double)s->cp * (double)s->pp;
+
+	if (share > (double)l->devices || l->devices % (s->tp * s->cp * s->pp) != 0)
+		return sb_fail(err, SB_EIMPOSSIBLE, "devices",
+		               "tp x cp x pp = %lld x %lld x %lld does not divide the %lld devices",
+		               (long long)s->tp, (long long)s->cp, (long long)s->pp, (long long)l->devices);
+	s->dp = l->devices / (s->tp * s->cp * s->pp);
+	return SB_OK;
+}
+
+int launch_same_layers(const struct options *o, const char *name, const struct launch *l,
+                       struct sb_error *err)
+{
+	int64_t layers = l->model->layers;
+	int rc = options_integer(o, name, INT64_MIN, INT64_MAX, &layers, err);
+
+	if (rc == SB_OK && layers != l->model->layers)
+		return options_fail(o, name, err, "is not the number of layers of the model");
+	return rc;
+}
+
+int64_t launch_slices(const struct launch *l)
+{
+	return l->strategy.pp * l->strategy.vpp;
+}
+
+int64_t launch_slice_layers(const struct launch *l, int64_t slice)
+{
+	int64_t slices = launch_slices(l), layers = l->model->layers;
+
+	/* The cost of an interleaved pipeline counts these slices (strategy_runs()). */
+	if (l->strategy.vpp > 1)
+		return (slice + 1) * layers / slices - slice * layers / slices;
+	return strategy_stage_layers(&l->strategy, layers, slice);
+}
+
+int launch_cut(struct launch *l, const int64_t *slices, struct sb_error *err)
+{
+	int64_t count = launch_slices(l), sum = 0;
+
+	for (int64_t i = 0; i < count; i++) {
+		if (slices[i] < 0 || slices[i] > l->model->layers)
+			return sb_fail(err, SB_EIMPOSSIBLE, "stages",
+			               "a stage has fewer than 0 layers, or more than the model");
+		sum += slices[i];
+	}
+	if (sum != l->model->layers)
+		return sb_fail(err, SB_EIMPOSSIBLE, "stages", "the stages hold %lld layers, the model %lld",
+		               (long long)sum, (long long)l->model->layers);
+	if (l->strategy.vpp > 1) {
+		for (int64_t i = 0; i < count; i++)
+			if (slices[i] != launch_slice_layers(l, i))
+				return sb_fail(err, SB_EIMPOSSIBLE, "stages",
+				               "an interleaved pipeline that is cut unevenly belongs to the "
+				               "kind pipeline");
+		return SB_OK;
+	}
+	free(l->stages);
+	l->stages = malloc((size_t)count * sizeof(*l->stages));
+	if (!l->stages)
+		return sb_no_memory(err);
+	memcpy(l->stages, slices, (size_t)count * sizeof(*l->stages));
+	l->strategy.stage_layers = l->stages;
+	return SB_OK;
+}
+
+void launch_comments(const char *notes, struct sb_buf *out)
+{
+	while (*notes) {
+		size_t len = strcspn(notes, "\n");
+
+		sb_buf_adds(out, "# ");
+		sb_buf_add(out, notes, len);
+		sb_buf_adds(out, "\n");
+		notes += len + (notes[len] == '\n');
+	}
+}
+
+/* A pipeline is cut by the layers of its model. */
+static int check_stages(const struct launch *l, struct sb_error *err)
+{
+	if ((double)l->strategy.pp * (double)l->strategy.vpp > (double)l->model->layers)
+		return sb_fail(err, SB_EIMPOSSIBLE, "stages",
+		               "pp x vpp = %lld x %lld is more than the model's %lld layers",
+		               (long long)l->strategy.pp, (long long)l->strategy.vpp,
+		               (long long)l->model->layers);
+	return SB_OK;
+}
+
+static void drop_cut(struct launch *l)
+{
+	launch_free(l);
+	l->strategy.stage_layers = NULL;
+}
+
+/* The comments "plan FIELD=VALUE": the cut last, because it needs the degrees. */
+static int read_notes(const struct options *o, struct launch *l, struct sb_error *err)
+{
+	for (int f = 0; f < LAUNCH_FIELDS; f++) {
+		char name[40];
+		const char *value;
+
+		snprintf(name, sizeof(name), "plan %s", launch_field_name((enum launch_field)f));
+		value = options_get(o, name);
+		if (value && f == FIELD_STAGES) {
+			int rc = check_stages(l, err);
+
+			if (rc != SB_OK)
+				return rc;
+		}
+		if (value && !launch_field_read(l, (enum launch_field)f, value))
+			return options_fail(o, name, err, "has no such value");
+		/* The cut that was read belongs to the other number of stages. */
+		if (value && (f == FIELD_PP || f == FIELD_VPP))
+			drop_cut(l);
+	}
+	return SB_OK;
+}
+
+static int read_options(const struct launch_format *f, const struct options *o, struct launch *l,
+                        struct sb_error *err)
+{
+	int rc = f->read(o, l, err);
+
+	if (rc == SB_OK)
+		rc = read_notes(o, l, err);
+	return rc == SB_OK ? check_stages(l, err) : rc;
+}
+
+int launch_read(const struct launch_format *f, const char *text, size_t len, struct launch *io,
+                struct sb_error *err)
+{
+	OPTIONS_AUTO o;
+	int rc;
+
+	options_init(&o);
+	rc = f->parse(text, len, &o, err);
+	return rc == SB_OK ? read_options(f, &o, io, err) : rc;
+}
+
+/* Notes about the fields that come back otherwise from a text. */
+static int compare(const struct launch_format *f, const struct launch *l, const struct sb_buf *text,
+                   struct sb_buf *notes, struct sb_error *err)
+{
+	LAUNCH_AUTO back = *l;
+	int rc;
+
+	back.stages = NULL;
+	back.strategy.stage_layers = NULL;
+	/* A launcher that has no say in the kernel must not seem to have chosen it. */
+	back.strategy.attention =
+	    l->strategy.attention == ATTENTION_FLASH ? ATTENTION_UNFUSED : ATTENTION_FLASH;
+	rc = launch_read(f, text->data, text->len, &back, err);
+	for (int i = 0; rc == SB_OK && i < LAUNCH_FIELDS; i++) {
+		const char *why = f->why[i];
+
+		if (launch_field_same(l, &back, (enum launch_field)i))
+			continue;
+		sb_buf_addf(notes, "plan %s=", launch_field_name((enum launch_field)i));
+		launch_field_write(l, (enum launch_field)i, notes);
+		if (why)
+			sb_buf_addf(notes, ": %s\n", why);
+		else
+			sb_buf_addf(notes, ": %s has no option for it\n", f->label);
+	}
+	return rc == SB_OK && notes->status != SB_OK ? sb_no_memory(err) : rc;
+}
+
+int launch_write(const struct launch_format *f, const struct launch *l, struct sb_buf *out,
+                 struct sb_error *err)
+{
+	SB_BUF_AUTO plain, notes;
+	int rc;
+
+	sb_buf_init(&plain, OPTIONS_TEXT_MAX);
+	sb_buf_init(&notes, NOTES_MAX);
+	rc = f->write(l, "", &plain, err);
+	if (rc == SB_OK && plain.status != SB_OK)
+		rc = sb_fail(err, plain.status, "too_large", "the export is too large");
+	if (rc == SB_OK)
+		rc = compare(f, l, &plain, &notes, err);
+	if (rc == SB_OK)
+		rc = f->write(l, notes.len > 0 ? notes.data : "", out, err);
+	return rc == SB_OK && out->status != SB_OK ? sb_fail(err, out->status, "too_large", "out of memory")
+	                                           : rc;
+}

@@ -1,0 +1,176 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "planner/export/launch.h"
+
+static const char *const boolean_words[] = {"false", "true", NULL};
+static const char *const dtype_words[] = {"bf16", "fp32", NULL};
+static const char *const recompute_words[] = {"none", "selective", "full", NULL};
+static const char *const attention_words[] = {"unfused", "flash", NULL};
+static const char *const dimension_words[] = {"tp", "cp", "dp", "pp", NULL};
+
+/* Fields that are one number, or one word out of a list. */
+static const struct {
+	const char *name;
+	const char *const *words; /* NULL = a number from `low` to `high` */
+	int64_t low, high;
+} fields[LAUNCH_FIELDS] = {
+    [FIELD_DP] = {"dp", NULL, 1, STRATEGY_MAX_DEGREE},
+    [FIELD_TP] = {"tp", NULL, 1, STRATEGY_MAX_DEGREE},
+    [FIELD_CP] = {"cp", NULL, 1, STRATEGY_MAX_DEGREE},
+    [FIELD_PP] = {"pp", NULL, 1, STRATEGY_MAX_DEGREE},
+    [FIELD_VPP] = {"vpp", NULL, 1, STRATEGY_MAX_DEGREE},
+    [FIELD_EP] = {"ep", NULL, 1, STRATEGY_MAX_DEGREE},
+    [FIELD_ETP] = {"etp", NULL, 1, STRATEGY_MAX_DEGREE},
+    [FIELD_MICRO_BATCH] = {"micro_batch", NULL, 1, STRATEGY_MAX_DEGREE},
+    [FIELD_ZERO] = {"zero", NULL, 0, 3},
+    [FIELD_SEQUENCE_PARALLEL] = {"sequence_parallel", boolean_words, 0, 0},
+    [FIELD_OVERLAP_GRADIENTS] = {"overlap_gradients", boolean_words, 0, 0},
+    [FIELD_GRADIENT_DTYPE] = {"gradient_dtype", dtype_words, 0, 0},
+    [FIELD_RECOMPUTE] = {"recompute", recompute_words, 0, 0},
+    [FIELD_ATTENTION] = {"attention", attention_words, 0, 0},
+    [FIELD_ORDER] = {"order", NULL, 0, 0},
+    [FIELD_STAGES] = {"stages", NULL, 0, 0},
+};
+
+const char *launch_field_name(enum launch_field f)
+{
+	return fields[f].name;
+}
+
+static int64_t get(const struct strategy *s, enum launch_field f)
+{
+	switch (f) {
+	case FIELD_DP: return s->dp;
+	case FIELD_TP: return s->tp;
+	case FIELD_CP: return s->cp;
+	case FIELD_PP: return s->pp;
+	case FIELD_VPP: return s->vpp;
+	case FIELD_EP: return s->ep;
+	case FIELD_ETP: return s->etp;
+	case FIELD_MICRO_BATCH: return s->micro_batch;
+	case FIELD_ZERO: return s->zero;
+	case FIELD_SEQUENCE_PARALLEL: return s->sequence_parallel;
+	case FIELD_OVERLAP_GRADIENTS: return s->overlap_gradients;
+	case FIELD_GRADIENT_DTYPE: return s->gradient_bytes == 4;
+	case FIELD_RECOMPUTE: return (int64_t)s->recompute;
+	default: return (int64_t)s->attention;
+	}
+}
+
+static void set(struct strategy *s, enum launch_field f, int64_t value)
+{
+	switch (f) {
+	case FIELD_DP: s->dp = value; break;
+	case FIELD_TP: s->tp = value; break;
+	case FIELD_CP: s->cp = value; break;
+	case FIELD_PP: s->pp = value; break;
+	case FIELD_VPP: s->vpp = value; break;
+	case FIELD_EP: s->ep = value; break;
+	case FIELD_ETP: s->etp = value; break;
+	case FIELD_MICRO_BATCH: s->micro_batch = value; break;
+	case FIELD_ZERO: s->zero = (int)value; break;
+	case FIELD_SEQUENCE_PARALLEL: s->sequence_parallel = value != 0; break;
+	case FIELD_OVERLAP_GRADIENTS: s->overlap_gradients = value != 0; break;
+	case FIELD_GRADIENT_DTYPE: s->gradient_bytes = value ? 4 : 2; break;
+	case FIELD_RECOMPUTE: s->recompute = (enum recompute)value; break;
+	default: s->attention = (enum attention)value; break;
+	}
+}
+
+void launch_field_write(const struct launch *l, enum launch_field f, struct sb_buf *out)
+{
+	int64_t value;
+
+	if (f == FIELD_ORDER) {
+		for (int i = 0; i < DIMS; i++)
+			sb_buf_addf(out, "%s%s", i ? "," : "", dimension_words[l->strategy.order[i]]);
+		return;
+	}
+	if (f == FIELD_STAGES) {
+		for (int64_t i = 0; i < l->strategy.pp; i++)
+			sb_buf_addf(out, "%s%lld", i ? "," : "",
+			            (long long)strategy_stage_layers(&l->strategy, l->model->layers, i));
+		return;
+	}
+	value = get(&l->strategy, f);
+	if (fields[f].words)
+		sb_buf_adds(out, fields[f].words[value]);
+	else
+		sb_buf_addf(out, "%lld", (long long)value);
+}
+
+static bool read_order(struct strategy *s, const char *value)
+{
+	bool seen[DIMS] = {false};
+	enum dimension order[DIMS];
+
+	for (int i = 0; i < DIMS; i++) {
+		int d = 0;
+
+		while (d < DIMS && strncmp(value, dimension_words[d], 2) != 0)
+			d++;
+		if (d == DIMS || seen[d] || value[2] != (i + 1 < DIMS ? ',' : '\0'))
+			return false;
+		seen[d] = true;
+		order[i] = (enum dimension)d;
+		value += 3;
+	}
+	memcpy(s->order, order, sizeof(order));
+	return true;
+}
+
+static bool read_stages(struct launch *l, const char *value)
+{
+	int64_t count = l->strategy.pp, *layers = malloc((size_t)count * sizeof(*layers));
+	bool fine = l->strategy.vpp == 1 && layers && options_list(value, layers, count) == count &&
+	            launch_cut(l, layers, NULL) == SB_OK;
+
+	free(layers);
+	return fine;
+}
+
+bool launch_field_read(struct launch *l, enum launch_field f, const char *value)
+{
+	int64_t number = 0;
+
+	if (f == FIELD_ORDER)
+		return read_order(&l->strategy, value);
+	if (f == FIELD_STAGES)
+		return read_stages(l, value);
+	if (!fields[f].words) {
+		if (sb_parse_int(value, strlen(value), &number) != SB_OK || number < fields[f].low ||
+		    number > fields[f].high)
+			return false;
+		set(&l->strategy, f, number);
+		return true;
+	}
+	for (int i = 0; fields[f].words[i]; i++) {
+		if (strcmp(fields[f].words[i], value) == 0) {
+			set(&l->strategy, f, i);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool launch_field_same(const struct launch *a, const struct launch *b, enum launch_field f)
+{
+	const struct strategy *x = &a->strategy, *y = &b->strategy;
+
+	if (f == FIELD_ORDER)
+		return memcmp(x->order, y->order, sizeof(x->order)) == 0;
+	if (f != FIELD_STAGES)
+		return get(x, f) == get(y, f);
+	/* Chunks are always cut evenly. */
+	if (x->vpp > 1)
+		return true;
+	if (x->pp != y->pp || y->vpp > 1)
+		return false;
+	for (int64_t i = 0; i < x->pp; i++)
+		if (strategy_stage_layers(x, a->model->layers, i) !=
+		    strategy_stage_layers(y, b->model->layers, i))
+			return false;
+	return true;
+}

@@ -1,0 +1,117 @@
+/* Names: mindspore-lab/mindformers, configs/general/llm_pretrain_moe_template.yaml at 10bbf6920956,
+ * mindformers/modules/transformer/op_parallel_config.py at 0d89c594f8f7, and the page "Configuration File
+ * Descriptions" of MindSpore Transformers r1.5.0. optimizer_shard of older configurations is deprecated
+ * there: parallel.enable_parallel_optimizer says it. */
+#include "planner/export/mindformers.h"
+
+static void integer(struct sb_buf *out, const char *name, int64_t value)
+{
+	sb_buf_addf(out, "%s: %lld\n", name, (long long)value);
+}
+
+static void truth(struct sb_buf *out, const char *name, bool value)
+{
+	sb_buf_addf(out, "%s: %s\n", name, value ? "True" : "False");
+}
+
+static void degrees(const struct launch *l, struct sb_buf *out)
+{
+	const struct strategy *s = &l->strategy;
+	int64_t micro_batches = strategy_micro_batches(s, l->sequences);
+
+	sb_buf_adds(out, "use_parallel: True\nrunner_config:\n");
+	integer(out, "  batch_size", s->micro_batch);
+	/* Only a pipeline has micro_batch_num: without one, steps are accumulated. */
+	integer(out, "  gradient_accumulation_steps", s->pp > 1 ? 1 : micro_batches);
+	sb_buf_adds(out, "parallel_config:\n");
+	integer(out, "  data_parallel", s->dp);
+	integer(out, "  model_parallel", s->tp);
+	integer(out, "  context_parallel", s->cp);
+	integer(out, "  pipeline_stage", s->pp);
+	integer(out, "  micro_batch_num", s->pp > 1 ? micro_batches : 1);
+	if (l->model->has_moe)
+		integer(out, "  expert_parallel", s->ep);
+	truth(out, "  use_seq_parallel", s->sequence_parallel);
+	/* The plan splits the embedding over tp. */
+	truth(out, "  vocab_emb_dp", false);
+	integer(out, "  gradient_aggregation_group", 4);
+	integer(out, "micro_batch_interleave_num", 1);
+}
+
+static void context(const struct launch *l, struct sb_buf *out)
+{
+	const struct strategy *s = &l->strategy;
+
+	sb_buf_adds(out, "parallel:\n  parallel_mode: 1\n");
+	truth(out, "  enable_parallel_optimizer", s->zero >= 1);
+	truth(out, "  gradient_fp32_sync", s->gradient_bytes == 4);
+	if (s->zero >= 1) {
+		sb_buf_adds(out, "  parallel_optimizer_config:\n");
+		truth(out, "    gradient_accumulation_shard", s->zero >= 2);
+		integer(out, "    parallel_optimizer_threshold", 64);
+		/* -1: over all that hold the same weights */
+		integer(out, "    optimizer_weight_shard_size", -1);
+	}
+	if (s->pp > 1) {
+		sb_buf_adds(out, "  pipeline_config:\n");
+		truth(out, "    pipeline_interleave", s->vpp > 1);
+		sb_buf_adds(out, "    pipeline_scheduler: '1f1b'\n");
+	}
+}
+
+/* Layers of each stage above or below an equal share; one list a chunk. */
+static void offsets(const struct launch *l, struct sb_buf *out)
+{
+	int64_t pp = l->strategy.pp, share = l->model->layers / launch_slices(l);
+
+	sb_buf_adds(out, "    offset: ");
+	if (pp == 1) {
+		sb_buf_adds(out, "0\n");
+		return;
+	}
+	for (int64_t i = 0; i < launch_slices(l); i++) {
+		const char *open = i == 0 ? "[[" : i % pp == 0 ? "], [" : ", ";
+
+		/* A single chunk has a plain list. */
+		if (i == 0 && l->strategy.vpp == 1)
+			open = "[";
+		sb_buf_addf(out, "%s%lld", open, (long long)(launch_slice_layers(l, i) - share));
+	}
+	sb_buf_adds(out, l->strategy.vpp == 1 ? "]\n" : "]]\n");
+}
+
+static int write(const struct launch *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+{
+	const struct strategy *s = &l->strategy;
+
+	(void)err;
+	launch_comments(notes, out);
+	degrees(l, out);
+	context(l, out);
+	sb_buf_adds(out, "model:\n  model_config:\n");
+	integer(out, "    num_layers", l->model->layers);
+	integer(out, "    seq_length", l->model->seq_len);
+	truth(out, "    use_flash_attention", s->attention == ATTENTION_FLASH);
+	integer(out, "    pp_interleave_num", s->vpp);
+	offsets(l, out);
+	sb_buf_adds(out, "recompute_config:\n");
+	truth(out, "  recompute", s->recompute == RECOMPUTE_FULL);
+	truth(out, "  select_recompute", s->recompute == RECOMPUTE_SELECTIVE);
+	/* Gathered weights are dropped after the forward pass and gathered again: ZeRO 3. */
+	truth(out, "  parallel_optimizer_comm_recompute", s->zero == 3);
+	return SB_OK;
+}
+
+static const char *const why[LAUNCH_FIELDS] = {
+    [FIELD_ETP] = "MindFormers has no tensor ranks of its own for experts",
+    [FIELD_OVERLAP_GRADIENTS] = "MindSpore overlaps what its graph allows",
+    [FIELD_ORDER] = "MindSpore places tp,cp,dp,pp",
+};
+
+const struct launch_format launch_mindformers = {.name = "mindformers",
+                                                 .type = "application/yaml",
+                                                 .write = write,
+                                                 .parse = options_from_yaml,
+                                                 .read = mindformers_read,
+                                                 .why = why,
+                                                 .label = "MindFormers"};

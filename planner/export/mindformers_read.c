@@ -1,0 +1,129 @@
+#include <stdlib.h>
+
+#include "planner/export/mindformers.h"
+
+static int degrees(const struct options *o, struct launch *l, struct sb_error *err)
+{
+	struct strategy *s = &l->strategy;
+	const struct {
+		const char *name;
+		int64_t *out;
+	} rows[] = {
+	    {"parallel_config.data_parallel", &s->dp},    {"parallel_config.model_parallel", &s->tp},
+	    {"parallel_config.context_parallel", &s->cp}, {"parallel_config.pipeline_stage", &s->pp},
+	    {"parallel_config.expert_parallel", &s->ep},  {"model.model_config.pp_interleave_num", &s->vpp},
+	    {"runner_config.batch_size", &s->micro_batch}};
+	int rc = SB_OK;
+
+	for (size_t i = 0; rc == SB_OK && i < sizeof(rows) / sizeof(rows[0]); i++)
+		rc = launch_degree(o, rows[i].name, rows[i].out, err);
+	return rc;
+}
+
+/* batch_size x data_parallel x micro_batch_num x micro_batch_interleave_num x gradient_accumulation_steps */
+static int batch(const struct options *o, struct launch *l, struct sb_error *err)
+{
+	static const char *const names[] = {"parallel_config.micro_batch_num", "micro_batch_interleave_num",
+	                                    "runner_config.gradient_accumulation_steps"};
+	double product = (double)l->strategy.micro_batch * (double)l->strategy.dp;
+	int64_t sequences = l->strategy.micro_batch * l->strategy.dp;
+
+	for (size_t i = l->strategy.pp > 1 ? 0 : 1; i < sizeof(names) / sizeof(names[0]); i++) {
+		int64_t n = 1;
+		int rc = launch_degree(o, names[i], &n, err);
+
+		if (rc != SB_OK)
+			return rc;
+		product *= (double)n;
+		if (product > 0x1p53)
+			return options_fail(o, names[i], err, "makes a batch that is too large");
+		sequences *= n;
+	}
+	l->sequences = sequences;
+	return SB_OK;
+}
+
+static int sharding(const struct options *o, struct launch *l, struct sb_error *err)
+{
+	bool optimizer = false, gradients = false, weights = false, wide = true;
+	int rc = options_boolean(o, "parallel.enable_parallel_optimizer", &optimizer, err);
+
+	if (rc == SB_OK)
+		rc = options_boolean(o, "parallel.parallel_optimizer_config.gradient_accumulation_shard",
+		                     &gradients, err);
+	if (rc == SB_OK)
+		rc = options_boolean(o, "recompute_config.parallel_optimizer_comm_recompute", &weights, err);
+	if (rc == SB_OK)
+		rc = options_boolean(o, "parallel.gradient_fp32_sync", &wide, err);
+	l->strategy.zero = !optimizer ? 0 : weights && gradients ? 3 : gradients ? 2 : 1;
+	l->strategy.gradient_bytes = wide ? 4 : 2;
+	l->strategy.overlap_gradients = true;
+	return rc;
+}
+
+/* A number is 0 for all stages; else one list a chunk, of an offset a stage. */
+static int cut(const struct options *o, struct launch *l, struct sb_error *err)
+{
+	static const char name[] = "model.model_config.offset";
+	const char *text = options_get(o, name);
+	int64_t count = launch_slices(l), share, *layers;
+	int rc;
+
+	if (!text || l->strategy.pp == 1)
+		return SB_OK;
+	if ((double)l->strategy.pp * (double)l->strategy.vpp > (double)l->model->layers)
+		return options_fail(o, "parallel_config.pipeline_stage", err,
+		                    "makes more stages than there are layers");
+	layers = calloc((size_t)count, sizeof(*layers));
+	if (!layers)
+		return sb_no_memory(err);
+	share = l->model->layers / count;
+	if (text[0] != '[') {
+		rc = options_list(text, layers, count) == 1 && layers[0] == 0 && l->model->layers % count == 0
+		         ? SB_OK
+		         : options_fail(o, name, err, "must list an offset for every stage");
+	} else if (options_list(text, layers, count) != count) {
+		rc = options_fail(o, name, err, "must list an offset for every stage");
+	} else {
+		for (int64_t i = 0; i < count; i++)
+			layers[i] = layers[i] > INT64_MAX - share ? -1 : layers[i] + share;
+		rc = launch_cut(l, layers, err);
+	}
+	free(layers);
+	return rc;
+}
+
+static int recomputation(const struct options *o, struct launch *l, struct sb_error *err)
+{
+	bool full = false, selective = false;
+	int rc = options_boolean(o, "recompute_config.recompute", &full, err);
+
+	if (rc == SB_OK)
+		rc = options_boolean(o, "recompute_config.select_recompute", &selective, err);
+	l->strategy.recompute = full ? RECOMPUTE_FULL : selective ? RECOMPUTE_SELECTIVE : RECOMPUTE_NONE;
+	return rc;
+}
+
+int mindformers_read(const struct options *o, struct launch *io, struct sb_error *err)
+{
+	bool flash = io->strategy.attention == ATTENTION_FLASH;
+	int rc;
+
+	launch_reset(io);
+	rc = launch_same_layers(o, "model.model_config.num_layers", io, err);
+	if (rc == SB_OK)
+		rc = degrees(o, io, err);
+	if (rc == SB_OK)
+		rc = batch(o, io, err);
+	if (rc == SB_OK)
+		rc = options_boolean(o, "parallel_config.use_seq_parallel", &io->strategy.sequence_parallel,
+		                     err);
+	if (rc == SB_OK)
+		rc = options_boolean(o, "model.model_config.use_flash_attention", &flash, err);
+	io->strategy.attention = flash ? ATTENTION_FLASH : ATTENTION_UNFUSED;
+	if (rc == SB_OK)
+		rc = sharding(o, io, err);
+	if (rc == SB_OK)
+		rc = cut(o, io, err);
+	return rc == SB_OK ? recomputation(o, io, err) : rc;
+}

@@ -1,0 +1,137 @@
+/* Names and defaults: pytorch/torchtitan, torchtitan/config/job_config.py (v0.2.0, the last with TOML files
+ * that has expert_tensor_parallel_degree; the same names at 6404b932421f without it), cuts by
+ * generate_llm_fqn_per_model_part() of torchtitan/distributed/pipeline_parallel.py. */
+#include "planner/export/torchtitan.h"
+
+static const char *const modes[] = {"none", "selective", "full", NULL};
+
+static void integer(struct sb_buf *out, const char *name, int64_t value)
+{
+	sb_buf_addf(out, "%s = %lld\n", name, (long long)value);
+}
+
+/* Experts are spread over the ranks that shard, so that there must be some. */
+static bool shards(const struct strategy *s)
+{
+	return s->dp > 1 && (s->zero >= 1 || s->ep > 1);
+}
+
+/* The modules of every part, chunk by chunk through the devices, as Interleaved1F1B places them. */
+static void parts(const struct launch *l, struct sb_buf *out)
+{
+	int64_t slices = launch_slices(l), layer = 0;
+
+	sb_buf_adds(out, "module_fqns_per_model_part = [\n");
+	for (int64_t i = 0; i < slices; i++) {
+		int64_t end = layer + launch_slice_layers(l, i);
+		const char *comma = "";
+
+		sb_buf_adds(out, "  [");
+		if (i == 0) {
+			sb_buf_adds(out, "\"tok_embeddings\"");
+			comma = ", ";
+		}
+		for (; layer < end; layer++) {
+			sb_buf_addf(out, "%s\"layers.%lld\"", comma, (long long)layer);
+			comma = ", ";
+		}
+		if (i == slices - 1)
+			sb_buf_addf(out, "%s\"norm\", \"output\"", comma);
+		sb_buf_adds(out, "],\n");
+	}
+	sb_buf_adds(out, "]\n");
+}
+
+static void training(const struct launch *l, struct sb_buf *out)
+{
+	const struct strategy *s = &l->strategy;
+
+	sb_buf_adds(out, "[training]\n");
+	/* A pipeline divides the local batch into its micro-batches; without one, the global batch is
+	 * accumulated. */
+	integer(out, "local_batch_size", s->pp > 1 ? l->sequences / s->dp : s->micro_batch);
+	integer(out, "global_batch_size", l->sequences);
+	integer(out, "seq_len", l->model->seq_len);
+	sb_buf_adds(out, "mixed_precision_param = \"bfloat16\"\nmixed_precision_reduce = \"float32\"\n");
+}
+
+static void parallelism(const struct launch *l, struct sb_buf *out)
+{
+	const struct strategy *s = &l->strategy;
+
+	sb_buf_adds(out, "\n[parallelism]\n");
+	integer(out, "data_parallel_replicate_degree", shards(s) ? 1 : s->dp);
+	integer(out, "data_parallel_shard_degree", shards(s) ? s->dp : 1);
+	if (shards(s))
+		sb_buf_addf(out, "fsdp_reshard_after_forward = \"%s\"\n", s->zero == 3 ? "always" : "never");
+	integer(out, "tensor_parallel_degree", s->tp);
+	integer(out, "context_parallel_degree", s->cp);
+	integer(out, "pipeline_parallel_degree", s->pp);
+	if (s->pp > 1) {
+		sb_buf_addf(out, "pipeline_parallel_schedule = \"%s\"\n",
+		            s->vpp > 1 ? "Interleaved1F1B" : "1F1B");
+		integer(out, "pipeline_parallel_microbatch_size", s->micro_batch);
+		parts(l, out);
+	}
+	if (l->model->has_moe) {
+		integer(out, "expert_parallel_degree", s->ep);
+		integer(out, "expert_tensor_parallel_degree", s->etp);
+	}
+}
+
+static int refused(const struct launch *l, struct sb_error *err)
+{
+	const struct strategy *s = &l->strategy;
+
+	if (!l->model->has_moe || s->ep == 1)
+		return SB_OK;
+	if (s->etp != 1 && s->etp != s->tp)
+		return sb_fail(err, SB_EIMPOSSIBLE, "expert_tensor_parallel",
+		               "torchtitan has etp 1 or etp = tp alone");
+	if ((s->dp * s->cp * (s->etp == 1 ? s->tp : 1)) % s->ep != 0)
+		return sb_fail(
+		    err, SB_EIMPOSSIBLE, "expert_parallel",
+		    "torchtitan spreads experts over ranks that shard: ep must divide dp x cp (x tp "
+		    "when etp is 1)");
+	return SB_OK;
+}
+
+static int write(const struct launch *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+{
+	int rc = refused(l, err);
+
+	if (rc != SB_OK)
+		return rc;
+	launch_comments(notes, out);
+	if (l->model->float16)
+		launch_comments("torchtitan trains in bfloat16, the plan in float16\n", out);
+	if (l->strategy.recompute == RECOMPUTE_SELECTIVE)
+		launch_comments("the plan recomputes the attention core; torchtitan's selective keeps other "
+		                "operators\n",
+		                out);
+	training(l, out);
+	parallelism(l, out);
+	sb_buf_addf(out, "\n[activation_checkpoint]\nmode = \"%s\"\n", modes[l->strategy.recompute]);
+	if (l->strategy.recompute == RECOMPUTE_SELECTIVE)
+		sb_buf_adds(out, "selective_ac_option = \"op\"\n");
+	return SB_OK;
+}
+
+static const char *const why[LAUNCH_FIELDS] = {
+    [FIELD_ZERO] = "torchtitan shards gradients (and weights) with the optimizer, and experts only where it "
+                   "shards; over cp it always does",
+    [FIELD_SEQUENCE_PARALLEL] = "torchtitan has it with tensor parallelism, always",
+    [FIELD_OVERLAP_GRADIENTS] = "torchtitan always overlaps",
+    [FIELD_GRADIENT_DTYPE] = "torchtitan reduces in float32",
+    [FIELD_ORDER] = "torchtitan's mesh is tp,cp,dp,pp",
+    [FIELD_ATTENTION] = "the model's code chooses the kernel",
+    [FIELD_ETP] = "torchtitan reads it only where ep is above 1",
+};
+
+const struct launch_format launch_torchtitan = {.name = "torchtitan",
+                                                .type = "application/toml",
+                                                .write = write,
+                                                .parse = options_from_toml,
+                                                .read = torchtitan_read,
+                                                .why = why,
+                                                .label = "torchtitan"};

@@ -1,0 +1,97 @@
+// A strategy in the launchers' languages: what each says of one plan, worked out by hand, and what it answers.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Service, run } from "./service.mjs";
+
+const MODEL = { layers: 32, hidden: 4096, heads: 32, kv_heads: 8, ffn_hidden: 14336, gated_ffn: true, vocab: 128256, seq_len: 8192 };
+const CLUSTER = {
+  nodes: 8, devices_per_node: 8, device: "h100-80g",
+  links: [{ scope: "node", bytes_per_second: 450e9 }, { scope: "cluster", bytes_per_second: 50e9 }],
+};
+// 64 devices = dp 4 x tp 4 x pp 4; 128 sequences = dp 4 x micro batch 2 x 16 micro-batches
+const STRATEGY = { dp: 4, tp: 4, pp: 4, micro_batch: 2, zero: 1, sequence_parallel: true, recompute: "full", attention: "flash",
+  stages: [7, 8, 8, 9].map((layers) => ({ layers })) };
+const PLAN = { kind: "estimate", model: MODEL, cluster: CLUSTER, batch: { global_sequences: 128 }, strategy: STRATEGY };
+
+let service;
+before(async () => { service = await Service.start(); });
+after(() => service.stop());
+
+async function exported(plan, format) {
+  const made = await service.post("/v1/plans", plan);
+  assert.ok([200, 201].includes(made.status), made.body.toString());
+  return service.get(`/v1/plans/${JSON.parse(made.body).id}/export?format=${format}`);
+}
+async function text(plan, format, type) {
+  const answer = await exported(plan, format);
+  assert.equal(answer.status, 200, answer.body.toString());
+  assert.match(answer.headers["content-type"], type);
+  return answer.body.toString();
+}
+const says = (body, ...lines) => lines.forEach((line) => assert.ok(body.split("\n").includes(line), `${line} in\n${body}`));
+
+test("Megatron-LM", async () => {
+  const body = await text(PLAN, "megatron", /^text\/plain/);
+  says(body, "--tensor-model-parallel-size 4", "--pipeline-model-parallel-size 4", "--decoder-first-pipeline-num-layers 7",
+    "--decoder-last-pipeline-num-layers 9", "--sequence-parallel", "--use-distributed-optimizer", "--recompute-granularity full",
+    "--micro-batch-size 2", "--global-batch-size 128", "--attention-backend flash");
+  assert.doesNotMatch(body, /#/);
+});
+
+test("DeepSpeed", async () => {
+  const config = JSON.parse(await text(PLAN, "deepspeed", /^application\/json/));
+  assert.equal(config.train_batch_size, 128);
+  assert.equal(config.train_micro_batch_size_per_gpu, 2);
+  assert.equal(config.gradient_accumulation_steps, 16);
+  assert.deepEqual(config.zero_optimization, { stage: 1, overlap_comm: true });
+  assert.deepEqual(config.tensor_parallel, { autotp_size: 4 });
+  assert.deepEqual(config.pipeline, { stages: 4, activation_checkpoint_interval: 1 });
+  assert.ok(config.notes.some((note) => note.startsWith("plan sequence_parallel=true: ")), config.notes);
+  assert.ok(config.notes.some((note) => note.startsWith("plan stages=7,8,8,9: ")), config.notes);
+});
+
+test("MindFormers", async () => {
+  const body = await text(PLAN, "mindformers", /^application\/yaml/);
+  says(body, "  data_parallel: 4", "  model_parallel: 4", "  pipeline_stage: 4", "  micro_batch_num: 16", "  batch_size: 2",
+    "  use_seq_parallel: True", "  enable_parallel_optimizer: True", "    offset: [-1, 0, 0, 1]", "  recompute: True",
+    "  select_recompute: False");
+  assert.doesNotMatch(body, /#/);
+});
+
+test("torchtitan", async () => {
+  const body = await text(PLAN, "torchtitan", /^application\/toml/);
+  // a replica's 32 sequences make its 16 micro-batches
+  says(body, "local_batch_size = 32", "global_batch_size = 128", "pipeline_parallel_microbatch_size = 2", "data_parallel_shard_degree = 4",
+    "data_parallel_replicate_degree = 1", "tensor_parallel_degree = 4", "pipeline_parallel_degree = 4", 'pipeline_parallel_schedule = "1F1B"',
+    'mode = "full"');
+  const parts = JSON.parse(body.slice(body.indexOf("[\n"), body.indexOf("\n]") + 2).replaceAll(/,\s*\]/g, "]"));
+  assert.deepEqual(parts.map((part) => part.filter((name) => name.startsWith("layers.")).length), [7, 8, 8, 9]);
+  assert.equal(parts[0][0], "tok_embeddings");
+  assert.deepEqual(parts[3].slice(-3), ["layers.31", "norm", "output"]);
+  assert.match(body, /^# plan zero=1: /m);
+});
+
+test("environment variables", async () => {
+  const body = await text(PLAN, "env", /^text\/plain/);
+  says(body, "DEVICES=64", "DP=4", "TP=4", "PP=4", "CP=1", "MICRO_BATCH_SIZE=2", "GLOBAL_BATCH_SIZE=128", "NUM_MICRO_BATCHES=16",
+    "ZERO_STAGE=1", "STAGE_LAYERS=7,8,8,9", "CUDA_DEVICE_MAX_CONNECTIONS=1");
+});
+
+test("what a launcher refuses, and a format that is none", async () => {
+  const { stages, ...strategy } = STRATEGY;
+  const zero = { ...PLAN, strategy: { ...strategy, pp: 1, zero: 3 } };
+  assert.match(await text(zero, "megatron", /^text\/plain/), /--data-parallel-sharding-strategy optim_grads_params/);
+  const odd = { ...PLAN, strategy: { ...strategy, pp: 2, cp: 2 } };
+  const refused = await exported(odd, "deepspeed");
+  assert.equal(refused.status, 422);
+  assert.match(JSON.parse(refused.body).detail, /pipeline/);
+  const none = await exported(PLAN, "smoke");
+  assert.equal(none.status, 404);
+  assert.match(JSON.parse(none.body).detail, /megatron, deepspeed, mindformers, torchtitan, env/);
+});
+
+test("without a server", async () => {
+  const done = await run(["plan", "-", "--export", "torchtitan"], { input: JSON.stringify(PLAN) });
+  assert.equal(done.code, 0, done.stderr);
+  assert.match(done.stdout.toString(), /tensor_parallel_degree = 4/);
+});

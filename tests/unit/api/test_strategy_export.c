@@ -1,0 +1,160 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "api/plans/strategy_export.h"
+#include "base/random.h"
+#include "planner/presets/presets.h"
+
+#define ROUNDS 400
+
+struct setting {
+	struct model model;
+	struct cluster cluster;
+};
+
+static struct setting setting(const char *model, const char *cluster, int64_t nodes)
+{
+	struct cluster_preset c;
+	struct setting s = {.model = model_preset(model)->model};
+
+	assert_true(cluster_preset(cluster, &c));
+	model_defaults(&s.model);
+	s.cluster = c.cluster;
+	s.cluster.nodes = nodes;
+	return s;
+}
+
+static int64_t pick(uint64_t *seed, const int64_t *from, uint64_t count)
+{
+	return from[sb_random(seed) % count];
+}
+
+static void random_cut(uint64_t *seed, const struct model *m, struct strategy *s, int64_t *stages)
+{
+	int64_t left = m->layers;
+
+	for (int64_t i = 0; i < s->pp; i++) {
+		int64_t rest = s->pp - 1 - i;
+
+		stages[i] = rest == 0 ? left : 1 + (int64_t)(sb_random(seed) % (uint64_t)(left - rest));
+		left -= stages[i];
+	}
+	s->stage_layers = stages;
+}
+
+/* Any strategy; not all fit. */
+static struct strategy random_strategy(uint64_t *seed, const struct setting *x, int64_t *stages)
+{
+	static const int64_t degrees[] = {1, 1, 2, 4, 8}, stages_of[] = {1, 2, 3, 4, 5, 8};
+	static const enum dimension orders[][DIMS] = {{DIM_TP, DIM_CP, DIM_DP, DIM_PP},
+	                                              {DIM_TP, DIM_CP, DIM_PP, DIM_DP},
+	                                              {DIM_DP, DIM_TP, DIM_PP, DIM_CP}};
+	struct strategy s = strategy_default(&x->model, &x->cluster);
+
+	s.dp = pick(seed, degrees, 5);
+	s.tp = pick(seed, degrees, 5);
+	s.cp = pick(seed, degrees, 3);
+	s.pp = pick(seed, stages_of, 6);
+	s.vpp = pick(seed, degrees, 4);
+	if (x->model.has_moe) {
+		s.ep = pick(seed, degrees, 5);
+		s.etp = sb_random(seed) % 2 ? 1 : s.tp;
+	}
+	s.micro_batch = pick(seed, degrees, 4);
+	s.zero = (int)(sb_random(seed) % 4);
+	s.sequence_parallel = sb_random(seed) % 2;
+	s.overlap_gradients = sb_random(seed) % 2;
+	s.gradient_bytes = sb_random(seed) % 2 ? 4 : 2;
+	s.recompute = (enum recompute)(sb_random(seed) % RECOMPUTES);
+	s.attention = sb_random(seed) % 2 ? ATTENTION_FLASH : ATTENTION_UNFUSED;
+	memcpy(s.order, orders[sb_random(seed) % 3], sizeof(s.order));
+	if (s.vpp == 1 && s.pp > 1 && sb_random(seed) % 2)
+		random_cut(seed, &x->model, &s, stages);
+	return s;
+}
+
+/* True when the format can say it; then what was written is read as the same, byte for byte and field by
+ * field.
+ */
+static bool comes_back(const struct launch_format *f, const struct launch *l)
+{
+	LAUNCH_AUTO back = *l;
+	SB_BUF_AUTO text, again;
+	struct sb_error err = {0};
+	int rc;
+
+	sb_buf_init(&text, 1 << 20);
+	sb_buf_init(&again, 1 << 20);
+	rc = launch_write(f, l, &text, &err);
+	if (rc == SB_EIMPOSSIBLE) {
+		assert_true(strlen(err.text) > 0);
+		back.stages = NULL;
+		return false;
+	}
+	assert_int_equal(rc, SB_OK);
+	back.stages = NULL;
+	back.sequences = 0;
+	memset(&back.strategy, 0, sizeof(back.strategy));
+	if (launch_read(f, text.data, text.len, &back, &err) != SB_OK)
+		fail_msg("%s: %s\n%s", f->name, err.text, text.data);
+	for (int i = 0; i < LAUNCH_FIELDS; i++) {
+		if (!launch_field_same(l, &back, (enum launch_field)i))
+			fail_msg("%s changes %s\n%s", f->name, launch_field_name((enum launch_field)i),
+			         text.data);
+	}
+	assert_int_equal(back.sequences, l->sequences);
+	assert_int_equal(launch_write(f, &back, &again, &err), SB_OK);
+	assert_string_equal(again.data, text.data);
+	return true;
+}
+
+static void round_trip(const char *model, const char *cluster)
+{
+	struct setting x = setting(model, cluster, 512);
+	uint64_t seed = 20260101;
+	int64_t stages[8];
+	int said[5] = {0};
+
+	for (int i = 0; i < ROUNDS;) {
+		struct launch l = {.model = &x.model, .cluster = &x.cluster};
+
+		l.strategy = random_strategy(&seed, &x, stages);
+		l.sequences = l.strategy.dp * l.strategy.micro_batch * 8 * (1 + i % 3);
+		l.devices = strategy_devices(&l.strategy);
+		if (strategy_fit(&x.model, &x.cluster, &l.strategy, l.sequences) != FIT_OK)
+			continue;
+		i++;
+		for (int f = 0; f < 5; f++)
+			said[f] += comes_back(launch_format_named(launch_format_names[f]), &l);
+	}
+	/* A format that refused most of them would show nothing. */
+	for (int f = 0; f < 5; f++)
+		assert_true(said[f] > ROUNDS / 4);
+}
+
+static void test_dense_models_come_back(void **state)
+{
+	(void)state;
+	round_trip("llama3-70b", "dgx-h100");
+	round_trip("gpt3-175b", "dgx-a100-80g");
+}
+
+static void test_models_with_experts_come_back(void **state)
+{
+	(void)state;
+	round_trip("deepseek-v3", "h800-8");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_dense_models_come_back),
+	    cmocka_unit_test(test_models_with_experts_come_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
