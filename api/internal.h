@@ -105,6 +105,9 @@ bool page_begin(struct call *c, char kind, bool ids, struct page *out);
 /* Answers {items, next_cursor} and the Link header; items is taken. last: key of the last item when there may
  * be more, else NULL. */
 void page_end(struct call *c, char kind, const struct page *p, json_t *items, const char *last);
+/* The same behind the members of an object, which is taken. */
+void page_end_with(struct call *c, char kind, const struct page *p, json_t *object, json_t *items,
+                   const char *last);
 bool name_is_valid(const char *name);
 
 /* ---- conditional requests (conditional.c) ---- */
@@ -236,7 +239,16 @@ void plans_get(struct call *c);
 void plans_delete(struct call *c);
 void plans_export(struct call *c);
 void plans_schedule(struct call *c);
-/* Models and clusters: the subject is the family. */
+/* What a plan's problem looks names up in. */
+struct plan_lookup;
+struct plan_lookup plans_lookup(struct api_service *s);
+void plan_profiles_create(struct call *c);
+void plan_profiles_list(struct call *c);
+void accuracy_get(struct call *c);
+void calibrations_create(struct call *c);
+/* Models, clusters and calibrations: the subject is the family. */
+/* A stored one, its text with its name in front. New reference. */
+json_t *named_document(const char *name, const char *text);
 void named_list(struct call *c);
 void named_get(struct call *c);
 void named_put(struct call *c);

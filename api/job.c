@@ -167,6 +167,7 @@ static int finish(struct reading *r, const struct store_profile *p, const struct
 	            add_document(&docs, "communication", document_communication(&res->communication)) &&
 	            add_document(&docs, "input-pipeline", document_input_pipeline(&res->profile)) &&
 	            add_document(&docs, "layers", document_layers(&res->profile)) &&
+	            add_document(&docs, "efficiency", document_efficiency(&res->profile)) &&
 	            add_document(&docs, "memory", document_memory(&res->profile)) &&
 	            add_document(&docs, "analysis", document_analysis(&res->analysis)) &&
 	            add_document(&docs, "advice", document_advice(&res->profile, &res->analysis)) &&

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "api/calibration.h"
 #include "api/plans/problem.h"
 #include "planner/presets/presets.h"
 
@@ -69,5 +70,7 @@ int named_check(const char *family, const json_t *document, struct sb_error *err
 		return model_from_json(document, &root, &model, err);
 	if (strcmp(family, "clusters") == 0)
 		return cluster_from_json(document, &root, &cluster, err);
-	return sb_fail(err, SB_ENOENT, "unknown_family", "there are models and clusters");
+	if (strcmp(family, "calibrations") == 0)
+		return calibration_check(document, err);
+	return sb_fail(err, SB_ENOENT, "unknown_family", "there are models, clusters and calibrations");
 }

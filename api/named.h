@@ -4,9 +4,10 @@
 
 #include "base/err.h"
 
-/* Models, clusters and devices as JSON: presets (read-only, from the planner's tables, each figure with its
- * source) and the checks on what a user stores. family is "models", "clusters" or "devices", which only has
- * presets: a cluster can hold a device of its own. */
+/* Models, clusters, devices and calibrations as JSON: presets (read-only, from the planner's tables, each
+ * figure with its source) and the checks on what a user stores. family is "models", "clusters",
+ * "calibrations" (which have no presets) or "devices" (which only has presets: a cluster can hold a device of
+ * its own). */
 
 /* The name of the i-th preset; NULL past the end and for an unknown family. Static data. */
 const char *preset_name(const char *family, size_t i);

@@ -35,8 +35,13 @@ bool page_begin(struct call *c, char kind, bool ids, struct page *out)
 
 void page_end(struct call *c, char kind, const struct page *p, json_t *items, const char *last)
 {
+	page_end_with(c, kind, p, json_object(), items, last);
+}
+
+void page_end_with(struct call *c, char kind, const struct page *p, json_t *o, json_t *items,
+                   const char *last)
+{
 	char cursor[84], link[320];
-	json_t *o = json_object();
 
 	json_object_set_new(o, "items", items);
 	if (last)

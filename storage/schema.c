@@ -53,8 +53,35 @@ static const char STEP_1[] = "CREATE TABLE profiles ("
                              ") STRICT, WITHOUT ROWID;"
                              "CREATE INDEX idempotency_age ON idempotency (created_us);";
 
+/* Calibrations are named documents too; and which profile measured the run that a plan foretold, with what
+ * both say of a step. */
+static const char STEP_2[] = "CREATE TABLE named_2 ("
+                             " family TEXT NOT NULL CHECK (family IN ('models','clusters','calibrations')),"
+                             " name TEXT NOT NULL,"
+                             " updated_us INTEGER NOT NULL,"
+                             " text TEXT NOT NULL,"
+                             " PRIMARY KEY (family, name)"
+                             ") STRICT, WITHOUT ROWID;"
+                             "INSERT INTO named_2 (family, name, updated_us, text)"
+                             " SELECT family, name, updated_us, text FROM named;"
+                             "DROP TABLE named;"
+                             "ALTER TABLE named_2 RENAME TO named;"
+                             "CREATE TABLE measurements ("
+                             " seq INTEGER PRIMARY KEY,"
+                             " plan INTEGER NOT NULL REFERENCES plans (seq) ON DELETE CASCADE,"
+                             " profile INTEGER NOT NULL REFERENCES profiles (seq) ON DELETE CASCADE,"
+                             " created_us INTEGER NOT NULL,"
+                             " steps INTEGER NOT NULL CHECK (steps > 0),"
+                             " measured_ns INTEGER NOT NULL CHECK (measured_ns > 0),"
+                             " predicted_ns INTEGER NOT NULL CHECK (predicted_ns > 0),"
+                             " measured_bytes INTEGER,"
+                             " predicted_bytes INTEGER,"
+                             " UNIQUE (plan, profile)"
+                             ") STRICT;"
+                             "CREATE INDEX measurements_profile ON measurements (profile);";
+
 /* Append only: step i brings the schema from version i to i + 1. */
-static const char *const STEPS[] = {STEP_1};
+static const char *const STEPS[] = {STEP_1, STEP_2};
 #define VERSION ((int64_t)(sizeof(STEPS) / sizeof(STEPS[0])))
 
 /* The first row of a check that answers "ok" or nothing when all is well. */

@@ -134,7 +134,23 @@ int store_plan_list(struct store *s, const char *after, size_t limit, struct sto
                     size_t *out_count, struct sb_error *err);
 int store_plan_delete(struct store *s, const char *id, struct sb_error *err);
 
-/* ---- named documents: the user's models and clusters; family is "models" or "clusters" ---- */
+/* ---- measurements: what a profile says of the run that a plan foretold ---- */
+struct store_measurement {
+	int64_t seq;
+	char plan[STORE_ID_MAX], profile[STORE_ID_MAX];
+	int64_t created_us;
+	int64_t steps;                           /* that the measured step is the median of */
+	int64_t measured_ns, predicted_ns;       /* of one step */
+	int64_t measured_bytes, predicted_bytes; /* of the fullest device; SB_NULL = not known */
+};
+/* Stores one, or sets the numbers of that plan and profile anew. SB_ENOENT when there is no such plan or
+ * profile. */
+int store_measurement_put(struct store *s, const struct store_measurement *m, struct sb_error *err);
+/* Those of a plan (NULL: of all), the newest first; the caller frees the array. */
+int store_measurement_list(struct store *s, const char *plan, size_t limit, struct store_measurement **out,
+                           size_t *out_count, struct sb_error *err);
+
+/* ---- named documents: the user's own; family is "models", "clusters" or "calibrations" ---- */
 int store_named_put(struct store *s, const char *family, const char *name, const char *text,
                     bool *out_created, struct sb_error *err);
 int store_named_get(struct store *s, const char *family, const char *name, char **out_text,

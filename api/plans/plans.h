@@ -14,7 +14,8 @@
  */
 struct plan_lookup {
 	void *self;
-	/* The stored document of a name (family "models" or "clusters"; "profiles": the layers of that id),
+	/* The stored document of a name (family "models", "clusters" or "calibrations"; "profiles": the
+	 * layers of that id),
 	 * owned by the caller (free()). SB_ENOENT. */
 	int (*named)(void *self, const char *family, const char *name, char **out_text);
 };

@@ -73,6 +73,21 @@ static int resolve_member(const struct plan_lookup *lookup, json_t *request, con
 	return rc;
 }
 
+/* A calibration given by its name: the constants of it. */
+static int resolve_calibration(const struct plan_lookup *lookup, json_t *request, struct sb_error *err)
+{
+	const char *name = json_string_value(json_object_get(request, "calibration"));
+	JSON_AUTO found = NULL;
+	int rc;
+
+	if (!name)
+		return SB_OK;
+	rc = document_of(lookup, "calibrations", "calibration", name, &found, err);
+	if (rc == SB_OK && json_object_set(request, "calibration", json_object_get(found, "constants")) != 0)
+		rc = sb_no_memory(err);
+	return rc;
+}
+
 /* A pipeline of the layers of a stored profile: what the request gives itself stays. */
 static int resolve_profile(const struct plan_lookup *lookup, json_t *request, struct sb_error *err)
 {
@@ -110,6 +125,8 @@ int problem_resolve(const struct plan_lookup *lookup, const json_t *request, jso
 	rc = resolve_member(lookup, copy, "model", "models", err);
 	if (rc == SB_OK)
 		rc = resolve_member(lookup, copy, "cluster", "clusters", err);
+	if (rc == SB_OK)
+		rc = resolve_calibration(lookup, copy, err);
 	if (rc == SB_OK)
 		rc = resolve_profile(lookup, copy, err);
 	if (rc == SB_OK)

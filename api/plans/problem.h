@@ -19,9 +19,10 @@ json_t *device_to_json(const struct device_preset *p);
 /* device: a preset's name. */
 json_t *cluster_to_json(const struct cluster *c, const char *device);
 
-/* A deep copy of the request with `model` and `cluster` given by name replaced by their documents, and
- * {preset, nodes, ...} clusters by the preset with those members; a pipeline's `profile` by the layers of it.
- * The caller owns it. SB_EINVAL for an unknown name, SB_EIMPOSSIBLE for a profile in which no layers were found.
+/* A deep copy of the request with `model`, `cluster` and `calibration` given by name replaced by their
+ * documents, and {preset, nodes, ...} clusters by the preset with those members; a pipeline's `profile` by
+ * the layers of it. The caller owns it. SB_EINVAL for an unknown name, SB_EIMPOSSIBLE for a profile in which
+ * no layers were found.
  */
 int problem_resolve(const struct plan_lookup *lookup, const json_t *request, json_t **out,
                     struct sb_error *err);

@@ -44,6 +44,8 @@ json_t *document_layers(const struct profile *p);
  * enough.
  */
 json_t *layers_problem(const struct profile *p);
+/* What the hardware reached: matrix products, attention, links, overlap. */
+json_t *document_efficiency(const struct profile *p);
 /* Time in the data loader, for comparisons: {rows:[{rank,steps,loading_us,calls}]}. */
 json_t *document_loading(const struct profile *p);
 json_t *document_analysis(const struct analysis *a);

@@ -17,8 +17,7 @@ static bool is_preset(const char *family, const char *name)
 	return false;
 }
 
-/* A stored document with its name in front. */
-static json_t *with_name(const char *name, const char *text)
+json_t *named_document(const char *name, const char *text)
 {
 	JSON_AUTO stored = json_loads(text, 0, NULL);
 	json_t *o = json_object();
@@ -71,7 +70,7 @@ static int add_stored(struct call *c, const char *family, const struct page *pag
 		char *text = NULL;
 
 		if (i < room && store_named_get(c->s->config.store, family, names[i], &text, NULL) == SB_OK) {
-			json_array_append_new(items, with_name(names[i], text));
+			json_array_append_new(items, named_document(names[i], text));
 			snprintf(last, 80, "%s", names[i]);
 		}
 		free(text);
@@ -118,7 +117,7 @@ void named_get(struct call *c)
 		api_problem_from(c->res, &err);
 		return;
 	}
-	reply_json(c, 200, with_name(c->param, text));
+	reply_json(c, 200, named_document(c->param, text));
 	free(text);
 }
 
@@ -177,7 +176,7 @@ void named_put(struct call *c)
 	if (rc == SB_OK)
 		rc = store_named_put(c->s->config.store, c->subject, c->param, text, &created, &err);
 	if (rc == SB_OK)
-		reply_json(c, created ? 201 : 200, with_name(c->param, text));
+		reply_json(c, created ? 201 : 200, named_document(c->param, text));
 	else
 		api_problem_from(c->res, &err);
 	if (rc == SB_OK && created)

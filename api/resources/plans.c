@@ -17,6 +17,11 @@ static int named(void *self, const char *family, const char *name, char **out_te
 	return store_named_get(s->config.store, family, name, out_text, NULL);
 }
 
+struct plan_lookup plans_lookup(struct api_service *s)
+{
+	return (struct plan_lookup){.self = s, .named = named};
+}
+
 void plans_kinds(struct call *c)
 {
 	reply_json(c, 200, plan_kinds());
@@ -133,7 +138,7 @@ static void solve(struct call *c, const struct plan_lookup *lookup, const char *
 
 void plans_create(struct call *c)
 {
-	struct plan_lookup lookup = {.self = c->s, .named = named};
+	struct plan_lookup lookup = plans_lookup(c->s);
 	JSON_AUTO request = body_object(c);
 	struct store_plan stored = {0};
 	struct sb_error err = {0};

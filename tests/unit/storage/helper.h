@@ -1,5 +1,6 @@
 #ifndef SB_TESTS_UNIT_STORAGE_HELPER_H
 #define SB_TESTS_UNIT_STORAGE_HELPER_H
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -73,5 +74,17 @@ static inline bool is_there(const struct place *p, const char *path)
 
 	snprintf(full, sizeof(full), "%s/%s", p->data, path);
 	return access(full, F_OK) == 0;
+}
+
+/* Runs SQL in the closed database, as another program would. */
+static inline void in_database(const struct place *p, const char *sql)
+{
+	char path[128];
+	sqlite3 *db = NULL;
+
+	snprintf(path, sizeof(path), "%s/signalbox.db", p->data);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
 }
 #endif

@@ -5,17 +5,6 @@
 #include <sqlite3.h>
 #include <sys/wait.h>
 
-static void in_database(const struct place *p, const char *sql)
-{
-	char path[128];
-	sqlite3 *db = NULL;
-
-	snprintf(path, sizeof(path), "%s/signalbox.db", p->data);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 static void a_second_opener_is_refused(void **state)
 {
 	struct place p;

@@ -1,0 +1,191 @@
+#include "api/calibration.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "api/plans/problem.h"
+#include "planner/cost/calibrate.h"
+
+static int check_request(const json_t *request, struct calibration_request *w, struct sb_error *err)
+{
+	static const char *const members[] = {"name", "profiles", "cluster", NULL};
+	struct place root = place_of("");
+	int rc = parse_members(request, &root, members, err);
+
+	if (rc == SB_OK)
+		rc = parse_text(request, &root, "name", REQUIRED, &w->name, err);
+	w->cluster = json_object_get(request, "cluster");
+	w->profiles = json_object_get(request, "profiles");
+	if (rc == SB_OK && !w->cluster)
+		rc = parse_fail(err, SB_EINVAL, "missing_member", &root, "cluster", "is missing");
+	if (rc == SB_OK && !json_is_array(w->profiles))
+		rc = parse_fail(err, SB_EINVAL, w->profiles ? "wrong_type" : "missing_member", &root,
+		                "profiles", "must be a list of profiles");
+	if (rc == SB_OK &&
+	    (json_array_size(w->profiles) < 1 || json_array_size(w->profiles) > CALIBRATION_PROFILES_MAX))
+		rc = parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &root, "profiles",
+		                "must be 1 to 64 profiles");
+	return rc;
+}
+
+int calibration_read(const struct plan_lookup *lookup, const json_t *request, struct calibration_request *out,
+                     struct sb_error *err)
+{
+	JSON_AUTO resolved = NULL;
+	int rc = check_request(request, out, err);
+
+	if (rc == SB_OK)
+		rc = problem_resolve(lookup, request, &resolved, err);
+	if (rc == SB_OK)
+		out->resolved = json_incref(json_object_get(resolved, "cluster"));
+	return rc;
+}
+
+static double number_of(const json_t *o, const char *member)
+{
+	const json_t *v = json_object_get(o, member);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+/* A line through calls of several sizes, else the mean of all calls. */
+static struct measured_line line_of(const json_t *sum, const char *rate)
+{
+	const json_t *fit = json_object_get(sum, "fit");
+	const json_t *from = json_is_object(fit) ? fit : sum;
+
+	return (struct measured_line){.rate = number_of(from, rate),
+	                              .overhead = number_of(from, "overhead_seconds"),
+	                              .error = number_of(from, "mean_error"),
+	                              .calls = number_of(sum, "calls")};
+}
+
+/* Below this a transfer is half start-up (cost-model section 7: 8 MB on NVLink), so that without a line over
+ * several sizes its rate says little of the link. */
+#define RATE_LEAST_BYTES (32e6)
+
+static void add_to_mean(struct measured_line *m, double rate, double error, double calls)
+{
+	double all = m->calls + calls;
+
+	if (!(rate > 0) || !(calls > 0))
+		return;
+	m->rate = m->calls > 0 ? (m->rate * m->calls + rate * calls) / all : rate;
+	m->error = m->calls > 0 ? (m->error * m->calls + error * calls) / all : error;
+	m->calls = all;
+}
+
+/* Ranks so far apart lie in one domain of so many devices. Between domains the ranks inside one of them share
+ * the ring's links, so that each link carries the bus rate over their number (cost-model section 7). */
+static void add_collective(const struct cluster *c, const json_t *o, struct measured *m)
+{
+	double span = number_of(o, "span"), ranks = number_of(o, "ranks");
+	struct measured_line l = line_of(o, "bus_bytes_per_second");
+	double stride = span / (ranks - 1), inside;
+	const char *type = json_string_value(json_object_get(o, "type"));
+	enum link_scope scope = LINK_CLUSTER;
+
+	if (isnan(l.overhead) && !(number_of(o, "largest_bytes") >= RATE_LEAST_BYTES))
+		return;
+	if (isnan(span) || !(ranks > 1) || !type || strcmp(type, "all_to_all") == 0)
+		return;
+	if (span < (double)c->devices_per_node)
+		scope = LINK_NODE;
+	else if (span < (double)c->supernode_devices)
+		scope = LINK_SUPERNODE;
+	inside = scope == LINK_NODE ? 1 : fmax(1, floor((double)c->devices_per_node / stride));
+	add_to_mean(&m->links[scope], l.rate / inside, l.error, l.calls);
+}
+
+static void add_link(const json_t *o, struct measured *m)
+{
+	const char *name = json_string_value(json_object_get(o, "link"));
+	struct measured_line l = line_of(o, "bytes_per_second");
+
+	if (name && strcmp(name, "HCCS") == 0)
+		add_to_mean(&m->links[LINK_NODE], l.rate, l.error, l.calls);
+	else if (name && strcmp(name, "RDMA") == 0)
+		add_to_mean(&m->links[LINK_CLUSTER], l.rate, l.error, l.calls);
+}
+
+static struct measured measured_of(const struct cluster *c, const json_t *e)
+{
+	const json_t *products = json_object_get(e, "matrix_products"),
+	             *gap = json_object_get(e, "kernel_gap");
+	const json_t *overlap = json_object_get(e, "overlap"), *attention = json_object_get(e, "attention");
+	struct measured m = {.products = line_of(products, "flops_per_second"),
+	                     .attention = line_of(attention, "flops_per_second"),
+	                     .element_wise = line_of(json_object_get(e, "element_wise"), "bytes_per_second")};
+	size_t i;
+	json_t *o;
+
+	m.product_flop = number_of(products, "flops") / number_of(products, "calls");
+	m.gaps = (struct measured_line){NAN, number_of(gap, "median_seconds"), NAN, number_of(gap, "count")};
+	m.overlap =
+	    (struct measured_line){NAN, number_of(overlap, "slowdown"), NAN, number_of(overlap, "calls")};
+	/* a rate over the whole square says nothing of the causal half */
+	if (json_is_true(json_object_get(attention, "whole_square")))
+		m.attention.rate = NAN;
+	json_array_foreach(json_object_get(e, "collectives"), i, o) add_collective(c, o, &m);
+	json_array_foreach(json_object_get(e, "links"), i, o) add_link(o, &m);
+	return m;
+}
+
+static json_t *row_json(enum calibrated_constant k, const struct calibrated *c)
+{
+	return json_pack("{s:s,s:f,s:o,s:I}", "constant", calibrated_name(k), "value", c->value, "error",
+	                 json_real_or_null(c->error), "calls", (json_int_t)c->calls);
+}
+
+int calibration_measure(const json_t *cluster, json_t *const *documents, size_t count, json_t **out,
+                        struct sb_error *err)
+{
+	struct measured profiles[CALIBRATION_PROFILES_MAX];
+	struct calibrated found[CALIBRATED_CONSTANTS];
+	struct place root = place_of(""), at = place_of("/cluster");
+	struct constants k;
+	struct cluster c;
+	JSON_AUTO constants = json_object();
+	json_t *rows = json_array();
+	int rc = cluster_from_json(cluster, &at, &c, err);
+
+	if (rc != SB_OK) {
+		json_decref(rows);
+		return rc;
+	}
+	k = constants_for(&c);
+	for (size_t i = 0; i < count && i < CALIBRATION_PROFILES_MAX; i++)
+		profiles[i] = measured_of(&c, documents[i]);
+	calibrate(&c, &k, profiles, count, found);
+	for (int i = 0; i < CALIBRATED_CONSTANTS; i++) {
+		if (isnan(found[i].value))
+			continue;
+		json_object_set_new(constants, calibrated_name((enum calibrated_constant)i),
+		                    json_real(found[i].value));
+		json_array_append_new(rows, row_json((enum calibrated_constant)i, &found[i]));
+	}
+	if (json_array_size(rows) == 0)
+		rc = parse_fail(err, SB_EIMPOSSIBLE, "nothing_measured", &root, "profiles",
+		                "show nothing that the cost model could be calibrated by: record shapes");
+	else
+		rc = calibration_from_json(constants, &root, &k, err);
+	if (rc == SB_OK && !(*out = json_pack("{s:O,s:O}", "constants", constants, "measured", rows)))
+		rc = sb_no_memory(err);
+	json_decref(rows);
+	return rc;
+}
+
+int calibration_check(const json_t *document, struct sb_error *err)
+{
+	static const char *const members[] = {"constants", "measured", "profiles", "cluster", NULL};
+	const struct cluster none = {
+	    .compute_efficiency = NAN, .memory_efficiency = NAN, .link_efficiency = {NAN, NAN, NAN}};
+	struct constants k = constants_for(&none);
+	struct place root = place_of(""), here = place_of("/constants");
+	const json_t *constants;
+	int rc = parse_members(document, &root, members, err);
+
+	if (rc == SB_OK)
+		rc = parse_object(document, &root, "constants", REQUIRED, &constants, err);
+	return rc == SB_OK ? calibration_from_json(constants, &here, &k, err) : rc;
+}

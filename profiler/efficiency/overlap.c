@@ -1,0 +1,112 @@
+#include <stdlib.h>
+
+#include "profiler/efficiency/efficiency.h"
+#include "profiler/intervals.h"
+
+/* A call counts as beside communication when that covers it nearly all the time, as alone when hardly ever.
+ */
+#define BESIDE 0.9
+#define ALONE 0.05
+
+int covered_build(const struct capture *c, struct covered *out)
+{
+	const struct trace *t = &c->trace;
+	struct interval_set set = {0};
+	int64_t sum = 0;
+	int rc = SB_OK;
+
+	for (size_t i = 0; rc == SB_OK && i < t->count; i++)
+		if (t->kind[i] == EVENT_COMMUNICATION)
+			rc = intervals_add(&set, t->start_ns[i], interval_end(t->start_ns[i], t->dur_ns[i]));
+	for (size_t i = 0; rc == SB_OK && t->count == 0 && i < c->kernel_count; i++)
+		if (c->kernels[i].communication)
+			rc = intervals_add(&set, c->kernels[i].start_ns,
+			                   interval_end(c->kernels[i].start_ns, c->kernels[i].dur_ns));
+	intervals_normalise(&set);
+	out->items = set.items;
+	out->count = set.count;
+	out->before = rc == SB_OK ? malloc((set.count + 1) * sizeof(*out->before)) : NULL;
+	if (!out->before)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < set.count; i++) {
+		out->before[i] = sum;
+		sum += set.items[i].end - set.items[i].start;
+	}
+	return SB_OK;
+}
+
+void covered_free(struct covered *s)
+{
+	free(s->items);
+	free(s->before);
+	*s = (struct covered){0};
+}
+
+/* Covered ns before a time. */
+static int64_t before(const struct covered *s, int64_t time)
+{
+	size_t lo = 0, hi = s->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->items[mid].start < time)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == 0)
+		return 0;
+	if (s->items[lo - 1].end < time)
+		time = s->items[lo - 1].end;
+	return s->before[lo - 1] + time - s->items[lo - 1].start;
+}
+
+int64_t covered_ns(const struct covered *s, int64_t start, int64_t end)
+{
+	return before(s, end) - before(s, start);
+}
+
+static int by_kind(const void *a, const void *b)
+{
+	const struct product_call *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->flops != y->flops)
+		return x->flops < y->flops ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+void overlap_add(const struct covered *s, struct product_call *calls, size_t count, struct overlap_sum *io)
+{
+	size_t next;
+
+	if (count > 0)
+		qsort(calls, count, sizeof(*calls), by_kind);
+	for (size_t i = 0; i < count; i = next) {
+		double beside = 0, alone = 0;
+		int64_t n_beside = 0, n_alone = 0;
+
+		for (next = i;
+		     next < count && calls[next].name == calls[i].name && calls[next].flops == calls[i].flops;
+		     next++) {
+			int64_t start = interval_bound(calls[next].start_ns);
+			int64_t end = interval_end(start, calls[next].dur_ns);
+			double share = (double)covered_ns(s, start, end) / (double)calls[next].dur_ns;
+
+			if (share >= BESIDE) {
+				beside += (double)calls[next].dur_ns / 1e9;
+				n_beside++;
+			} else if (share <= ALONE) {
+				alone += (double)calls[next].dur_ns / 1e9;
+				n_alone++;
+			}
+		}
+		if (n_beside == 0 || n_alone == 0)
+			continue;
+		io->calls += n_beside;
+		io->beside += beside;
+		io->alone += alone / (double)n_alone * (double)n_beside;
+	}
+}

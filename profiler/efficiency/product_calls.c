@@ -1,0 +1,94 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/efficiency/efficiency.h"
+#include "profiler/findings/compute_parts.h"
+#include "profiler/gpu_works.h"
+
+/* Names of fused attention: of the operators of PyTorch, and of CANN's kernels. */
+static bool is_attention(const char *name)
+{
+	return strstr(name, "attention") || strstr(name, "_flash_attn") || strstr(name, "FlashAttention");
+}
+
+static bool is_convolution(const char *name)
+{
+	return strstr(name, "convolution") || strncmp(name, "Conv", 4) == 0;
+}
+
+static int calls_of_table(const struct capture *c, struct product_call **out, size_t *out_count)
+{
+	const struct rank_view v = {.c = c};
+	struct product_call *calls = malloc((c->kernel_count + 1) * sizeof(*calls));
+	size_t n = 0;
+
+	if (!calls)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < c->kernel_count; i++) {
+		const struct kernel *k = &c->kernels[i];
+		const char *type = view_text(&v, k->type);
+		bool attention = is_attention(type);
+		double flops;
+
+		if (k->communication || k->dur_ns <= 0 || !(attention || is_matrix_product(type)))
+			continue;
+		flops = kernel_work(&v, k).flops;
+		if (flops > 0)
+			calls[n++] = (struct product_call){flops,
+			                                   k->start_ns,
+			                                   k->dur_ns,
+			                                   k->type,
+			                                   (uint8_t)kernel_precision(&v, k->input_types, 0),
+			                                   attention};
+	}
+	*out = calls;
+	*out_count = n;
+	return SB_OK;
+}
+
+/* A call is a host operator with all its kernels. */
+static int calls_of_timeline(const struct capture *c, struct product_call **out, size_t *out_count)
+{
+	const struct trace *t = &c->trace;
+	struct product_call *calls = calloc(c->host_work_count + 1, sizeof(*calls));
+	GPU_WORKS_AUTO g = {0};
+	size_t n = 0;
+	int rc = calls ? gpu_works_build(c, &g) : SB_ENOMEM;
+
+	if (rc != SB_OK) {
+		free(calls);
+		return rc;
+	}
+	for (size_t i = 0; i < t->count; i++) {
+		struct product_call *call = g.work_of[i] == GPU_WORK_NONE ? NULL : &calls[g.work_of[i]];
+
+		if (!call)
+			continue;
+		if (call->dur_ns == 0 || t->start_ns[i] < call->start_ns) {
+			call->start_ns = t->start_ns[i];
+			call->name = t->name[i];
+		}
+		call->dur_ns += t->dur_ns[i];
+	}
+	for (size_t i = 0; i < c->host_work_count; i++) {
+		const struct host_work *h = &c->host_works[i];
+		struct product_call call = calls[i];
+		const char *name = trace_text(t, t->name[h->event], NULL);
+
+		if (call.dur_ns <= 0 || !(h->flops > 0) || is_convolution(name))
+			continue;
+		call.flops = h->flops;
+		call.precision = (uint8_t)gpu_work_precision(&g, c, (uint32_t)i);
+		call.attention = is_attention(name);
+		calls[n++] = call;
+	}
+	*out = calls;
+	*out_count = n;
+	return SB_OK;
+}
+
+int product_calls(const struct capture *c, struct product_call **out_calls, size_t *out_count)
+{
+	return c->kernel_count > 0 ? calls_of_table(c, out_calls, out_count)
+	                           : calls_of_timeline(c, out_calls, out_count);
+}
