@@ -13,7 +13,8 @@
 #define STRATEGY_METHODS(ROW)                                                                                \
 	ROW("exact", strategy_exact, NULL)                                                                   \
 	ROW("amp", strategy_amp, strategy_amp_schema)                                                        \
-	ROW("apss", strategy_apss, strategy_amp_schema)
+	ROW("apss", strategy_apss, strategy_amp_schema)                                                      \
+	ROW("pangu-5d", strategy_pangu, NULL)
 
 struct strategy_method {
 	const char *name;
