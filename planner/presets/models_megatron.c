@@ -3,11 +3,16 @@
 /* The GPT models that Megatron-LM and MegaScale measured. */
 
 #define SC21 "Narayanan et al. 2021 (arXiv:2104.04473), table 1; vocabulary padded to 51200"
+#define MLM "Shoeybi et al. 2019 (arXiv:1909.08053), table 1; vocabulary padded to 51200"
 #define MEGASCALE                                                                                            \
 	"MegaScale (arXiv:2402.15627), table 1; vocabulary of 64000; its parallel block has one norm less "  \
 	"a layer"
 
 static const struct model_preset rows[] = {
+    {"megatron-1.2b", MLM, {SHAPE(40, 1536, 16, 16, 96, 6144, 51200, 1024), GPT}},
+    {"megatron-2.5b", MLM, {SHAPE(54, 1920, 20, 20, 96, 7680, 51200, 1024), GPT}},
+    {"megatron-4.2b", MLM, {SHAPE(64, 2304, 24, 24, 96, 9216, 51200, 1024), GPT}},
+    {"megatron-8.3b", MLM, {SHAPE(72, 3072, 32, 32, 96, 12288, 51200, 1024), GPT}},
     {"megatron-1.7b", SC21, {SHAPE(24, 2304, 24, 24, 96, 9216, 51200, 2048), GPT}},
     {"megatron-3.6b", SC21, {SHAPE(30, 3072, 32, 32, 96, 12288, 51200, 2048), GPT}},
     {"megatron-7.5b", SC21, {SHAPE(36, 4096, 32, 32, 128, 16384, 51200, 2048), GPT}},

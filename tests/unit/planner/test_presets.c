@@ -91,6 +91,14 @@ static const struct {
     /* Of 105e9 the module for the second token has 2.32e9: a layer of experts (192 + 1) x 3 x 2560 x 1536,
      * latent attention 29.5e6, and 2 x 2560 x 2560 that join the two inputs. */
     {"telechat3-105b-a4.7b", "arXiv:2512.24157, less its multi-token prediction", 105e9 - 2.32e9},
+    /* The pooler is a matrix and a bias: 768 x 769, 1024 x 1025. */
+    {"bert-base", "weights of the encoder, less the pooler", 109482240 - 590592},
+    {"bert-large", "weights of the encoder, less the pooler", 335141888 - 1049600},
+    {"internvl1.5-26b-vision", "model card of InternViT-6B-448px-V1-5", 5540e6},
+    {"internvl1.5-26b-language", "weights of InternLM2-20B", 19861149696},
+    /* 675e6 with the merger: 5120 x 5120 + 5120 x 3584 */
+    {"qwen2-vl-7b-vision", "arXiv:2409.12191 table 1, less the merger", 675e6 - 44.6e6},
+    {"qwen2-vl-7b-language", "weights of Qwen2-7B", 7615616512},
     {"vit-g14-vision", "arXiv:2106.04560 table 2", 1011e6},
     {"vit-gg14-vision", "arXiv:2106.04560 table 2", 1843e6},
 };
