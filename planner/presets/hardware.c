@@ -153,6 +153,8 @@ static const struct {
     {"h800-8", "HGX H800, the nodes of DeepSeek-V3: 8 devices, 8 x 400 Gb/s", "h800", 1, 8, 0, 0, 0},
     {"dgx-b200", "DGX B200: 8 devices, 8 x 400 Gb/s", "b200", 1, 8, 0, 0, 0},
     {"gb200-nvl72", "GB200 NVL72: one NVLink domain of 72", "gb200", 1, 72, 0, 0, 0},
+    {"gb200-nvl72-hosts", "GB200 NVL72 as its 18 hosts of 4, which is what starts processes", "gb200", 18, 4,
+     72, 900e9, 0},
     {"mi210-4", "4 devices in one Infinity Fabric hive; a network of 100 Gb/s a node is chosen here",
      "mi210-64g", 1, 4, 0, 0, 3.125e9},
     {"mi250-8", "4 x MI250, 8 dies; a network of 2 x 200 Gb/s a node is chosen here", "mi250-die", 1, 8, 0, 0,

@@ -10,8 +10,8 @@
 #define PATCH(p) (3 * (p) * (p))
 #define BERT "Devlin et al. 2018 (arXiv:1810.04805) and the published configuration; sequence of 512"
 #define BERT_LEFT                                                                                            \
-	"; the pooler, the head's transform and the second kind of embedding are left out (1 % of "          \
-	"all)" CAUSAL
+	"; the pooler, the head's transform and the second kind of embedding are left out (at most "         \
+	"1 % of all)" CAUSAL
 #define VIT "Zhai et al. 2021 (arXiv:2106.04560), table 2; images of 224 pixels, patches of 14" CAUSAL
 #define INTERNVL "InternVL 1.5 (arXiv:2404.16821) and the published configuration: "
 #define QWEN2VL "Qwen2-VL (arXiv:2409.12191) and the published configuration: "
@@ -39,13 +39,13 @@ static const struct model_preset rows[] = {
      QWEN2VL "Qwen2-7B; the biases of Q, K and V are left out; sequence of 4096 chosen here",
      {SHAPE(28, 3584, 28, 4, 128, 18944, 152064, 4096), LLAMA}},
     {"megascale-omni-b-language",
-     OMNI_LLAMA "; its ViT of 2.4 billion has no published shape",
+     OMNI_LLAMA "; the shape of its ViT of 2.4 billion was not found",
      {SHAPE(80, 8192, 64, 8, 128, 28672, 32000, 16384), LLAMA}},
     {"megascale-omni-c-language",
-     OMNI_LLAMA "; its ViT of 10 billion has no published shape",
+     OMNI_LLAMA "; the shape of its ViT of 10 billion was not found",
      {SHAPE(80, 8192, 64, 8, 128, 28672, 32000, 8192), LLAMA}},
     {"megascale-omni-d-language",
-     OMNI "GPT of 175 billion, here the shape of GPT-3; its ViT of 10 billion has no published shape",
+     OMNI "GPT of 175 billion, here the shape of GPT-3; the shape of its ViT of 10 billion was not found",
      {SHAPE(96, 12288, 96, 96, 128, 49152, 51200, 8192), GPT}},
 };
 
