@@ -1,6 +1,7 @@
 #include "planner/cost/collectives.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 static void add_level(struct network *n, int64_t domain, double bandwidth, double latency)
 {
@@ -117,8 +118,32 @@ static struct spread spread_enumerated(const struct axis *axes, int count, int64
 	return worst;
 }
 
+static bool lines_up(int64_t a, int64_t b)
+{
+	return a % b == 0 || b % a == 0;
+}
+
+/* Where every axis begins and ends on whole domains or on a whole share of one, all groups lie alike. */
+static bool spread_evenly(const struct axis *axes, int count, int64_t domain, struct spread *out)
+{
+	int64_t inside = 1, all = 1;
+
+	for (int i = 0; i < count; i++) {
+		int64_t stride = axes[i].stride, end = stride * axes[i].size;
+
+		if (!lines_up(stride, domain) || !lines_up(end, domain))
+			return false;
+		all *= axes[i].size;
+		if (stride < domain)
+			inside *= end <= domain ? axes[i].size : domain / stride;
+	}
+	*out = (struct spread){all / inside, inside, inside, 0};
+	return true;
+}
+
 struct spread group_spread(const struct axis *axes, int count, int64_t devices, int64_t domain)
 {
+	struct spread even;
 	struct axis used[LINK_SCOPES + 1];
 	int n = 0;
 
@@ -144,8 +169,8 @@ struct spread group_spread(const struct axis *axes, int count, int64_t devices, 
 	if (n == 1 && domain % used[0].stride == 0)
 		return spread_aligned(used[0].size, domain / used[0].stride,
 		                      devices / (used[0].stride * used[0].size));
-	if (n == 2 && domain % (used[0].stride * used[0].size) == 0 && used[1].stride >= domain)
-		return (struct spread){used[1].size, used[0].size, used[0].size, 0};
+	if (spread_evenly(used, n, domain, &even))
+		return even;
 	return spread_enumerated(used, n, devices, domain);
 }
 

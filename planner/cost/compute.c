@@ -14,19 +14,18 @@ static void strides_of(const struct strategy *s, int64_t stride[DIMS])
 	}
 }
 
-/* `count` expert ranks, `step` apart in the numbering of one stage (tp, cp, dp innermost first), as axes in
- * real ranks: the pipeline may lie between cp and dp. */
-static struct group expert_group(const struct network *n, const struct strategy *s,
-                                 const int64_t stride[DIMS], int64_t step, int64_t count)
+/* `count` expert ranks, `step` apart in the numbering of one stage (tp, cp and dp in their own order), as
+ * axes in real ranks: the pipeline lies behind `inner` of them. */
+static struct group expert_group(const struct network *n, const struct strategy *s, int64_t inner,
+                                 int64_t step, int64_t count)
 {
-	int64_t devices = strategy_devices(s), inner = s->tp * s->cp;
-	bool contiguous = stride[DIM_DP] == inner;
+	int64_t devices = strategy_devices(s);
 
-	if (contiguous || step * count <= inner)
+	if (step * count <= inner)
 		return group_on(n, &(struct axis){count, step}, 1, devices);
 	if (step >= inner)
-		return group_on(n, &(struct axis){count, step / inner * stride[DIM_DP]}, 1, devices);
-	return group_on(n, (struct axis[]){{inner / step, step}, {count * step / inner, stride[DIM_DP]}}, 2,
+		return group_on(n, &(struct axis){count, step * s->pp}, 1, devices);
+	return group_on(n, (struct axis[]){{inner / step, step}, {count * step / inner, inner * s->pp}}, 2,
 	                devices);
 }
 
@@ -48,9 +47,9 @@ struct groups groups_of(const struct network *n, const struct strategy *s)
 		both[1] = (struct axis){s->cp, stride[DIM_CP]};
 	}
 	g.dp = group_on(n, both, 2, devices);
-	g.etp = expert_group(n, s, stride, 1, s->etp);
-	g.ep = expert_group(n, s, stride, s->etp, s->ep);
-	g.edp = expert_group(n, s, stride, s->etp * s->ep, rest);
+	g.etp = expert_group(n, s, stride[DIM_PP], 1, s->etp);
+	g.ep = expert_group(n, s, stride[DIM_PP], s->etp, s->ep);
+	g.edp = expert_group(n, s, stride[DIM_PP], s->etp * s->ep, rest);
 	return g;
 }
 

@@ -3,10 +3,13 @@
 #include <math.h>
 #include <string.h>
 
+#define SAME_TIME 1e-12 /* rounding of one sum in another order */
+
 void keep_init(struct keep *k)
 {
 	k->top_count = k->degrees_count = k->front_count = 0;
-	k->best = k->discarded = INFINITY;
+	k->best = INFINITY;
+	k->front_full = false;
 }
 
 bool same_degrees(const struct strategy *a, const struct strategy *b)
@@ -24,17 +27,15 @@ static void insert(struct kept *list, int *count, const struct kept *x)
 	(*count)++;
 }
 
-static void offer_top(struct keep *k, const struct kept *x)
+bool keep_next(struct keep *k, double reached, struct strategy *out)
 {
-	if (k->top_count == KEEP_TOP) {
-		if (x->bound >= k->top[KEEP_TOP - 1].bound) {
-			k->discarded = fmin(k->discarded, x->bound);
-			return;
-		}
-		k->top_count--;
-		k->discarded = fmin(k->discarded, k->top[KEEP_TOP - 1].bound);
+	if (k->top_count == 0 || k->top[0].bound >= reached) {
+		k->top_count = 0;
+		return false;
 	}
-	insert(k->top, &k->top_count, x);
+	*out = k->top[0].strategy;
+	memmove(&k->top[0], &k->top[1], (size_t)(--k->top_count) * sizeof(k->top[0]));
+	return true;
 }
 
 static void offer_degrees(struct keep *k, const struct kept *x)
@@ -59,36 +60,67 @@ static void offer_degrees(struct keep *k, const struct kept *x)
 	insert(k->degrees, &k->degrees_count, x);
 }
 
-static void offer_front(struct keep *k, const struct kept *x)
+/* The first point of the front that needs more memory. */
+static int above(const struct keep *k, double memory)
 {
-	int low = 0, high = k->front_count, end;
+	int low = 0, high = k->front_count;
 
-	while (low < high) { /* first point that needs more memory than x */
+	while (low < high) {
 		int mid = (low + high) / 2;
 
-		if (k->front[mid].memory > x->memory)
+		if (k->front[mid].memory > memory)
 			high = mid;
 		else
 			low = mid + 1;
 	}
-	if (low > 0 && k->front[low - 1].bound <= x->bound)
-		return;
-	if (low > 0 && k->front[low - 1].memory == x->memory)
-		low--;
-	for (end = low; end < k->front_count && k->front[end].bound >= x->bound; end++)
-		;
-	if (end == low && k->front_count == KEEP_FRONT)
-		return;
-	memmove(&k->front[low + 1], &k->front[end], (size_t)(k->front_count - end) * sizeof(k->front[0]));
-	k->front_count += 1 - (end - low);
-	k->front[low] = *x;
+	return low;
 }
 
-void keep_offer(struct keep *k, const struct strategy *s, double bound, double memory)
+static bool dominated(const struct keep *k, int at, double bound)
 {
-	struct kept x = {*s, bound, memory};
+	return at > 0 && k->front[at - 1].least <= (1 + SAME_TIME) * bound;
+}
 
-	offer_top(k, &x);
+bool keep_wants(const struct keep *k, double reached, double bound, double memory)
+{
+	if (bound > SEARCH_SLACK * reached)
+		return false;
+	if (bound < reached || k->degrees_count < KEEP_DEGREES || bound < k->degrees[KEEP_DEGREES - 1].bound)
+		return true;
+	return !dominated(k, above(k, memory), bound);
+}
+
+static void offer_front(struct keep *k, const struct kept *x)
+{
+	int at = above(k, x->memory), left = at;
+
+	if (dominated(k, at, x->bound))
+		return;
+	/* With no room to wait for the simulation, the bounds must tell. */
+	if (k->front_count == KEEP_FRONT) {
+		k->front_full = true;
+		return;
+	}
+	memmove(&k->front[at + 1], &k->front[at], (size_t)(k->front_count - at) * sizeof(k->front[0]));
+	k->front_count++;
+	k->front[at] = *x;
+	for (int i = at; i < k->front_count; i++) {
+		struct kept *f = &k->front[left];
+
+		if (i > at && dominated(k, left, k->front[i].bound))
+			continue;
+		*f = k->front[i];
+		f->least = left > 0 ? fmin(k->front[left - 1].least, f->upper) : f->upper;
+		left++;
+	}
+	k->front_count = left;
+}
+
+void keep_offer(struct keep *k, const struct strategy *s, double bound, double upper, double memory)
+{
+	struct kept x = {*s, bound, memory, upper, upper};
+
+	insert(k->top, &k->top_count, &x);
 	offer_degrees(k, &x);
 	offer_front(k, &x);
 	k->best = fmin(k->best, bound);

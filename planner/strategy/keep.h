@@ -11,23 +11,31 @@
 struct kept {
 	struct strategy strategy;
 	double bound, memory;
+	double upper; /* no simulation takes longer */
+	double least; /* on the front: the least upper of the points up to this one */
 };
 
 struct keep {
-	struct kept top[KEEP_TOP]; /* the lowest bounds, ascending */
+	struct kept top[KEEP_TOP]; /* what may be the best, to be simulated: bounds ascending */
 	int top_count;
-	double discarded;                  /* lowest bound of what fell out of `top` */
 	struct kept degrees[KEEP_DEGREES]; /* the best of each set of degrees, ascending */
 	int degrees_count;
-	struct kept front[KEEP_FRONT]; /* not dominated: memory ascending, bound descending */
+	/* What no other point is sure to dominate, which takes at most its upper: memory ascending. */
+	struct kept front[KEEP_FRONT];
 	int front_count;
-	double best; /* lowest bound so far, INFINITY before any */
+	bool front_full; /* some were left out */
+	double best;     /* lowest bound so far, INFINITY before any */
 };
 
 /* Nothing is remembered yet. */
 void keep_init(struct keep *k);
-/* Takes in a strategy that fits. Ties keep the first. */
-void keep_offer(struct keep *k, const struct strategy *s, double bound, double memory);
+/* Takes the lowest bound of `top` out of it. False when there is none below `reached`. */
+bool keep_next(struct keep *k, double reached, struct strategy *out);
+/* Takes in a strategy that fits; `top` must have room. Ties keep the first. */
+void keep_offer(struct keep *k, const struct strategy *s, double bound, double upper, double memory);
+/* Can a strategy of at least these seconds and bytes still be the best, one of the best sets of degrees, or
+ * on the front? `reached`: seconds that some strategy is known to take. */
+bool keep_wants(const struct keep *k, double reached, double bound, double memory);
 /* Same dp, tp, cp, pp, ep. */
 bool same_degrees(const struct strategy *a, const struct strategy *b);
 #endif

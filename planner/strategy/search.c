@@ -8,6 +8,7 @@
 
 #define MOST_NODES_FACTOR 64
 #define MOST_NODES 65536
+#define FRONT_SIMULATED 64 /* points of a front all of which are simulated */
 
 const char *rejection_word(enum rejection r)
 {
@@ -27,56 +28,39 @@ const char *rejection_word(enum rejection r)
 	return words[r];
 }
 
+static bool comes_before(const struct strategy_cost *a, const struct strategy_cost *b)
+{
+	if (a->step_seconds != b->step_seconds)
+		return a->step_seconds < b->step_seconds;
+	return memory_total(&a->memory) < memory_total(&b->memory);
+}
+
 static void sort_choices(struct choice *list, int count)
 {
 	for (int i = 1; i < count; i++) {
 		struct choice c = list[i];
 		int k = i;
 
-		for (; k > 0 && list[k - 1].cost.step_seconds > c.cost.step_seconds; k--)
+		for (; k > 0 && comes_before(&c.cost, &list[k - 1].cost); k--)
 			list[k] = list[k - 1];
 		list[k] = c;
 	}
 }
 
-/* Simulates a kept strategy and takes it when it is the fastest so far. */
-static int try_as_best(struct search *x, const struct kept *kept, double *best, struct sb_error *err)
+int search_settle(struct search *x, int room, struct sb_error *err)
 {
-	struct choice c = {.strategy = kept->strategy};
-	int rc = strategy_cost(&x->r->problem, &c.strategy, &c.cost, err);
+	struct choice c;
 
-	if (rc == SB_OK && c.cost.step_seconds < *best) {
-		*best = c.cost.step_seconds;
-		x->out->best = c;
-	}
-	return rc;
-}
+	while (x->keep->top_count > KEEP_TOP - room && keep_next(x->keep, x->reached, &c.strategy)) {
+		int rc = strategy_cost(&x->r->problem, &c.strategy, &c.cost, err);
 
-/* Re-scores the lowest bounds by simulation, until no bound left is below the best simulated step. Where the
- * bounds are loose they are not all among the lowest few: what was kept for the alternatives and the frontier
- * is tried too. */
-static int settle_best(struct search *x, struct sb_error *err)
-{
-	struct keep *k = x->keep;
-	struct search_result *out = x->out;
-	double left = fmin(k->discarded, SEARCH_SLACK * k->best), best = INFINITY;
-	int rc = SB_OK;
-
-	for (int i = 0; rc == SB_OK && i < k->top_count; i++) {
-		if (k->top[i].bound >= best) {
-			left = fmin(left, k->top[i].bound);
-			break;
+		if (rc != SB_OK)
+			return rc;
+		if (c.cost.step_seconds < x->reached) {
+			x->reached = c.cost.step_seconds;
+			x->out->best = c;
 		}
-		rc = try_as_best(x, &k->top[i], &best, err);
 	}
-	for (int i = 0; rc == SB_OK && i < k->degrees_count && k->degrees[i].bound < best; i++)
-		rc = try_as_best(x, &k->degrees[i], &best, err);
-	for (int i = k->front_count - 1; rc == SB_OK && i >= 0 && k->front[i].bound < best; i--)
-		rc = try_as_best(x, &k->front[i], &best, err);
-	if (rc != SB_OK)
-		return rc;
-	out->optimal = best <= left;
-	out->lower_bound = fmin(best, left);
 	return SB_OK;
 }
 
@@ -110,36 +94,57 @@ static int settle_alternatives(struct search *x, struct sb_error *err)
 	return SB_OK;
 }
 
-/* Thins the front to what a person can read, evenly, both ends included; simulation may reveal that a point
- * is dominated after all. */
+/* Leaves of a long front those whose bounds fall, and of a longer one the given number, evenly, both ends
+ * included. */
+static int thin_front(struct keep *k, int wanted)
+{
+	double least = INFINITY;
+	int have = 0;
+
+	if (k->front_count <= FRONT_SIMULATED && !k->front_full)
+		return k->front_count;
+	for (int i = 0; i < k->front_count; i++) {
+		if (k->front[i].bound < least) {
+			least = k->front[i].bound;
+			k->front[have++] = k->front[i];
+		}
+	}
+	for (int i = 0; have > wanted && i < wanted; i++)
+		k->front[i] = k->front[wanted > 1 ? (int64_t)i * (have - 1) / (wanted - 1) : 0];
+	return have < wanted ? have : wanted;
+}
+
+/* Simulates the points of the front, and leaves those that nothing dominates. */
 static int settle_frontier(struct search *x, struct sb_error *err)
 {
 	struct search_result *out = x->out;
-	struct choice found[SEARCH_FRONTIER];
-	int have = x->keep->front_count, wanted = have < SEARCH_FRONTIER ? have : SEARCH_FRONTIER;
-	double least;
+	int wanted = x->r->frontier > 0 ? x->r->frontier : SEARCH_FRONTIER;
+	int count = thin_front(x->keep, wanted), kept = 0;
+	double least = INFINITY;
+	struct choice found[FRONT_SIMULATED + 1];
 
-	for (int i = 0; i < wanted; i++) {
-		int at = wanted > 1 ? (int)((int64_t)i * (have - 1) / (wanted - 1)) : 0;
+	for (int i = 0; i < count; i++) {
 		int rc;
 
-		found[i].strategy = x->keep->front[at].strategy;
-		if (i == wanted - 1)
-			found[i].strategy = out->best.strategy;
+		found[i].strategy = x->keep->front[i].strategy;
 		rc = strategy_cost(&x->r->problem, &found[i].strategy, &found[i].cost, err);
 		if (rc != SB_OK)
 			return rc;
 	}
-	sort_choices(found, wanted);
-	least = INFINITY;
-	for (int i = 0; i < wanted; i++) {
+	found[count++] = out->best;
+	sort_choices(found, count);
+	for (int i = 0; i < count; i++) {
 		double memory = memory_total(&found[i].cost.memory);
 
-		if (memory >= least)
+		if (memory >= least ||
+		    found[i].cost.step_seconds > SEARCH_SLACK * out->best.cost.step_seconds)
 			continue;
 		least = memory;
-		out->frontier[out->frontier_count++] = found[i];
+		found[kept++] = found[i];
 	}
+	for (int i = 0; i < kept && i < wanted; i++)
+		out->frontier[out->frontier_count++] =
+		    found[kept > wanted && wanted > 1 ? (int64_t)i * (kept - 1) / (wanted - 1) : i];
 	return SB_OK;
 }
 
@@ -155,7 +160,7 @@ static int nothing_found(const struct search_result *out, struct sb_error *err)
 
 int strategy_search(const struct search_request *r, struct search_result *out, struct sb_error *err)
 {
-	SEARCH_AUTO x = {.r = r, .out = out};
+	SEARCH_AUTO x = {.r = r, .out = out, .reached = INFINITY};
 	bool whole;
 	int rc;
 
@@ -169,9 +174,13 @@ int strategy_search(const struct search_request *r, struct search_result *out, s
 	if (!whole)
 		return sb_fail(err, SB_EIMPOSSIBLE, "search_too_large",
 		               "the space of strategies is too large to search: constrain some degrees");
-	if (x.keep->top_count == 0)
+	if (x.out_of_memory)
+		return sb_no_memory(err);
+	if (!x.any_fits)
 		return nothing_found(out, err);
-	rc = settle_best(&x, err);
+	rc = search_settle(&x, KEEP_TOP, err);
+	out->optimal = true;
+	out->lower_bound = x.reached;
 	if (rc == SB_OK)
 		rc = settle_alternatives(&x, err);
 	return rc == SB_OK ? settle_frontier(&x, err) : rc;

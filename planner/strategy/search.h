@@ -2,14 +2,15 @@
 #define SB_PLANNER_STRATEGY_SEARCH_H
 #include "planner/strategy/cost.h"
 
-/* The search for the fastest strategy that fits in memory: exact over the space below, with bounds that
- * never exceed the true cost, and the schedule simulated for every strategy that is returned.
+/* The search for the fastest strategy that fits in memory: exact over the space below, best first, with
+ * bounds that never exceed the true cost, and the schedule simulated for every strategy that may be the best.
  *
  * The space: tp dividing heads and widths and not splitting nodes unevenly; cp a power of two with at least
- * 256 tokens a rank; pp every number of stages that a different stage size needs; dp and micro_batch dividing
- * the batch; vpp dividing the layers of a stage; ep dividing the experts; etp 1 or tp; ZeRO 0..3 (2 and 3
- * without pipeline: a pipeline keeps whole gradients); every recomputation; sequence parallelism on and off;
- * the last stage shortened by up to the layers that the head weighs; two rank orders. Any number of devices
+ * 256 tokens a rank; any pp; dp and micro_batch dividing the batch; vpp dividing the layers of a stage; ep
+ * dividing the experts and etp their width, folded freely into the tp x cp x dp ranks of a stage (parallel
+ * folding); ZeRO 0..3 (2 and 3 without pipeline: a pipeline keeps whole gradients); every recomputation;
+ * sequence parallelism on and off; the last stage shortened by up to the layers that the head weighs; every
+ * order of the ranks that fills nodes evenly, of those that do not tp and cp innermost. Any number of devices
  * up to the cluster's, so that one more device never makes the plan worse. */
 
 enum constraint {
@@ -38,12 +39,13 @@ struct search_request {
 	enum attention attention;
 	int gradient_bytes;
 	int alternatives; /* wanted, at most SEARCH_ALTERNATIVES */
+	int frontier;     /* points wanted, at most SEARCH_FRONTIER_MOST; 0 = SEARCH_FRONTIER */
 	int64_t effort;   /* steps of the walk after which to give up, 0 = SEARCH_EFFORT */
 };
 
 enum rejection {
 	REJECT_MEMORY, /* does not fit */
-	REJECT_SLOWER, /* its lower bound is beyond the best by SEARCH_SLACK */
+	REJECT_SLOWER, /* than the best by SEARCH_SLACK, or than one that needs no more memory */
 	REJECT_HEADS,
 	REJECT_WIDTH,
 	REJECT_NODE, /* tp x cp would split nodes unevenly */
@@ -58,6 +60,8 @@ const char *rejection_word(enum rejection r);
 
 #define SEARCH_ALTERNATIVES 16
 #define SEARCH_FRONTIER 16
+#define SEARCH_FRONTIER_MOST 64
+/* Strategies beyond this times the best seconds are no alternatives, and not on the frontier. */
 #define SEARCH_SLACK 1.25
 /* Steps of the walk after which a search gives up, so that a hostile problem cannot hold a core: about two
  * seconds of work. A mixture of 256 experts on 16,384 devices stays within it. */
@@ -76,7 +80,7 @@ struct search_result {
 	struct choice best;
 	struct choice alternatives[SEARCH_ALTERNATIVES]; /* the best of other degrees, fastest first */
 	int alternative_count;
-	struct choice frontier[SEARCH_FRONTIER]; /* fastest first: time up, memory down */
+	struct choice frontier[SEARCH_FRONTIER_MOST]; /* fastest first: time up, memory down */
 	int frontier_count;
 	struct rejected rejected[REJECTIONS];
 	int64_t candidates;  /* strategies weighed, those cut off by a bound included */

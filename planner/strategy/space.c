@@ -49,6 +49,24 @@ void count_rejection(struct search_result *out, enum rejection why, int64_t coun
 	r->count += count;
 }
 
+struct strategy search_default(const struct search_request *r)
+{
+	struct strategy s = strategy_default(&r->problem.model, &r->problem.cluster);
+
+	s.attention = r->attention;
+	s.gradient_bytes = r->gradient_bytes;
+	return s;
+}
+
+bool sequence_parallel_allowed(const struct search_request *r, const struct strategy *s)
+{
+	bool sp = s->sequence_parallel;
+
+	return allowed_value(r, ONLY_SEQUENCE_PARALLEL, sp) && (!sp || s->tp > 1) &&
+	       (sp || s->tp == 1 || !r->problem.model.has_moe) &&
+	       (!sp || r->problem.model.seq_len % (s->tp * s->cp) == 0);
+}
+
 static struct strategy with(const struct search_request *r, int64_t tp, int64_t cp)
 {
 	struct strategy s = strategy_default(&r->problem.model, &r->problem.cluster);
@@ -121,33 +139,30 @@ int64_t most_last_fewer(const struct model *m)
 void pipeline_values(const struct search_request *r, struct values *v)
 {
 	int64_t layers = r->problem.model.layers, devices = cluster_devices(&r->problem.cluster);
-	int64_t fewer = most_last_fewer(&r->problem.model);
 
 	v->count = 0;
 	for (int64_t p = 1; p <= layers && p <= devices && v->count < VALUES_MAX; p++) {
-		bool useful = layers % p == 0;
-
-		/* More stages than the largest stage needs only waste devices. */
-		for (int64_t k = 0; !useful && k <= fewer; k++) {
-			int64_t most = (layers + k + p - 1) / p;
-
-			useful = p == (layers + k + most - 1) / most;
-		}
-		if (r->only[ONLY_PP].count > 0 ? allowed_value(r, ONLY_PP, p) : useful)
+		if (allowed_value(r, ONLY_PP, p))
 			v->value[v->count++] = p;
 	}
 }
 
-void expert_values(const struct search_request *r, int64_t tp, struct values *v)
+static void allowed_divisors(const struct search_request *r, enum constraint c, int64_t n, struct values *v)
 {
-	const struct model *m = &r->problem.model;
 	struct values all;
 
-	(void)tp;
+	divisors(n, &all);
 	v->count = 0;
-	divisors(m->has_moe ? m->moe.experts : 1, &all);
 	for (int i = 0; i < all.count; i++) {
-		if (allowed_value(r, ONLY_EP, all.value[i]))
+		if (allowed_value(r, c, all.value[i]))
 			v->value[v->count++] = all.value[i];
 	}
+}
+
+void expert_values(const struct search_request *r, struct values *ep, struct values *etp)
+{
+	const struct model *m = &r->problem.model;
+
+	allowed_divisors(r, ONLY_EP, m->has_moe ? m->moe.experts : 1, ep);
+	allowed_divisors(r, ONLY_ETP, m->has_moe ? m->moe.ffn_hidden : 1, etp);
 }

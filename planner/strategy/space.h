@@ -12,6 +12,10 @@ struct values {
 
 /* May the constraint have this value? A request that does not constrain it allows all. */
 bool allowed_value(const struct search_request *r, enum constraint c, int64_t value);
+/* What every strategy of the search starts from. */
+struct strategy search_default(const struct search_request *r);
+/* Sequence parallelism as the strategy has it, or has not: allowed, and of use? */
+bool sequence_parallel_allowed(const struct search_request *r, const struct strategy *s);
 /* Divisors of n, ascending, as many as fit. */
 void divisors(int64_t n, struct values *out);
 /* tp: counts what it leaves out in `out`. */
@@ -20,8 +24,8 @@ void tensor_values(const struct search_request *r, struct search_result *out, st
 void context_values(const struct search_request *r, int64_t tp, struct search_result *out, struct values *v);
 /* pp. */
 void pipeline_values(const struct search_request *r, struct values *v);
-/* ep beside this tp. */
-void expert_values(const struct search_request *r, int64_t tp, struct values *v);
+/* ep and etp: experts are divided over the ranks of a stage in their own way, whatever tp, cp and dp are. */
+void expert_values(const struct search_request *r, struct values *ep, struct values *etp);
 /* Most layers by which shortening the last stage can pay: what the head weighs, rounded up,
  * at most 8. */
 int64_t most_last_fewer(const struct model *m);

@@ -58,12 +58,23 @@ static enum misfit fit_tensor(const struct model *m, const struct strategy *s)
 	return FIT_OK;
 }
 
+bool strategy_experts_line_up(const struct strategy *s)
+{
+	const int64_t size[DIMS] = {[DIM_TP] = s->tp, [DIM_CP] = s->cp, [DIM_DP] = s->dp, [DIM_PP] = s->pp};
+	int64_t inner = 1, first = s->etp, both = s->etp * s->ep;
+
+	for (int i = 0; s->order[i] != DIM_PP; i++)
+		inner *= size[s->order[i]];
+	return s->pp == 1 ||
+	       ((inner % first == 0 || first % inner == 0) && (inner % both == 0 || both % inner == 0));
+}
+
 static enum misfit fit_experts(const struct model *m, const struct strategy *s)
 {
 	if (!m->has_moe)
 		return s->ep > 1 || s->etp > 1 ? MISFIT_NO_EXPERTS : FIT_OK;
 	if (m->moe.experts % s->ep != 0 || m->moe.ffn_hidden % s->etp != 0 ||
-	    (s->tp * s->cp * s->dp) % (s->ep * s->etp) != 0)
+	    (s->tp * s->cp * s->dp) % (s->ep * s->etp) != 0 || !strategy_experts_line_up(s))
 		return MISFIT_EXPERTS;
 	if (s->ep > 1 && s->tp > 1 && !s->sequence_parallel)
 		return MISFIT_EXPERT_TOKENS;
@@ -137,8 +148,8 @@ static const struct {
                            "the pipeline",
                            "vpp"},
     [MISFIT_EXPERTS] = {"expert_division",
-                        "ep or etp does not divide the experts, their width or tp x cp x "
-                        "dp",
+                        "ep or etp does not divide the experts, their width or tp x cp x dp, or their "
+                        "ranks do not line up with the pipeline's place in the order",
                         "ep"},
     [MISFIT_EXPERT_TOKENS] = {"expert_tokens", "ep together with tp needs sequence parallelism",
                               "sequence_parallel"},

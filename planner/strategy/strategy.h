@@ -11,8 +11,8 @@
 
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTES };
 enum attention { ATTENTION_UNFUSED, ATTENTION_FLASH };
-/* Dimensions of the rank order. Expert ranks fold into tp x cp x dp: etp innermost, then ep, then the rest.
- */
+/* Dimensions of the rank order. Expert ranks fold into the tp x cp x dp ranks of a stage, in the order of
+ * these: etp innermost, then ep, then the rest (parallel folding: systems 3.12). */
 enum dimension { DIM_TP, DIM_CP, DIM_DP, DIM_PP, DIMS };
 
 #define STRATEGY_MAX_DEGREE ((int64_t)1 << 20)
@@ -59,6 +59,9 @@ enum misfit {
 	MISFIT_NO_EXPERTS,    /* ep without experts */
 	MISFITS
 };
+/* Do the expert ranks lie on whole stages' neighbours? Where the pipeline lies inside other dimensions, etp
+ * and etp x ep must divide the ranks inside it, or be multiples of them. */
+bool strategy_experts_line_up(const struct strategy *s);
 enum misfit strategy_fit(const struct model *m, const struct cluster *c, const struct strategy *s,
                          int64_t sequences);
 /* A stable word and a sentence for each. */

@@ -11,8 +11,11 @@ void search_free(struct search *x)
 	free(x->pipelines);
 	free(x->cuts);
 	free(x->runs);
-	free(x->memo);
-	free(x->work);
+	free(x->least);
+	free(x->layouts);
+	free(x->divisions);
+	free(x->bodies);
+	free(x->known);
 }
 
 static int add_cut(struct search *x, const struct strategy *s, struct sb_error *err)
@@ -59,137 +62,146 @@ static int add_pipeline(struct search *x, int64_t pp, struct sb_error *err)
 	return rc;
 }
 
-int search_prepare(struct search *x, struct sb_error *err)
+static int prepare_pipelines(struct search *x, struct sb_error *err)
 {
 	struct values pp;
-	size_t cells;
-	int rc = SB_OK;
+	int most = 0, rc = SB_OK;
 
-	divisors(x->r->problem.sequences, &x->batch);
-	cells = (size_t)x->batch.count * 2 * RECOMPUTES;
 	pipeline_values(x->r, &pp);
-	x->keep = malloc(sizeof(*x->keep));
 	x->pipelines = calloc((size_t)pp.count + 1, sizeof(*x->pipelines));
-	x->memo = malloc(cells * sizeof(*x->memo));
-	x->work = malloc(cells * sizeof(*x->work));
-	if (!x->keep || !x->pipelines || !x->memo || !x->work)
+	if (!x->pipelines)
 		return sb_no_memory(err);
-	keep_init(x->keep);
-	for (int i = 0; rc == SB_OK && i < pp.count; i++)
+	for (int i = 0; rc == SB_OK && i < pp.count; i++) {
 		rc = add_pipeline(x, pp.value[i], err);
+		most = x->pipelines[i].cuts > most ? x->pipelines[i].cuts : most;
+	}
+	x->bodies = malloc(((size_t)most * RECOMPUTES * 4 + 1) * sizeof(*x->bodies));
+	return rc == SB_OK && !x->bodies ? sb_no_memory(err) : rc;
+}
+
+/* The least seconds of one micro-batch by size and sequence parallelism, whatever the experts do: compute
+ * alone, every expert on a device of its own, which reads the fewest weights. */
+static void find_least(struct search *x, struct strategy *s, struct work (*least)[2])
+{
+	s->ep = x->ep.value[x->ep.count - 1];
+	for (int b = 0; b < x->batch.count; b++) {
+		s->micro_batch = x->batch.value[b];
+		least[b][0] = least[b][1] = (struct work){INFINITY, INFINITY};
+		if (!allowed_value(x->r, ONLY_MICRO_BATCH, s->micro_batch))
+			continue;
+		for (int sp = 0; sp < 2; sp++) {
+			s->sequence_parallel = sp;
+			for (int i = 0; sequence_parallel_allowed(x->r, s) && i < x->etp.count; i++) {
+				struct work w;
+
+				s->etp = x->etp.value[i];
+				x->effort++;
+				w = search_least_work(x, s, false);
+				least[b][sp].all = fmin(least[b][sp].all, w.all);
+				least[b][sp].layer = fmin(least[b][sp].layer, w.layer);
+			}
+		}
+	}
+}
+
+/* Every pipeline and number of replicas beside one tp and cp. */
+static int add_layouts(struct search *x, struct strategy *s, int row, struct sb_error *err)
+{
+	const struct cost_problem *p = &x->r->problem;
+	int64_t devices = cluster_devices(&p->cluster);
+	struct work(*least)[2];
+
+	if (sb_grow(&x->least, (size_t)row, sizeof(*x->least)) != SB_OK)
+		return sb_no_memory(err);
+	least = x->least[row].of;
+	find_least(x, s, least);
+	for (int i = 0; i < x->pipeline_count * x->batch.count; i++) {
+		struct layout y = {s->tp, s->cp,   x->batch.value[i % x->batch.count], i / x->batch.count,
+		                   row,   INFINITY};
+		int64_t share = p->sequences / y.dp;
+		double heaviest;
+
+		s->pp = x->pipelines[y.pipeline].pp;
+		s->dp = y.dp;
+		if (s->pp * s->tp * s->cp > devices || s->dp > devices / (s->pp * s->tp * s->cp) ||
+		    !allowed_value(x->r, ONLY_DP, s->dp))
+			continue;
+		heaviest = (double)((p->model.layers + s->pp - 1) / s->pp);
+		for (int b = 0; b < x->batch.count && x->batch.value[b] <= share; b++) {
+			double m = (double)(share / x->batch.value[b]);
+
+			for (int sp = 0; share % x->batch.value[b] == 0 && sp < 2; sp++)
+				y.bound = fmin(y.bound, m * fmax(least[b][sp].all / (double)s->pp,
+				                                 least[b][sp].layer * heaviest));
+		}
+		x->effort++;
+		if (isinf(y.bound))
+			continue;
+		y.bound = cost_outside(p, s, y.bound);
+		if (sb_grow(&x->layouts, x->layout_count, sizeof(*x->layouts)) != SB_OK)
+			return sb_no_memory(err);
+		x->layouts[x->layout_count++] = y;
+		if (search_exhausted(x))
+			return SB_OK;
+	}
+	return SB_OK;
+}
+
+static int by_bound(const void *a, const void *b)
+{
+	const struct layout *x = a, *y = b;
+
+	if (x->bound != y->bound)
+		return x->bound < y->bound ? -1 : 1;
+	if (x->tp != y->tp)
+		return x->tp < y->tp ? -1 : 1;
+	if (x->cp != y->cp)
+		return x->cp < y->cp ? -1 : 1;
+	if (x->pipeline != y->pipeline)
+		return x->pipeline < y->pipeline ? -1 : 1;
+	return x->dp < y->dp ? -1 : x->dp > y->dp;
+}
+
+static int prepare_layouts(struct search *x, struct sb_error *err)
+{
+	struct strategy s = search_default(x->r);
+	struct values tp, cp;
+	int row = 0, rc = SB_OK;
+
+	tensor_values(x->r, x->out, &tp);
+	for (int i = 0; rc == SB_OK && i < tp.count; i++) {
+		context_values(x->r, tp.value[i], x->out, &cp);
+		for (int k = 0; rc == SB_OK && k < cp.count && !search_exhausted(x); k++) {
+			s.tp = tp.value[i];
+			s.cp = cp.value[k];
+			rc = add_layouts(x, &s, row++, err);
+		}
+	}
+	qsort(x->layouts, x->layout_count, sizeof(*x->layouts), by_bound);
 	return rc;
 }
 
-static struct layer_costs *costs_for(struct search *x, const struct strategy *s, const struct groups *g,
-                                     int batch, double *out_work)
+int search_prepare(struct search *x, struct sb_error *err)
 {
-	int cell = (batch * 2 + (s->sequence_parallel ? 1 : 0)) * RECOMPUTES + (int)s->recompute;
-	struct layer_costs *l = &x->memo[cell];
+	int rc;
 
-	if (isnan(x->work[cell])) {
-		const struct model *m = &x->r->problem.model;
-		double work;
-
-		*l = layer_costs_of(&x->r->problem, s, g);
-		work = l->embedding.forward + l->embedding.backward + l->head.forward + l->head.backward;
-		for (int k = 0; k < LAYER_KINDS; k++)
-			work += (double)model_layers_of(m, m->layers, (enum layer_kind)k) *
-			        (l->layer[k].forward + l->layer[k].backward);
-		x->work[cell] = work;
+	x->swift = x->r->problem;
+	x->inner_faster = true;
+	for (int l = 0; l < x->swift.network.levels; l++) {
+		x->swift.network.latency[l] = 0;
+		x->inner_faster = x->inner_faster && (l == 0 || x->swift.network.bandwidth[l] <=
+		                                                    x->swift.network.bandwidth[l - 1]);
 	}
-	*out_work = x->work[cell];
-	return l;
-}
-
-static void note_memory(struct search *x, const struct strategy *s, double memory)
-{
-	if (memory < x->out->least_memory) {
-		x->out->least_memory = memory;
-		x->out->leanest = *s;
-	}
-}
-
-/* All ZeRO levels of one cut, the leanest first: when one does not fit, none above it will. */
-static void weigh_zero(struct search *x, struct strategy *s, const struct groups *g,
-                       const struct layer_costs *l, const struct cut *cut, int64_t m, double quick)
-{
-	const struct cost_problem *p = &x->r->problem;
-	const struct stage_run *runs = &x->runs[cut->first_run];
-	int high = s->pp > 1 ? 1 : 3;
-	int64_t stage = 0;
-
-	if (s->dp * s->cp == 1)
-		high = 0;
-	else if (s->pp > 1)
-		count_rejection(x->out, REJECT_ZERO, 2, s, NAN);
-	for (s->zero = high; s->zero >= 0; s->zero--) {
-		struct memory_parts parts;
-		double memory, bound;
-
-		if (!allowed_value(x->r, ONLY_ZERO, s->zero))
-			continue;
-		x->effort += cut->runs;
-		x->out->candidates++;
-		x->out->costed++;
-		s->overlap_gradients = s->zero > 0;
-		parts = peak_memory(p, l, s, runs, cut->runs, m, &stage);
-		memory = memory_total(&parts);
-		note_memory(x, s, memory);
-		if (memory > (double)p->memory_bytes) {
-			count_rejection(x->out, REJECT_MEMORY, 1, s, quick);
-			continue;
-		}
-		x->any_fits = true;
-		if (x->memory_only)
-			return;
-		bound = bound_seconds(p, l, s, g, runs, cut->runs, m);
-		if (bound > SEARCH_SLACK * x->keep->best)
-			count_rejection(x->out, REJECT_SLOWER, 1, s, bound);
-		else
-			keep_offer(x->keep, s, bound, memory);
-	}
-}
-
-static void weigh_cuts(struct search *x, struct strategy *s, const struct groups *g, const struct pipeline *q,
-                       int batch, int64_t m)
-{
-	const struct cost_problem *p = &x->r->problem;
-	double work, quick;
-	struct layer_costs *l = costs_for(x, s, g, batch, &work);
-	double rows = (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp;
-
-	x->effort++;
-	s->zero = 0;
-	/* The slowest stage does at least an equal share. */
-	quick = cost_outside(p, s, (double)m * work / (double)s->pp);
-	if (!x->memory_only && quick > SEARCH_SLACK * x->keep->best) {
-		int levels = s->dp * s->cp == 1 ? 1 : s->pp > 1 ? 2 : 4;
-
-		x->out->candidates += (int64_t)q->cuts * levels;
-		count_rejection(x->out, REJECT_SLOWER, (int64_t)q->cuts * levels, s, quick);
-		return;
-	}
-	l->send = send_seconds(&p->network, &g->pp, 2 * rows * (double)p->model.hidden / (double)s->tp);
-	for (int i = q->first_cut; i < q->first_cut + q->cuts; i++) {
-		s->vpp = x->cuts[i].vpp;
-		s->last_fewer = x->cuts[i].last_fewer;
-		s->zero = 0;
-		if (s->vpp > 1 && m % s->pp != 0)
-			count_rejection(x->out, REJECT_INTERLEAVE, 1, s, quick);
-		else
-			weigh_zero(x, s, g, l, &x->cuts[i], m, quick);
-	}
-	s->vpp = 1;
-	s->last_fewer = 0;
-	s->zero = 0;
-}
-
-/* Ranks that are gone through for a group cost far less than a strategy weighed. */
-static int64_t effort_of(const struct groups *g)
-{
-	return (g->tp.examined + g->cp.examined + g->pp.examined + g->dp.examined + g->ep.examined +
-	        g->etp.examined + g->edp.examined) /
-	       16;
+	divisors(x->r->problem.sequences, &x->batch);
+	expert_values(x->r, &x->ep, &x->etp);
+	x->keep = malloc(sizeof(*x->keep));
+	x->known = calloc(KNOWN_COSTS, sizeof(*x->known));
+	x->divisions = malloc(((size_t)x->ep.count * (size_t)x->etp.count + 1) * sizeof(*x->divisions));
+	if (!x->keep || !x->known || !x->divisions)
+		return sb_no_memory(err);
+	keep_init(x->keep);
+	rc = prepare_pipelines(x, err);
+	return rc == SB_OK && x->ep.count > 0 && x->etp.count > 0 ? prepare_layouts(x, err) : rc;
 }
 
 bool search_exhausted(const struct search *x)
@@ -197,118 +209,19 @@ bool search_exhausted(const struct search *x)
 	return x->effort > (x->r->effort > 0 ? x->r->effort : SEARCH_EFFORT);
 }
 
-static void weigh_batches(struct search *x, struct strategy *s, const struct pipeline *q)
-{
-	const struct cost_problem *p = &x->r->problem;
-	struct groups g = groups_of(&p->network, s);
-	int64_t share = p->sequences / s->dp;
-
-	x->effort += effort_of(&g);
-	for (int i = 0; i < x->batch.count && x->batch.value[i] <= share; i++) {
-		s->micro_batch = x->batch.value[i];
-		if (search_exhausted(x))
-			return;
-		if (share % s->micro_batch != 0 || !allowed_value(x->r, ONLY_MICRO_BATCH, s->micro_batch))
-			continue;
-		for (int sp = s->tp > 1 ? 1 : 0; sp >= 0; sp--) {
-			s->sequence_parallel = sp == 1;
-			if (!allowed_value(x->r, ONLY_SEQUENCE_PARALLEL, sp) ||
-			    (sp == 0 && s->tp > 1 && p->model.has_moe) ||
-			    (sp == 1 && p->model.seq_len % (s->tp * s->cp) != 0))
-				continue;
-			for (int c = 0; c < RECOMPUTES; c++) {
-				s->recompute = (enum recompute)c;
-				/* A fused kernel keeps no scores: there is nothing to select. */
-				if ((c == RECOMPUTE_SELECTIVE && s->attention == ATTENTION_FLASH) ||
-				    !allowed_value(x->r, ONLY_RECOMPUTE, c))
-					continue;
-				weigh_cuts(x, s, &g, q, i, share / s->micro_batch);
-			}
-		}
-	}
-}
-
-/* All data-parallel degrees of one (tp, cp, pp, ep, etp), the most devices first. */
-static void weigh_replicas(struct search *x, struct strategy *s, const struct pipeline *q, bool many)
-{
-	const struct cluster *c = &x->r->problem.cluster;
-	int64_t devices = cluster_devices(c), one = s->tp * s->cp * q->pp;
-
-	s->pp = q->pp;
-	for (int i = x->batch.count - 1; i >= 0 && !search_exhausted(x); i--) {
-		int64_t used;
-
-		x->effort++;
-		s->dp = x->batch.value[i];
-		if (s->dp > devices / one || !allowed_value(x->r, ONLY_DP, s->dp))
-			continue;
-		used = one * s->dp;
-		/* Two passes: strategies that use most devices set the mark for the others. */
-		if ((used > devices - devices / 4) != many)
-			continue;
-		if (s->tp * s->cp * s->dp % (s->ep * s->etp) != 0) {
-			count_rejection(x->out, REJECT_EXPERTS, 1, s, NAN);
-			continue;
-		}
-		s->order[2] = DIM_DP;
-		s->order[3] = DIM_PP;
-		weigh_batches(x, s, q);
-		/* The other order differs only where stages could share a node. */
-		if (s->pp > 1 && s->dp > 1 && s->cp == 1 && s->ep == 1 && s->etp == 1 &&
-		    s->tp * s->cp < c->devices_per_node && used > c->devices_per_node) {
-			s->order[2] = DIM_PP;
-			s->order[3] = DIM_DP;
-			weigh_batches(x, s, q);
-		}
-	}
-}
-
-static void weigh_experts(struct search *x, struct strategy *s, bool many)
-{
-	struct values ep;
-
-	expert_values(x->r, s->tp, &ep);
-	for (int i = 0; i < ep.count; i++) {
-		for (int split = 0; split < (s->tp > 1 && x->r->problem.model.has_moe ? 2 : 1); split++) {
-			s->ep = ep.value[i];
-			s->etp = split ? s->tp : 1;
-			if (!allowed_value(x->r, ONLY_ETP, s->etp) ||
-			    (x->r->problem.model.has_moe && x->r->problem.model.moe.ffn_hidden % s->etp != 0))
-				continue;
-			for (int k = 0; k < x->batch.count * 2 * RECOMPUTES; k++)
-				x->work[k] = NAN;
-			for (int k = 0; k < x->pipeline_count; k++) {
-				if (x->pipelines[k].pp <=
-				    cluster_devices(&x->r->problem.cluster) / (s->tp * s->cp))
-					weigh_replicas(x, s, &x->pipelines[k], many);
-			}
-		}
-	}
-}
-
 bool search_walk(struct search *x)
 {
-	struct values tp, cp;
-	struct strategy s = strategy_default(&x->r->problem.model, &x->r->problem.cluster);
+	for (size_t i = 0; i < x->layout_count; i++) {
+		const struct layout *y = &x->layouts[i];
 
-	s.attention = x->r->attention;
-	s.gradient_bytes = x->r->gradient_bytes;
-	tensor_values(x->r, x->out, &tp);
-	for (int pass = 0; pass < 2; pass++) {
-		for (int i = 0; i < tp.count; i++) {
-			struct search_result ignored = {0};
-
-			context_values(x->r, tp.value[i], pass == 0 ? x->out : &ignored, &cp);
-			for (int k = 0; k < cp.count; k++) {
-				if (search_exhausted(x))
-					return false;
-				if (x->memory_only && x->any_fits)
-					return true;
-				s.tp = tp.value[i];
-				s.cp = cp.value[k];
-				weigh_experts(x, &s, pass == 0);
-			}
-		}
+		if (search_exhausted(x))
+			return false;
+		if (x->memory_only && x->any_fits)
+			return true;
+		if (!x->memory_only && y->bound > SEARCH_SLACK * x->reached)
+			cut_off_layout(x, y);
+		else
+			weigh_layout(x, y);
 	}
 	return !search_exhausted(x);
 }

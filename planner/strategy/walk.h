@@ -1,9 +1,12 @@
 #ifndef SB_PLANNER_STRATEGY_WALK_H
 #define SB_PLANNER_STRATEGY_WALK_H
+#include <stddef.h>
+
 #include "planner/strategy/keep.h"
+#include "planner/strategy/layout.h"
 #include "planner/strategy/space.h"
 
-/* The walk through the whole space of strategies. Private to the search. */
+/* The walk through the whole space of strategies, best first. Private to the search. */
 
 /* One way to cut the layers into stages, with its runs. */
 struct cut {
@@ -15,8 +18,58 @@ struct pipeline {
 	int first_cut, cuts;
 };
 
+/* The degrees of the attention's ranks, and a bound of the seconds of every strategy that has them. */
+struct layout {
+	int64_t tp, cp, dp;
+	int pipeline;
+	int least; /* its row of x->least */
+	double bound;
+};
+/* Seconds of one micro-batch: all layers and ends, and the lightest layer. */
+struct work {
+	double all, layer;
+};
+
+/* The least work of one tp and cp, by its index and sequence parallelism. */
+struct least_work {
+	struct work of[VALUES_MAX][2];
+};
+
+/* What a strategy is beside its degrees, its order and its batch; the memory does not depend on the order. */
+struct body {
+	const struct cut *cut;
+	int zero;
+	enum recompute recompute;
+	double memory;
+};
+
+#define KNOWN_COSTS_BITS 13
+#define KNOWN_COSTS (1 << KNOWN_COSTS_BITS)
+/* One way to divide the experts over the ranks of a layout. */
+struct division {
+	int64_t ep, etp;
+	double memory;   /* no strategy needs less */
+	bool too_large;  /* nothing fitted in a smaller batch */
+	int order_count; /* of different cost, -1 = not listed yet */
+	struct rank_order orders[ORDERS_MAX];
+};
+
+/* Costs of a micro-batch that were worked out before, by everything that they depend on. */
+struct costs_key {
+	int64_t tp, cp, ep, etp, micro_batch;
+	int64_t inside[4][LINK_SCOPES]; /* of tp, cp, ep, etp; all 0: of search_least_work() */
+	int64_t flags;
+};
+struct known_costs {
+	struct costs_key key;
+	struct layer_costs costs;
+	struct work work;
+};
+
 struct search {
 	const struct search_request *r;
+	struct cost_problem swift; /* the problem on a network without latency: for bounds */
+	bool inner_faster;         /* no link is faster than one further in */
 	struct search_result *out;
 	struct keep *keep;
 	struct pipeline *pipelines;
@@ -25,18 +78,25 @@ struct search {
 	int cut_count;
 	struct stage_run *runs;
 	int64_t run_count, run_room;
-	struct values batch; /* divisors of the global batch */
-	/* Costs of one micro-batch by batch index, sequence parallelism, recomputation; for the current tp,
-	 * cp, ep, etp. */
-	struct layer_costs *memo;
-	double *work;     /* whole pipeline's seconds a micro-batch, NaN = not computed yet */
+	struct values batch;   /* divisors of the global batch */
+	struct values ep, etp; /* how experts may be divided */
+	struct least_work *least;
+	struct layout *layouts;
+	size_t layout_count;
+	struct division *divisions; /* of one layout */
+	int division_count;
+	struct body *bodies; /* of one layout and batch */
+	int body_count;
+	struct known_costs *known; /* KNOWN_COSTS of them; a micro-batch of 0 = empty */
+	double reached;            /* seconds of x->out->best, the fastest that was simulated */
+	bool out_of_memory;
 	bool memory_only; /* stop at the first strategy that fits */
 	bool any_fits;
 	int64_t effort; /* steps of the walk so far: runs of stages weighed, and what is cut off in one go as
 	                   one */
 };
 
-/* Lists the cuts and batch sizes. SB_ENOMEM. */
+/* Lists the cuts, batch sizes and layouts. SB_ENOMEM. */
 int search_prepare(struct search *x, struct sb_error *err);
 /* Has the walk taken more steps than the request allows? */
 bool search_exhausted(const struct search *x);
@@ -45,4 +105,21 @@ bool search_exhausted(const struct search *x);
 bool search_walk(struct search *x);
 void search_free(struct search *x);
 #define SEARCH_AUTO __attribute__((cleanup(search_free))) struct search
+
+/* Costs of one micro-batch of the strategy whose groups are g, from those known; valid until the next call.
+ */
+const struct known_costs *search_costs(struct search *x, const struct strategy *s, const struct groups *g);
+/* Work below that of any order of ranks: every group on neighbouring ranks, no latency. experts: their
+ * exchange counts. */
+struct work search_least_work(struct search *x, const struct strategy *s, bool experts);
+/* Seconds of a step below those of any cut and schedule of m micro-batches with that work. */
+double least_seconds(const struct search *x, const struct strategy *s, const struct pipeline *q,
+                     struct work w, int64_t m);
+/* Simulates what may be the best, the lowest bound first, until `room` more fit into x->keep->top or nothing
+ * is left of it. SB_ENOMEM. */
+int search_settle(struct search *x, int room, struct sb_error *err);
+/* Weighs all strategies of these degrees. */
+void weigh_layout(struct search *x, const struct layout *y);
+/* Counts all strategies of these degrees as slower than the best. */
+void cut_off_layout(struct search *x, const struct layout *y);
 #endif

@@ -1,0 +1,105 @@
+#include <math.h>
+#include <string.h>
+
+#include "planner/strategy/walk.h"
+
+/* What one micro-batch costs, worked out once, and the bounds that follow from it. */
+
+static struct work pipeline_work(const struct model *m, const struct layer_costs *l)
+{
+	struct work w = {l->embedding.forward + l->embedding.backward + l->head.forward + l->head.backward,
+	                 INFINITY};
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		double n = (double)model_layers_of(m, m->layers, (enum layer_kind)k);
+		double layer = l->layer[k].forward + l->layer[k].backward;
+
+		w.all += n * layer;
+		w.layer = n > 0 ? fmin(w.layer, layer) : w.layer;
+	}
+	return w;
+}
+
+static struct known_costs *look_up(struct search *x, const struct costs_key *key, bool *out_known)
+{
+	uint64_t hash = 0;
+	struct known_costs *known;
+
+	for (size_t i = 0; i < sizeof(*key) / sizeof(int64_t); i++)
+		hash = (hash ^ (uint64_t)((const int64_t *)key)[i]) * 0x9e3779b97f4a7c15U;
+	known = &x->known[hash >> (64 - KNOWN_COSTS_BITS)];
+	*out_known = known->key.micro_batch != 0 && memcmp(&known->key, key, sizeof(*key)) == 0;
+	known->key = *key;
+	return known;
+}
+
+static struct costs_key key_of(const struct strategy *s)
+{
+	return (struct costs_key){s->tp,
+	                          s->cp,
+	                          s->ep,
+	                          s->etp,
+	                          s->micro_batch,
+	                          {{0}},
+	                          (int64_t)s->recompute * 4 + (s->sequence_parallel ? 2 : 0)};
+}
+
+const struct known_costs *search_costs(struct search *x, const struct strategy *s, const struct groups *g)
+{
+	const struct group *const used[] = {&g->tp, &g->cp, &g->ep, &g->etp};
+	struct costs_key key = key_of(s);
+	struct known_costs *known;
+	bool have;
+
+	for (size_t i = 0; i < sizeof(used) / sizeof(used[0]); i++)
+		memcpy(key.inside[i], used[i]->inside, sizeof(key.inside[i]));
+	known = look_up(x, &key, &have);
+	if (!have) {
+		known->costs = layer_costs_of(&x->r->problem, s, g);
+		known->work = pipeline_work(&x->r->problem.model, &known->costs);
+	}
+	return known;
+}
+
+/* The groups of neighbouring ranks, or of one rank: then communication costs nothing. */
+static struct group nearest_group(const struct search *x, int64_t ranks, bool counts)
+{
+	if (!counts || !x->inner_faster)
+		return (struct group){.ranks = 1, .inside = {1, 1, 1}};
+	return group_on(&x->swift.network, &(struct axis){ranks, 1}, 1, ranks);
+}
+
+struct work search_least_work(struct search *x, const struct strategy *s, bool experts)
+{
+	struct costs_key key = key_of(s);
+	struct known_costs *known;
+	struct groups g = {.pp = {.ranks = 1, .inside = {1, 1, 1}}};
+	bool have;
+
+	key.flags += experts;
+	known = look_up(x, &key, &have);
+	if (have)
+		return known->work;
+	g.dp = g.edp = g.pp;
+	g.tp = nearest_group(x, s->tp, true);
+	g.cp = nearest_group(x, s->cp, true);
+	g.ep = nearest_group(x, s->ep, experts);
+	g.etp = nearest_group(x, s->etp, experts);
+	known->costs = layer_costs_of(&x->swift, s, &g);
+	known->work = pipeline_work(&x->r->problem.model, &known->costs);
+	return known->work;
+}
+
+/* Stage i waits for a share 1/v of what the first micro-batch takes in the stages before it, and then does m
+ * times its own work: the cut that makes the longest of these least has stages that shrink by 1 - 1/(m v)
+ * each. And some stage holds at least an even share of the layers, rounded up. */
+double least_seconds(const struct search *x, const struct strategy *s, const struct pipeline *q,
+                     struct work w, int64_t m)
+{
+	const struct cut *last = &x->cuts[q->first_cut + q->cuts - 1];
+	double v = m % q->pp == 0 && q->cuts > 0 ? (double)last->vpp : 1;
+	double all = 1 - pow(1 - 1 / ((double)m * v), (double)q->pp);
+	double heaviest = (double)((x->r->problem.model.layers + q->pp - 1) / q->pp);
+
+	return cost_outside(&x->r->problem, s, fmax(w.all / v / all, (double)m * heaviest * w.layer));
+}

@@ -1,0 +1,151 @@
+#include "planner/strategy/layout.h"
+
+#include <string.h>
+
+static bool lines_up(int64_t a, int64_t b)
+{
+	return b == 0 || a % b == 0 || b % a == 0;
+}
+
+/* The degrees above 1, in the usual order. */
+static int used_dimensions(const struct strategy *s, enum dimension used[DIMS])
+{
+	const int64_t size[DIMS] = {[DIM_TP] = s->tp, [DIM_CP] = s->cp, [DIM_DP] = s->dp, [DIM_PP] = s->pp};
+	int count = 0;
+
+	for (int d = 0; d < DIMS; d++) {
+		if (size[d] > 1)
+			used[count++] = (enum dimension)d;
+	}
+	return count;
+}
+
+/* A product of some of the degrees ends where the next dimension begins: each must fill whole nodes, or whole
+ * shares of one. */
+static bool any_order(const struct cluster *c, const struct strategy *s)
+{
+	const int64_t size[DIMS] = {s->tp, s->cp, s->dp, s->pp};
+
+	for (unsigned chosen = 0; chosen < 1U << DIMS; chosen++) {
+		int64_t product = 1;
+
+		for (int d = 0; d < DIMS; d++) {
+			if (chosen & 1U << d)
+				product *= size[d];
+		}
+		if (!lines_up(product, c->devices_per_node) || !lines_up(product, c->supernode_devices))
+			return false;
+	}
+	return true;
+}
+
+int order_count(const struct cluster *c, const struct strategy *s)
+{
+	enum dimension used[DIMS];
+	int count = used_dimensions(s, used), all = 1;
+
+	if (!any_order(c, s))
+		return s->pp > 1 && s->dp > 1 ? 2 : 1;
+	for (int i = 2; i <= count; i++)
+		all *= i;
+	return all;
+}
+
+/* The next permutation in lexicographic order; false after the last. */
+static bool next_order(enum dimension *at, int count)
+{
+	int i = count - 2, k = count - 1;
+
+	while (i >= 0 && at[i] > at[i + 1])
+		i--;
+	if (i < 0)
+		return false;
+	while (at[k] < at[i])
+		k--;
+	for (int low = i, high = k, first = 1; low < high; first = 0) {
+		enum dimension held = at[low];
+
+		at[low] = at[high];
+		at[high] = held;
+		if (first) {
+			low = i + 1;
+			high = count - 1;
+		} else {
+			low++;
+			high--;
+		}
+	}
+	return true;
+}
+
+/* Dimensions of one rank lie anywhere: the usual order where nothing else was asked for. */
+static void complete(struct strategy *s, const enum dimension *used, int count)
+{
+	bool usual = true, seen[DIMS] = {false};
+	int n = 0;
+
+	for (int i = 1; i < count; i++)
+		usual = usual && used[i] > used[i - 1];
+	for (int i = 0; !usual && i < count; i++) {
+		s->order[n++] = used[i];
+		seen[used[i]] = true;
+	}
+	for (int d = 0; d < DIMS; d++) {
+		if (!seen[d])
+			s->order[n++] = (enum dimension)d;
+	}
+}
+
+static bool same_group(const struct group *a, const struct group *b)
+{
+	return a->ranks == b->ranks && memcmp(a->inside, b->inside, sizeof(a->inside)) == 0;
+}
+
+static bool same_groups(const struct groups *a, const struct groups *b)
+{
+	return same_group(&a->tp, &b->tp) && same_group(&a->cp, &b->cp) && same_group(&a->pp, &b->pp) &&
+	       same_group(&a->dp, &b->dp) && same_group(&a->ep, &b->ep) && same_group(&a->etp, &b->etp) &&
+	       same_group(&a->edp, &b->edp);
+}
+
+static void add_order(const struct network *n, const struct strategy *s, struct rank_order *out, int *count)
+{
+	struct rank_order *o = &out[*count];
+	struct groups g;
+
+	if (!strategy_experts_line_up(s))
+		return;
+	memcpy(o->at, s->order, sizeof(o->at));
+	g = o->groups = groups_of(n, s);
+	o->examined = g.tp.examined + g.cp.examined + g.pp.examined + g.dp.examined + g.ep.examined +
+	              g.etp.examined + g.edp.examined;
+	for (int i = 0; i < *count; i++) {
+		if (same_groups(&out[i].groups, &o->groups))
+			return;
+	}
+	(*count)++;
+}
+
+int rank_orders(const struct network *n, const struct cluster *c, const struct strategy *s,
+                struct rank_order *out)
+{
+	struct strategy w = *s;
+	enum dimension used[DIMS];
+	int dims = used_dimensions(s, used), count = 0;
+
+	if (!any_order(c, s)) {
+		complete(&w, used, dims);
+		add_order(n, &w, out, &count);
+		if (s->pp > 1 && s->dp > 1) {
+			w.order[2] = DIM_PP;
+			w.order[3] = DIM_DP;
+			add_order(n, &w, out, &count);
+		}
+		return count;
+	}
+	do {
+		complete(&w, used, dims);
+		add_order(n, &w, out, &count);
+	} while (next_order(used, dims));
+	return count;
+}

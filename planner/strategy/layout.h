@@ -1,0 +1,23 @@
+#ifndef SB_PLANNER_STRATEGY_LAYOUT_H
+#define SB_PLANNER_STRATEGY_LAYOUT_H
+#include "planner/cost/compute.h"
+
+/* The orders in which a strategy's ranks may be numbered. */
+
+#define ORDERS_MAX 24 /* of four dimensions */
+
+struct rank_order {
+	enum dimension at[DIMS]; /* innermost first */
+	struct groups groups;
+	int64_t examined; /* ranks gone through to find them */
+};
+/* How many orders the strategy's degrees have, those of equal cost counted one by one: every permutation of
+ * the degrees above 1 where each of them lines up with nodes and supernodes; else data before pipeline or
+ * pipeline before data, innermost tp and cp. */
+int order_count(const struct cluster *c, const struct strategy *s);
+/* Writes the groups of each of those orders, those of equal groups (and so of equal cost) once, the usual
+ * order (tp, cp, dp, pp) first, those in which the expert ranks do not line up with the pipeline left out.
+ * Returns their number, at most ORDERS_MAX. */
+int rank_orders(const struct network *n, const struct cluster *c, const struct strategy *s,
+                struct rank_order *out);
+#endif

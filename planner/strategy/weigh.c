@@ -1,0 +1,328 @@
+#include <math.h>
+#include <string.h>
+
+#include "planner/strategy/walk.h"
+
+/* One layout: its experts' divisions, batches, cuts, orders and options. */
+
+struct weighing {
+	struct search *x;
+	struct strategy s;
+	const struct pipeline *pipeline;
+	int all_orders; /* those of equal cost counted one by one */
+};
+
+static int zero_levels(const struct strategy *s)
+{
+	return s->dp * s->cp == 1 ? 1 : s->pp > 1 ? 2 : 4;
+}
+
+static void note_memory(struct search *x, const struct strategy *s, double memory)
+{
+	if (memory < x->out->least_memory) {
+		x->out->least_memory = memory;
+		x->out->leanest = *s;
+	}
+}
+
+static void reject(struct weighing *w, enum rejection why, int64_t count, double seconds)
+{
+	w->x->out->candidates += why == REJECT_MEMORY || why == REJECT_SLOWER ? count : 0;
+	count_rejection(w->x->out, why, count, &w->s, seconds);
+}
+
+static void shape_of(struct strategy *s, const struct body *b)
+{
+	s->vpp = b->cut->vpp;
+	s->last_fewer = b->cut->last_fewer;
+	s->zero = b->zero;
+	s->recompute = b->recompute;
+	s->overlap_gradients = b->zero > 0;
+}
+
+/* All ZeRO levels of one cut. */
+static void add_bodies(struct weighing *w, const struct layer_costs *l, const struct cut *cut, int64_t m,
+                       double quick)
+{
+	struct search *x = w->x;
+	const struct cost_problem *p = &x->r->problem;
+	int64_t stage;
+
+	for (int zero = zero_levels(&w->s) - 1; zero >= 0; zero--) {
+		struct body b = {cut, zero, w->s.recompute, 0};
+		struct memory_parts parts;
+
+		if (!allowed_value(x->r, ONLY_ZERO, zero))
+			continue;
+		shape_of(&w->s, &b);
+		x->effort += cut->runs;
+		x->out->costed++;
+		parts = peak_memory(p, l, &w->s, &x->runs[cut->first_run], cut->runs, m, &stage);
+		b.memory = memory_total(&parts);
+		note_memory(x, &w->s, b.memory);
+		if (b.memory > (double)p->memory_bytes)
+			reject(w, REJECT_MEMORY, w->all_orders, quick);
+		else
+			x->bodies[x->body_count++] = b;
+	}
+}
+
+/* The bodies of one batch that fit in memory. */
+static void list_bodies(struct weighing *w, int64_t m, double quick)
+{
+	struct search *x = w->x;
+	const struct pipeline *q = w->pipeline;
+
+	x->body_count = 0;
+	for (int c = 0; c < RECOMPUTES; c++) {
+		struct layer_costs l = {0};
+
+		/* A fused kernel keeps no scores: there is nothing to select. */
+		if ((c == RECOMPUTE_SELECTIVE && w->s.attention == ATTENTION_FLASH) ||
+		    !allowed_value(x->r, ONLY_RECOMPUTE, c))
+			continue;
+		w->s.recompute = (enum recompute)c;
+		l.memory = memory_model_of(&x->r->problem, &w->s);
+		for (int i = q->first_cut; i < q->first_cut + q->cuts; i++) {
+			if (x->cuts[i].vpp > 1 && m % q->pp != 0)
+				reject(w, REJECT_INTERLEAVE, 1, quick);
+			else
+				add_bodies(w, &l, &x->cuts[i], m, quick);
+		}
+	}
+}
+
+/* No simulation takes longer: every micro-batch waits for the slowest stage (cost-model section 10, the
+ * uneven form; interleaving only fills its bubbles). */
+static double upper_seconds(const struct weighing *w, const struct layer_costs *l, const struct groups *g,
+                            const struct cut *cut, int64_t m)
+{
+	double sum = 0, slowest = 0, exchange = 0, optimizer = 0;
+
+	for (int64_t i = 0; i < cut->runs; i++) {
+		const struct stage_run *run = &w->x->runs[cut->first_run + i];
+		struct stage_time t = stage_seconds(&w->x->r->problem, l, &w->s, g, run);
+		double work = t.forward + t.backward + t.head_forward + t.head_backward;
+
+		sum += (double)run->count * work;
+		slowest = fmax(slowest, work);
+		exchange = fmax(exchange, t.exchange);
+		optimizer = fmax(optimizer, t.optimizer);
+	}
+	return cost_outside(&w->x->r->problem, &w->s, sum + (double)(m - 1) * slowest + exchange + optimizer);
+}
+
+static void weigh_body(struct weighing *w, const struct layer_costs *l, const struct rank_order *o,
+                       const struct body *b, int64_t m)
+{
+	struct search *x = w->x;
+	double bound;
+	bool best;
+
+	shape_of(&w->s, b);
+	memcpy(w->s.order, o->at, sizeof(o->at));
+	x->effort += b->cut->runs;
+	x->out->costed++;
+	x->out->candidates++;
+	bound =
+	    bound_seconds(&x->r->problem, l, &w->s, &o->groups, &x->runs[b->cut->first_run], b->cut->runs, m);
+	if (!keep_wants(x->keep, x->reached, bound, b->memory)) {
+		count_rejection(x->out, REJECT_SLOWER, 1, &w->s, bound);
+		return;
+	}
+	best = bound < x->keep->best;
+	keep_offer(x->keep, &w->s, bound, upper_seconds(w, l, &o->groups, b->cut, m), b->memory);
+	if (search_settle(x, best ? KEEP_TOP : 1, NULL) != SB_OK)
+		x->out_of_memory = true;
+}
+
+/* The listed bodies in one order of ranks. */
+static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t m)
+{
+	struct search *x = w->x;
+	const struct cost_problem *p = &x->r->problem;
+	double rows = (double)w->s.micro_batch * (double)p->model.seq_len / (double)w->s.cp;
+	double send =
+	    send_seconds(&p->network, &o->groups.pp, 2 * rows * (double)p->model.hidden / (double)w->s.tp);
+	struct layer_costs l;
+	int have = -1;
+	double quick = 0;
+
+	for (int i = 0; i < x->body_count; i++) {
+		const struct body *b = &x->bodies[i];
+
+		if (have != (int)b->recompute) {
+			const struct known_costs *known;
+
+			shape_of(&w->s, b);
+			known = search_costs(x, &w->s, &o->groups);
+			l = known->costs;
+			l.send = send;
+			quick = least_seconds(x, &w->s, w->pipeline, known->work, m);
+			have = (int)b->recompute;
+		}
+		if (!keep_wants(x->keep, x->reached, quick, b->memory))
+			reject(w, REJECT_SLOWER, 1, quick);
+		else
+			weigh_body(w, &l, o, b, m);
+	}
+}
+
+static void list_orders(struct weighing *w, struct division *d)
+{
+	const struct cost_problem *p = &w->x->r->problem;
+
+	d->order_count = rank_orders(&p->network, &p->cluster, &w->s, d->orders);
+	for (int i = 0; i < d->order_count; i++)
+		w->x->effort += 1 + d->orders[i].examined / 16;
+}
+
+static int64_t all_of_batch(const struct weighing *w)
+{
+	return (int64_t)w->pipeline->cuts * zero_levels(&w->s) * w->all_orders;
+}
+
+/* One division of the experts in one batch. */
+static void weigh_division(struct weighing *w, struct division *d, int64_t m)
+{
+	struct search *x = w->x;
+	double quick;
+
+	w->s.recompute = RECOMPUTE_NONE;
+	x->effort++;
+	quick = least_seconds(x, &w->s, w->pipeline, search_least_work(x, &w->s, true), m);
+	if (!x->memory_only && !keep_wants(x->keep, x->reached, quick, d->memory)) {
+		reject(w, REJECT_SLOWER, all_of_batch(w), quick);
+		return;
+	}
+	list_bodies(w, m, quick);
+	d->too_large = x->body_count == 0;
+	x->any_fits = x->any_fits || x->body_count > 0;
+	if (x->body_count == 0 || x->memory_only)
+		return;
+	if (d->order_count < 0)
+		list_orders(w, d);
+	for (int i = 0; i < d->order_count; i++)
+		weigh_order(w, &d->orders[i], m);
+}
+
+/* A sound bound of the fullest stage's memory: no stage of a pipeline can be below the average one, without
+ * activations, sharded as far as it goes. */
+static double least_memory(const struct weighing *w)
+{
+	const struct cost_problem *p = &w->x->r->problem;
+	const struct memory_model m = memory_model_of(p, &w->s);
+	struct stage_run average = {.first = w->s.pp > 1 ? 1 : 0, .count = 1};
+	struct strategy s = w->s;
+	double least = INFINITY;
+
+	for (int k = 0; k < LAYER_KINDS; k++)
+		average.layers[k] = model_layers_of(&p->model, p->model.layers, (enum layer_kind)k) / s.pp;
+	if (s.pp == 2) /* neither first nor last */
+		s.pp = 3;
+	for (s.zero = 0; s.zero < zero_levels(&w->s); s.zero++) {
+		struct memory_parts parts = stage_memory(p, &m, &s, &average, 0);
+
+		least = fmin(least, memory_total(&parts));
+	}
+	return least;
+}
+
+/* The ways to divide the experts over the ranks of a stage, with what is known of each. */
+static void list_divisions(struct weighing *w, int64_t ranks)
+{
+	struct search *x = w->x;
+
+	x->division_count = 0;
+	w->s.micro_batch = 1;
+	for (int i = 0; i < x->ep.count * x->etp.count; i++) {
+		struct division *d = &x->divisions[x->division_count];
+
+		x->effort++;
+		w->s.ep = x->ep.value[i / x->etp.count];
+		w->s.etp = x->etp.value[i % x->etp.count];
+		if (w->s.ep > ranks || ranks % (w->s.ep * w->s.etp) != 0) {
+			reject(w, REJECT_EXPERTS, 1, NAN);
+			continue;
+		}
+		d->ep = w->s.ep;
+		d->etp = w->s.etp;
+		d->memory = least_memory(w);
+		d->order_count = -1;
+		x->division_count++;
+	}
+}
+
+static void weigh_batch(struct weighing *w, int64_t m, double quick)
+{
+	struct search *x = w->x;
+
+	for (int i = 0; i < x->division_count; i++) {
+		struct division *d = &x->divisions[i];
+
+		if (d->too_large) /* as a smaller batch was */
+			continue;
+		if (search_exhausted(x) || (x->memory_only && x->any_fits))
+			return;
+		w->s.ep = d->ep;
+		w->s.etp = d->etp;
+		if (d->memory > fmax((double)x->r->problem.memory_bytes, x->out->least_memory))
+			reject(w, REJECT_MEMORY, all_of_batch(w), quick);
+		else
+			weigh_division(w, d, m);
+	}
+}
+
+void weigh_layout(struct search *x, const struct layout *y)
+{
+	struct weighing w = {.x = x, .s = search_default(x->r), .pipeline = &x->pipelines[y->pipeline]};
+	int64_t share = x->r->problem.sequences / y->dp;
+
+	w.s.tp = y->tp;
+	w.s.cp = y->cp;
+	w.s.dp = y->dp;
+	w.s.pp = w.pipeline->pp;
+	w.all_orders = order_count(&x->r->problem.cluster, &w.s);
+	if (w.s.pp > 1)
+		reject(&w, REJECT_ZERO, 2, NAN);
+	list_divisions(&w, y->tp * y->cp * y->dp);
+	for (int sp = 1; sp >= 0; sp--) {
+		w.s.sequence_parallel = sp == 1;
+		for (int i = 0; i < x->division_count; i++)
+			x->divisions[i].too_large = false;
+		for (int i = 0; i < x->batch.count && x->batch.value[i] <= share; i++) {
+			struct work least = x->least[y->least].of[i][sp];
+			double quick;
+			int64_t m = share / x->batch.value[i];
+
+			if (isinf(least.all) || share % x->batch.value[i] != 0)
+				continue;
+			w.s.micro_batch = x->batch.value[i];
+			quick = least_seconds(x, &w.s, w.pipeline, least, m);
+			if (!x->memory_only && quick > SEARCH_SLACK * x->reached)
+				reject(&w, REJECT_SLOWER, x->division_count * all_of_batch(&w), quick);
+			else
+				weigh_batch(&w, m, quick);
+		}
+	}
+}
+
+void cut_off_layout(struct search *x, const struct layout *y)
+{
+	const struct pipeline *q = &x->pipelines[y->pipeline];
+	struct weighing w = {.x = x, .s = search_default(x->r), .pipeline = q};
+	int64_t share = x->r->problem.sequences / y->dp, ranks = y->tp * y->cp * y->dp, pairs = 0,
+	        batches = 0;
+
+	w.s.tp = y->tp;
+	w.s.cp = y->cp;
+	w.s.dp = y->dp;
+	w.s.pp = q->pp;
+	for (int i = 0; i < x->ep.count * x->etp.count; i++)
+		pairs += ranks % (x->ep.value[i / x->etp.count] * x->etp.value[i % x->etp.count]) == 0;
+	for (int i = 0; i < x->batch.count && x->batch.value[i] <= share; i++)
+		batches += share % x->batch.value[i] == 0;
+	reject(&w, REJECT_SLOWER,
+	       pairs * batches * q->cuts * zero_levels(&w.s) * order_count(&x->r->problem.cluster, &w.s),
+	       y->bound);
+}
