@@ -45,7 +45,7 @@ int order_count(const struct cluster *c, const struct strategy *s)
 	int count = used_dimensions(s, used), all = 1;
 
 	if (!any_order(c, s))
-		return s->pp > 1 && s->dp > 1 ? 2 : 1;
+		return 1;
 	for (int i = 2; i <= count; i++)
 		all *= i;
 	return all;
@@ -136,11 +136,6 @@ int rank_orders(const struct network *n, const struct cluster *c, const struct s
 	if (!any_order(c, s)) {
 		complete(&w, used, dims);
 		add_order(n, &w, out, &count);
-		if (s->pp > 1 && s->dp > 1) {
-			w.order[2] = DIM_PP;
-			w.order[3] = DIM_DP;
-			add_order(n, &w, out, &count);
-		}
 		return count;
 	}
 	do {

@@ -12,8 +12,7 @@ struct rank_order {
 	int64_t examined; /* ranks gone through to find them */
 };
 /* How many orders the strategy's degrees have, those of equal cost counted one by one: every permutation of
- * the degrees above 1 where each of them lines up with nodes and supernodes; else data before pipeline or
- * pipeline before data, innermost tp and cp. */
+ * the degrees above 1 where all their products line up with nodes and supernodes; else the usual one. */
 int order_count(const struct cluster *c, const struct strategy *s);
 /* Writes the groups of each of those orders, those of equal groups (and so of equal cost) once, the usual
  * order (tp, cp, dp, pp) first, those in which the expert ranks do not line up with the pipeline left out.

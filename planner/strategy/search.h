@@ -10,7 +10,7 @@
  * dividing the experts and etp their width, folded freely into the tp x cp x dp ranks of a stage (parallel
  * folding); ZeRO 0..3 (2 and 3 without pipeline: a pipeline keeps whole gradients); every recomputation;
  * sequence parallelism on and off; the last stage shortened by up to the layers that the head weighs; every
- * order of the ranks that fills nodes evenly, of those that do not tp and cp innermost. Any number of devices
+ * order of the ranks where all of them fill nodes evenly, else the usual one. Any number of devices
  * up to the cluster's, so that one more device never makes the plan worse. */
 
 enum constraint {

@@ -76,7 +76,7 @@ static void orders(struct every *e, struct strategy s)
 		}
 		if (seen != 15 || (any && !usual && !last))
 			continue;
-		if (!any && (at[0] != DIM_TP || at[1] != DIM_CP))
+		if (!any && !usual)
 			continue;
 		for (int i = 0; i < 4; i++)
 			s.order[i] = (enum dimension)at[i];
