@@ -32,9 +32,9 @@ static int cost_of(const json_t *value, const struct cost_problem *p, int64_t mi
 		                                 p->constants.model_error),
 		                 "alternatives", "frontier", "rejected", "warnings",
 		                 warnings_to_json(p, &s, &c, json_object_get(value, "attention") != NULL));
+	if (rc == SB_OK)
+		rc = *out ? strategy_explain_json(p, &s, *out, err) : sb_no_memory(err);
 	free(stages);
-	if (rc == SB_OK && !*out)
-		return sb_no_memory(err);
 	return rc;
 }
 

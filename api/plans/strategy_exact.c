@@ -150,9 +150,9 @@ int strategy_search_answer(const struct search_request *r, bool attention_given,
 		                           : "no strategy within the constraints is faster than lower_bound");
 	} else if (rc == SB_EINFEASIBLE)
 		rc = explain_infeasible(r, x, out_extra, err);
+	if (rc == SB_OK)
+		rc = *out ? strategy_explain_json(&r->problem, &x->best.strategy, *out, err) : sb_no_memory(err);
 	free(x);
-	if (rc == SB_OK && !*out)
-		return sb_no_memory(err);
 	return rc;
 }
 

@@ -23,6 +23,10 @@ int64_t memory_bytes_of(const struct memory_parts *m);
 /* {weights, gradients, optimizer, activations, workspace}, rounded likewise. */
 json_t *memory_to_json(const struct memory_parts *m);
 json_t *predicted_to_json(const struct strategy_cost *c);
+/* Adds the member `explanation`: seconds and memory of each stage, and what a device of the busiest one sends in a
+ * step over which group. SB_ENOMEM. */
+int strategy_explain_json(const struct cost_problem *p, const struct strategy *s, json_t *answer,
+                          struct sb_error *err);
 /* {optimal, lower_bound, gap, candidates, search_seconds, model_error}; optimal < 0 = null, bound NaN = null.
  */
 json_t *quality_to_json(int optimal, double bound, double value, int64_t candidates, double seconds,

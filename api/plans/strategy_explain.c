@@ -1,0 +1,63 @@
+#include <stddef.h>
+
+#include "api/plans/strategy_json.h"
+#include "planner/strategy/explain.h"
+
+/* Where the seconds and bytes of a strategy go, as the member `explanation` of an answer. */
+
+static json_t *stages_json(const struct explanation *e)
+{
+	json_t *list = json_array();
+
+	for (int64_t i = 0; i < e->stage_count; i++) {
+		const struct explained_stages *s = &e->stages[i];
+		const struct stage_time *t = &s->seconds;
+		json_int_t layers = 0;
+
+		for (int k = 0; k < LAYER_KINDS; k++)
+			layers += (json_int_t)s->run.layers[k];
+		json_array_append_new(
+		    list,
+		    json_pack("{s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:I,s:o}", "first_stage",
+		              (json_int_t)s->run.first, "stages", (json_int_t)s->run.count, "layers", layers,
+		              "forward_seconds", t->forward + t->head_forward, "backward_seconds",
+		              t->backward + t->head_backward, "exchange_seconds", t->exchange,
+		              "optimizer_seconds", t->optimizer, "memory_bytes",
+		              (json_int_t)memory_bytes_of(&s->memory), "memory", memory_to_json(&s->memory)));
+	}
+	return list;
+}
+
+static json_t *traffic_json(const struct explanation *e)
+{
+	static const char *const names[TRAFFICS] = {[TRAFFIC_TENSOR] = "tensor",
+	                                            [TRAFFIC_CONTEXT] = "context",
+	                                            [TRAFFIC_EXPERT] = "expert",
+	                                            [TRAFFIC_PIPELINE] = "pipeline",
+	                                            [TRAFFIC_GRADIENTS] = "gradients"};
+	json_t *list = json_array();
+
+	for (int i = 0; i < TRAFFICS; i++) {
+		const struct explained_traffic *t = &e->traffic[i];
+
+		if (t->bytes > 0)
+			json_array_append_new(list,
+			                      json_pack("{s:s,s:I,s:I,s:f}", "between", names[i], "ranks",
+			                                (json_int_t)t->ranks, "ranks_inside",
+			                                (json_int_t)t->ranks_inside, "bytes", t->bytes));
+	}
+	return list;
+}
+
+int strategy_explain_json(const struct cost_problem *p, const struct strategy *s, json_t *answer,
+                          struct sb_error *err)
+{
+	EXPLANATION_AUTO e = {0};
+	int rc = strategy_explain(p, s, &e, err);
+
+	if (rc == SB_OK && json_object_set_new(answer, "explanation",
+	                                       json_pack("{s:o,s:o}", "stages", stages_json(&e), "traffic",
+	                                                 traffic_json(&e))) != 0)
+		rc = sb_no_memory(err);
+	return rc;
+}
