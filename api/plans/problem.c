@@ -114,6 +114,32 @@ static int resolve_profile(const struct plan_lookup *lookup, json_t *request, st
 	return SB_OK;
 }
 
+/* Several profiles of one model, each by its layers. */
+static int resolve_profiles(const struct plan_lookup *lookup, json_t *request, struct sb_error *err)
+{
+	static const char *const members[] = {"layers", "head", "tail"};
+	const char *kind = json_string_value(json_object_get(request, "kind"));
+	json_t *list = json_object_get(request, "profiles");
+
+	if (!kind || strcmp(kind, "intra-operator") != 0)
+		return SB_OK;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		json_t *item = json_array_get(list, i);
+		const char *id = json_string_value(json_object_get(item, "profile"));
+		JSON_AUTO found = NULL;
+		int rc = id ? document_of(lookup, "profiles", "profiles", id, &found, err) : SB_OK;
+
+		if (rc != SB_OK)
+			return rc;
+		for (size_t k = 0; id && k < sizeof(members) / sizeof(members[0]); k++)
+			if (json_object_set_new(item, members[k],
+			                        json_deep_copy(json_object_get(found, members[k]))) != 0)
+				return sb_no_memory(err);
+		json_object_del(item, "profile");
+	}
+	return SB_OK;
+}
+
 int problem_resolve(const struct plan_lookup *lookup, const json_t *request, json_t **out,
                     struct sb_error *err)
 {
@@ -129,6 +155,8 @@ int problem_resolve(const struct plan_lookup *lookup, const json_t *request, jso
 		rc = resolve_calibration(lookup, copy, err);
 	if (rc == SB_OK)
 		rc = resolve_profile(lookup, copy, err);
+	if (rc == SB_OK)
+		rc = resolve_profiles(lookup, copy, err);
 	if (rc == SB_OK)
 		*out = json_incref(copy);
 	return rc;

@@ -16,6 +16,9 @@ const SAMPLES = {
   scaling: { model: 'llama3-8b', cluster: { preset: 'dgx-h100', nodes: 64 }, batch: { global_sequences: 256 } },
   'swap-or-pipeline': { devices: 8, micro_batches: 2048, forward: 0.1, weights_bytes: 2.6e9, activation_bytes: 8388608,
     link: { bytes_per_second: 1.25e8 }, host_link: { bytes_per_second: 12e9 } },
+  'intra-operator': { nodes: [{ name: 'attention', options: [{ name: 'columns', seconds: 0.03, memory_bytes: 9e9 }, { name: 'rows', seconds: 0.01, memory_bytes: 20e9 }] },
+    { name: 'mlp', options: [{ name: 'columns', seconds: 0.05, memory_bytes: 12e9 }, { name: 'rows', seconds: 0.02, memory_bytes: 25e9 }] }],
+    edges: [{ from: 'attention', to: 'mlp', seconds: [[0, 0.004], [0.004, 0]] }], memory_bytes: 40e9 },
 };
 const sampleOf = (kind) => SAMPLES[kind.kind] ?? Object.fromEntries((kind.schema?.required ?? []).filter((name) => name !== 'kind').map((name) => [name, null]));
 
