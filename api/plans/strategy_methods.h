@@ -14,6 +14,7 @@
 	ROW("exact", strategy_exact, NULL)                                                                   \
 	ROW("amp", strategy_amp, strategy_amp_schema)                                                        \
 	ROW("apss", strategy_apss, strategy_amp_schema)                                                      \
+	ROW("mist", strategy_mist, strategy_mist_schema)                                                     \
 	ROW("pangu-5d", strategy_pangu, NULL)
 
 struct strategy_method {
@@ -26,6 +27,7 @@ struct strategy_method {
 STRATEGY_METHODS(STRATEGY_METHOD_DECLARED)
 /* Members of the methods' own. */
 json_t *strategy_amp_schema(void);
+json_t *strategy_mist_schema(void);
 
 /* NULL-terminated. */
 extern const char *const strategy_method_names[];

@@ -1,0 +1,119 @@
+#include "planner/methods/mist_ways.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const int64_t mist_micro_batches[MIST_SHAPES_MAX] = {1, 2, 4};
+static const double coarse[] = {0, .25, .375, .5, .75, 1}, fine[] = {0, .25, .375, .5, .625, .75, .875, 1};
+#define COARSE 6
+#define FINE 8
+#define WAYS (3 * COARSE * COARSE * FINE * FINE)
+
+int mist_ways_open(struct mist_ways *w)
+{
+	*w = (struct mist_ways){.way = calloc(MIST_SHAPES_MAX * WAYS, sizeof(*w->way)),
+	                        .of = calloc(MIST_SHAPES_MAX * WAYS, sizeof(*w->of))};
+	return w->way && w->of ? SB_OK : SB_ENOMEM;
+}
+
+void mist_ways_free(struct mist_ways *w)
+{
+	free(w->way);
+	free(w->of);
+}
+
+bool mist_shape_fits(const struct mist_problem *p, int64_t stages, int64_t micro_batches, int64_t micro_batch,
+                     struct mist_stage *out)
+{
+	const struct cluster *c = &p->cost->cluster;
+	int64_t devices = cluster_devices(c) / stages, share = p->cost->sequences / micro_batches;
+	struct strategy s = strategy_default(&p->cost->model, c);
+
+	if (share % micro_batch != 0 || devices % (share / micro_batch) != 0)
+		return false;
+	*out = (struct mist_stage){
+	    .micro_batch = micro_batch, .dp = share / micro_batch, .tp = devices / (share / micro_batch)};
+	if (out->tp > c->devices_per_node || c->devices_per_node % out->tp != 0)
+		return false;
+	s.dp = out->dp;
+	s.tp = out->tp;
+	s.pp = stages;
+	s.micro_batch = micro_batch;
+	s.attention = p->attention;
+	return strategy_fit(&p->cost->model, c, &s, p->cost->sequences) == FIT_OK;
+}
+
+/* The ways of one shape, the plainest first: equal ones keep to it. */
+static void list_ways(const struct mist_problem *p, struct mist_ways *w, int shape,
+                      const struct mist_stage *stage, int64_t stages)
+{
+	int shards = stage->dp > 1 ? 3 : 1;
+	int coarse_count = p->offload ? COARSE : 1, fine_count = p->offload ? FINE : 1;
+
+	for (int i = 0; i < shards * coarse_count * coarse_count * fine_count * fine_count; i++) {
+		struct mist_way *way = &w->way[w->count];
+		int rest = i;
+
+		way->stage = *stage;
+		way->stage.offload[MIST_ACTIVATIONS] = fine[rest % fine_count];
+		rest /= fine_count;
+		way->stage.offload[MIST_OPTIMIZER] = fine[rest % fine_count];
+		rest /= fine_count;
+		way->stage.offload[MIST_GRADIENTS] = coarse[rest % coarse_count];
+		rest /= coarse_count;
+		way->stage.offload[MIST_WEIGHTS] = coarse[rest % coarse_count];
+		rest /= coarse_count;
+		way->stage.shard[MIST_OPTIMIZER] = true;
+		way->stage.shard[MIST_GRADIENTS] = rest >= 1;
+		way->stage.shard[MIST_WEIGHTS] = rest >= 2;
+		if (way->stage.offload[MIST_WEIGHTS] > 0 && way->stage.offload[MIST_GRADIENTS] <= 0)
+			continue;
+		if (p->allowed && !p->allowed(p->self, &way->stage, stages))
+			continue;
+		way->layer = mist_layer_of(p, &w->shape[shape], &way->stage);
+		w->of[w->count++] = shape;
+	}
+}
+
+void mist_ways_of(const struct mist_problem *p, int64_t stages, int64_t micro_batches, struct mist_ways *w)
+{
+	w->shapes = 0;
+	w->count = 0;
+	for (int b = 0; b < MIST_SHAPES_MAX; b++) {
+		struct mist_stage stage;
+
+		if (!mist_shape_fits(p, stages, micro_batches, mist_micro_batches[b], &stage))
+			continue;
+		w->shape[w->shapes] = mist_shape_of(p, stages, &stage, micro_batches);
+		list_ways(p, w, w->shapes, &stage, stages);
+		w->shapes++;
+	}
+}
+
+void mist_pick(struct mist_picks *x, struct stage_option o, int64_t way, int64_t checkpointed)
+{
+	int at = x->count, end;
+
+	while (at > 0 && x->option[at - 1].stable > o.stable)
+		at--;
+	if ((at > 0 && x->option[at - 1].delta <= o.delta) ||
+	    (at < x->count && x->option[at].stable <= o.stable && x->option[at].delta <= o.delta))
+		return;
+	for (end = at; end < x->count && x->option[end].delta >= o.delta;)
+		end++;
+	if (end == at && x->count == MIST_PICKS_MAX) {
+		x->thinned = true;
+		return;
+	}
+	if (end != at + 1) {
+		size_t rest = (size_t)(x->count - end);
+
+		memmove(&x->option[at + 1], &x->option[end], rest * sizeof(x->option[0]));
+		memmove(&x->way[at + 1], &x->way[end], rest * sizeof(x->way[0]));
+		memmove(&x->checkpointed[at + 1], &x->checkpointed[end], rest * sizeof(x->checkpointed[0]));
+	}
+	x->option[at] = o;
+	x->way[at] = way;
+	x->checkpointed[at] = checkpointed;
+	x->count += 1 - (end - at);
+}

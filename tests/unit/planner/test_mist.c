@@ -1,0 +1,213 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "planner/methods/mist.h"
+
+#define GIB 1073741824.0
+
+/* Two L4 in a node share the data; a layer of 1 s forward and 2 s backward, 1 GiB of weights and of gradients
+ * and 6 GiB of optimizer; 3 GiB of activations, 1 GiB when checkpointed. */
+static struct mist_shape shape_of(void)
+{
+	return (struct mist_shape){.stages = 2,
+	                           .micro_batch = 1,
+	                           .dp = 2,
+	                           .tp = 1,
+	                           .micro_batches = 8,
+	                           .nodes = 1,
+	                           .inside = 2,
+	                           .compute = {1, 2},
+	                           .full = {GIB, GIB, 6 * GIB},
+	                           .kept = {3 * GIB, GIB},
+	                           .factor = 1.025,
+	                           .capacity = 40 * GIB};
+}
+
+static struct mist_problem problem_of(const struct cost_problem *cost)
+{
+	return (struct mist_problem){.cost = cost, .machine = *mist_machine_of("l4-24g"), .offload = true};
+}
+
+/* Steady: 1 + 2 s. First forward: gathers 1 GiB, 0.168791 s (test_mist_machine); scaled by the pair's
+ * factors 1.1676 and 1: 0.168791 + (1.1676 - 0.168791) / 1.1676 = 1.024229. Last backward: reduce-scatter
+ * 0.185670: 0.185670 + (2.3352 - 0.185670) / 1.1676 = 2.026651. Checkpointed: 1 s more each backward:
+ * 0.185670 + (3.5028 - 0.185670) / 1.1676 = 3.026651. */
+static void test_a_layer_by_hand(void **state)
+{
+	struct cost_problem cost = {0};
+	struct mist_problem p = problem_of(&cost);
+	struct mist_shape x = shape_of();
+	struct mist_stage s = {.micro_batch = 1, .dp = 2, .tp = 1, .shard = {false, false, true}};
+	struct mist_layer l = mist_layer_of(&p, &x, &s);
+
+	(void)state;
+	assert_true(fabs(l.stable[0] - 3) < 1e-9 && fabs(l.stable[1] - 4) < 1e-9);
+	assert_true(fabs(l.delta[0] - (1.024229 + 2.026651 - 3)) < 1e-5);
+	assert_true(fabs(l.delta[1] - (1.024229 + 3.026651 - 4)) < 1e-5);
+	assert_true(fabs(l.states / GIB - 5) < 1e-9 && l.buffers == 0);
+}
+
+/* Weights and gradients sharded: two whole layers of both are at hand; 0.025 each of fragmentation. Half of
+ * the optimizer on the host: 6 / 2 x 1/2 stays, and 0.03. */
+static void test_states_by_hand(void **state)
+{
+	struct cost_problem cost = {0};
+	struct mist_problem p = problem_of(&cost);
+	struct mist_shape x = shape_of();
+	struct mist_stage s = {
+	    .micro_batch = 1, .dp = 2, .tp = 1, .shard = {true, true, true}, .offload = {0, 0, .5, 0}};
+	struct mist_layer l = mist_layer_of(&p, &x, &s);
+
+	(void)state;
+	assert_true(fabs(l.states / GIB - (.5 + .5 + 1.5)) < 1e-9);
+	assert_true(fabs(l.buffers / GIB - 4) < 1e-9);
+	assert_true(fabs(l.factor - (1.025 + .025 + .025 + .03)) < 1e-9);
+	/* gathered in every pass */
+	assert_true(l.stable[0] > 3 && l.delta[0] > 0);
+}
+
+/* Stage 0 of 2 holds two micro-batches: 4 layers of (5 + 2 x 3) GiB x 1.025 = 45.1 GiB are too many for 40.
+ * One checkpointed layer saves 2 x 2 x 1.025 = 4.1 and runs again 3 x 1.025: 44.075; two: 39.975. Stage 1
+ * holds one: 4 x 8 x 1.025 = 32.8. */
+static void test_as_few_checkpointed_as_fit(void **state)
+{
+	struct cost_problem cost = {0};
+	struct mist_problem p = problem_of(&cost);
+	struct mist_shape x = shape_of();
+	struct mist_stage s = {.micro_batch = 1, .dp = 2, .tp = 1, .shard = {false, false, true}};
+	struct mist_layer l = mist_layer_of(&p, &x, &s);
+
+	(void)state;
+	assert_true(fabs(mist_stage_bytes(&x, &l, 0, 4, 0) / GIB - 45.1) < 1e-9);
+	assert_true(fabs(mist_stage_bytes(&x, &l, 0, 4, 1) / GIB - 44.075) < 1e-9);
+	assert_true(fabs(mist_stage_bytes(&x, &l, 0, 4, 2) / GIB - 39.975) < 1e-9);
+	assert_int_equal(mist_least_checkpointed(&x, &l, 0, 4), 2);
+	assert_int_equal(mist_least_checkpointed(&x, &l, 1, 4), 0);
+	assert_int_equal(mist_least_checkpointed(&x, &l, 0, 8), -1);
+}
+
+static void open_small(struct cost_problem *c, struct mist_problem *p)
+{
+	struct cluster cluster = {.nodes = 1,
+	                          .devices_per_node = 4,
+	                          .device = {.peak_flops = 121e12,
+	                                     .memory_bandwidth = 300e9,
+	                                     .memory_bytes = 24000000000,
+	                                     .family = FAMILY_AMPERE,
+	                                     .flash_attention = true},
+	                          .links = {[LINK_NODE] = {32e9, NAN}},
+	                          .compute_efficiency = NAN,
+	                          .memory_efficiency = NAN,
+	                          .link_efficiency = {NAN, NAN, NAN}};
+
+	*c = (struct cost_problem){.model = {.layers = 32,
+	                                     .hidden = 2560,
+	                                     .heads = 32,
+	                                     .ffn_hidden = 10240,
+	                                     .vocab = 50304,
+	                                     .seq_len = 2048},
+	                           .cluster = cluster,
+	                           .constants = constants_for(&cluster),
+	                           .sequences = 64,
+	                           .memory_bytes = 22000000000};
+	model_defaults(&c->model);
+	c->network = network_of(&c->cluster, &c->constants);
+	*p = problem_of(c);
+	p->attention = ATTENTION_FLASH;
+	p->gradient_bytes = 2;
+}
+
+static double least(const struct mist_problem *p)
+{
+	MIST_PLAN_AUTO plan = {0};
+	double seconds = INFINITY;
+	int64_t layers = 0;
+	bool fits;
+
+	if (mist_search(p, &plan, NULL) != SB_OK)
+		return INFINITY;
+	seconds = plan.seconds;
+	assert_true(plan.optimal);
+	mist_evaluate(p, &plan, &fits);
+	assert_true(fits && fabs(plan.seconds - seconds) <= 1e-9 * seconds);
+	for (int64_t i = 0; i < plan.stages; i++) {
+		const struct mist_stage *s = &plan.stage[i];
+
+		layers += s->layers;
+		assert_true(s->checkpointed >= 0 && s->checkpointed <= s->layers);
+		assert_true(s->dp * s->tp * plan.stages == cluster_devices(&p->cost->cluster));
+		assert_true(s->dp * s->micro_batch * plan.micro_batches == p->cost->sequences);
+		assert_true(fabs((double)s->layers - 32.0 / (double)plan.stages) <= 2);
+	}
+	assert_int_equal(layers, 32);
+	return seconds;
+}
+
+/* What more is allowed, or more memory, never makes the plan slower. */
+static void test_more_is_never_slower(void **state)
+{
+	struct cost_problem cost;
+	struct mist_problem p;
+	double free_of_all, on_device, last = INFINITY;
+
+	(void)state;
+	open_small(&cost, &p);
+	free_of_all = least(&p);
+	p.offload = false;
+	on_device = least(&p);
+	assert_true(isfinite(on_device) && free_of_all <= on_device);
+	p.offload = true;
+	for (int64_t gb = 8; gb <= 24; gb += 4) {
+		double now;
+
+		cost.memory_bytes = gb * 1000000000;
+		now = least(&p);
+		assert_true(now <= last * (1 + 1e-12));
+		last = now;
+	}
+	assert_true(isfinite(last));
+}
+
+static bool none(const void *self, const struct mist_stage *s, int64_t stages)
+{
+	(void)self;
+	(void)s;
+	(void)stages;
+	return false;
+}
+
+static void test_nothing_fits_or_nothing_is_allowed(void **state)
+{
+	struct cost_problem cost;
+	struct mist_problem p;
+	struct sb_error err = {0};
+	MIST_PLAN_AUTO plan = {0};
+
+	(void)state;
+	open_small(&cost, &p);
+	cost.memory_bytes = 100000000;
+	assert_int_equal(mist_search(&p, &plan, &err), SB_EINFEASIBLE);
+	assert_true(isfinite(plan.least_memory) && plan.least_memory > 1e8);
+	/* with as much as it asked for it fits */
+	cost.memory_bytes = (int64_t)ceil(plan.least_memory);
+	assert_true(isfinite(least(&p)));
+	p.allowed = none;
+	assert_int_equal(mist_search(&p, &plan, &err), SB_EIMPOSSIBLE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_a_layer_by_hand),
+	    cmocka_unit_test(test_states_by_hand),
+	    cmocka_unit_test(test_as_few_checkpointed_as_fit),
+	    cmocka_unit_test(test_more_is_never_slower),
+	    cmocka_unit_test(test_nothing_fits_or_nothing_is_allowed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
