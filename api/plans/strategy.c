@@ -33,6 +33,15 @@ static const struct {
     {"sequence_parallel", ONLY_SEQUENCE_PARALLEL, 0, 1, boolean_words},
 };
 
+const char *strategy_constraint_name(enum constraint c)
+{
+	size_t i = 0;
+
+	while (only[i].constraint != c)
+		i++;
+	return only[i].member;
+}
+
 static int read_value(const json_t *v, const struct place *at, size_t row, int64_t *out, struct sb_error *err)
 {
 	if (!only[row].words)

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/plans/kinds.h"
 #include "api/plans/strategy_methods.h"
@@ -70,6 +71,25 @@ static json_t *frontier_of(const struct search_request *r, const struct search_r
 	return list;
 }
 
+/* By how much the example misses: its memory and time in full, or the least time that it can have. */
+static void add_miss(const struct search_request *r, enum rejection why, const struct rejected *j,
+                     json_t *row)
+{
+	const struct cost_problem *p = &r->problem;
+	struct strategy_cost c;
+
+	if (why == REJECT_SLOWER && !isnan(j->example_seconds))
+		json_object_set_new(row, "at_least_seconds", json_real(j->example_seconds));
+	if (why != REJECT_MEMORY ||
+	    strategy_fit(&p->model, &p->cluster, &j->example, p->sequences) != FIT_OK ||
+	    strategy_cost(p, &j->example, &c, NULL) != SB_OK)
+		return;
+	json_object_set_new(row, "step_seconds", json_real(c.step_seconds));
+	json_object_set_new(row, "memory_bytes", json_integer((json_int_t)memory_bytes_of(&c.memory)));
+	json_object_set_new(row, "over_bytes",
+	                    json_integer((json_int_t)(memory_bytes_of(&c.memory) - p->memory_bytes)));
+}
+
 static json_t *rejected_of(const struct search_request *r, const struct search_result *x)
 {
 	json_t *list = json_array();
@@ -77,7 +97,7 @@ static json_t *rejected_of(const struct search_request *r, const struct search_r
 	for (int i = 0; i < REJECTIONS; i++) {
 		const struct rejected *j = &x->rejected[i];
 		const struct strategy *s = &j->example;
-		json_t *example;
+		json_t *example, *row;
 
 		if (j->count == 0)
 			continue;
@@ -86,15 +106,30 @@ static json_t *rejected_of(const struct search_request *r, const struct search_r
 		              (json_int_t)s->tp, "cp", (json_int_t)s->cp, "pp", (json_int_t)s->pp, "vpp",
 		              (json_int_t)s->vpp, "ep", (json_int_t)s->ep, "zero", s->zero, "micro_batch",
 		              (json_int_t)s->micro_batch, "recompute", recompute_words[s->recompute]);
-		json_array_append_new(list,
-		                      json_pack("{s:s,s:I,s:o}", "reason", rejection_word((enum rejection)i),
-		                                "count", (json_int_t)j->count, "example", example));
+		row = json_pack("{s:s,s:I,s:o}", "reason", rejection_word((enum rejection)i), "count",
+		                (json_int_t)j->count, "example", example);
+		add_miss(r, (enum rejection)i, j, row);
+		json_array_append_new(list, row);
 	}
-	(void)r;
 	return list;
 }
 
-/* What would make it feasible: more nodes, or more memory on each device. */
+/* The constraints of which each, dropped alone, lets a strategy fit. */
+static json_t *in_the_way(const struct search_request *r)
+{
+	json_t *list = json_array();
+	bool frees[CONSTRAINTS];
+
+	if (strategy_nearest_constraints(r, frees, NULL) != SB_OK)
+		return list;
+	for (int i = 0; i < CONSTRAINTS; i++)
+		if (frees[i])
+			json_array_append_new(list,
+			                      json_string(strategy_constraint_name((enum constraint)i)));
+	return list;
+}
+
+/* What would make it feasible: more nodes, more memory on each device, or one constraint less. */
 static int explain_infeasible(const struct search_request *r, const struct search_result *x,
                               json_t **out_extra, struct sb_error *err)
 {
@@ -109,6 +144,7 @@ static int explain_infeasible(const struct search_request *r, const struct searc
 		                    json_integer(nodes * r->problem.cluster.devices_per_node));
 	}
 	json_object_set_new(nearest, "memory_bytes", json_integer(least));
+	json_object_set_new(nearest, "without_constraint", in_the_way(r));
 	*out_extra =
 	    json_pack("{s:I,s:o,s:o,s:o,s:I}", "least_memory_bytes", least, "nearest", nearest, "leanest",
 	              strategy_to_json(&r->problem.model, &x->leanest, r->problem.sequences), "rejected",
@@ -148,10 +184,14 @@ int strategy_search_answer(const struct search_request *r, bool attention_given,
 		strategy_proved(*out, "step_time",
 		                x->optimal ? "no strategy within the constraints is faster by this model"
 		                           : "no strategy within the constraints is faster than lower_bound");
-	} else if (rc == SB_EINFEASIBLE)
+	} else if (rc == SB_EINFEASIBLE) {
 		rc = explain_infeasible(r, x, out_extra, err);
+	} else if (rc == SB_EIMPOSSIBLE && strcmp(err->word, "no_strategy") == 0) {
+		*out_extra = json_pack("{s:{s:o}}", "nearest", "without_constraint", in_the_way(r));
+	}
 	if (rc == SB_OK)
-		rc = *out ? strategy_explain_json(&r->problem, &x->best.strategy, *out, err) : sb_no_memory(err);
+		rc = *out ? strategy_explain_json(&r->problem, &x->best.strategy, *out, err)
+		          : sb_no_memory(err);
 	free(x);
 	return rc;
 }

@@ -41,6 +41,8 @@ json_t *strategy_methods_schema(json_t *request);
  * *out_attention: the request says which kernel. SB_EINVAL, SB_EIMPOSSIBLE. */
 int strategy_request_from_json(const json_t *request, struct search_request *r, bool *out_attention,
                                struct sb_error *err);
+/* The constraint's member in a request. */
+const char *strategy_constraint_name(enum constraint c);
 /* Searches the space of the request, and answers: with the plan, or why there is none. */
 int strategy_search_answer(const struct search_request *r, bool attention_given, json_t **out,
                            json_t **out_extra, struct sb_error *err);

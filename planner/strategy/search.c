@@ -241,3 +241,21 @@ int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, s
 	*out_nodes = fits ? high : 0;
 	return SB_OK;
 }
+
+int strategy_nearest_constraints(const struct search_request *r, bool out_frees[CONSTRAINTS],
+                                 struct sb_error *err)
+{
+	struct search_request freer = *r;
+	int64_t effort = 0;
+	int rc = SB_OK;
+
+	for (int i = 0; i < CONSTRAINTS; i++) {
+		out_frees[i] = false;
+		if (r->only[i].count == 0 || rc != SB_OK)
+			continue;
+		freer.only[i].count = 0;
+		rc = fits_on(&freer, r->problem.cluster.nodes, &effort, &out_frees[i], err);
+		freer.only[i].count = r->only[i].count;
+	}
+	return rc;
+}

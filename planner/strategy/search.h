@@ -99,4 +99,8 @@ int strategy_search(const struct search_request *r, struct search_result *out, s
 /* The fewest nodes (up to 64 times as many, at most 65,536) on which the request becomes feasible, 0 when
  * none is found with that effort. Costs memory only. */
 int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, struct sb_error *err);
+/* Which of the request's constraints, each dropped alone, would let a strategy fit: false also for what the
+ * effort does not reach. Costs memory only. */
+int strategy_nearest_constraints(const struct search_request *r, bool out_frees[CONSTRAINTS],
+                                 struct sb_error *err);
 #endif
