@@ -24,7 +24,7 @@ extern const struct plan_kind strategy_kind, estimate_kind, schedule_kind, gradi
     pipeline_kind;
 extern const struct plan_kind resharding_kind, weight_pipeline_kind, embedding_placement_kind,
     swap_or_pipeline_kind;
-extern const struct plan_kind layer_memory_kind, scaling_kind, intra_operator_kind;
+extern const struct plan_kind layer_memory_kind, scaling_kind, intra_operator_kind, batch_schedule_kind;
 
 /* Appends {code, detail} to the warnings of an answer. */
 void plan_warn(json_t *list, const char *code, const char *detail);

@@ -13,7 +13,8 @@
 static const struct plan_kind *const kinds[] = {
     &strategy_kind,         &estimate_kind,     &schedule_kind,        &gradient_fusion_kind,
     &pipeline_kind,         &resharding_kind,   &weight_pipeline_kind, &embedding_placement_kind,
-    &swap_or_pipeline_kind, &layer_memory_kind, &scaling_kind,         &intra_operator_kind};
+    &swap_or_pipeline_kind, &layer_memory_kind, &scaling_kind,         &intra_operator_kind,
+    &batch_schedule_kind};
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 #define CANONICAL_MAX ((size_t)16 << 20)
 

@@ -1,5 +1,6 @@
 #include "api/plans/scaling.h"
 
+#include "api/plans/counts.h"
 #include "api/plans/kinds.h"
 #include "api/plans/schema.h"
 
@@ -48,12 +49,10 @@ static json_t *schema(void)
 	json_t *p = scaling_given_schema(), *request;
 
 	add_searched(p);
-	json_object_set_new(
-	    p, "devices",
-	    schema_either(schema_integer(1, SCALING_DEVICES_MAX),
-	                  schema_list(SCALING_COUNTS_MAX, schema_integer(1, SCALING_DEVICES_MAX),
-	                              "how many to weigh; default: doublings, to 1024 or all of the cluster. "
-	                              "Of a cluster: a part of one node, or whole nodes")));
+	json_object_set_new(p, "devices",
+	                    counts_schema(SCALING_DEVICES_MAX,
+	                                  "how many to weigh; default: doublings, to 1024 or all of the "
+	                                  "cluster. Of a cluster: parts of one node, or whole nodes"));
 	json_object_set_new(p, "efficiency",
 	                    schema_number(0.01, 1,
 	                                  "that the devices must keep; default 0.5, below which no knee of "
@@ -68,7 +67,7 @@ static json_t *limits_of(void)
 {
 	return json_pack("{s:i,s:I,s:i,s:I}", "counts", SCALING_COUNTS_MAX, "devices",
 	                 (json_int_t)SCALING_DEVICES_MAX, "gradients", SCALING_GRADIENTS_MAX, "search_effort",
-	                 (json_int_t)SCALING_EFFORT);
+	                 (json_int_t)POINTS_EFFORT);
 }
 
 const struct plan_kind scaling_kind = {

@@ -24,10 +24,6 @@ void scaling_rows_clear(struct scaling_rows *rows);
 
 /* `efficiency` of a request; left alone when missing. */
 int scaling_share_from_json(const json_t *request, double *out, struct sb_error *err);
-/* `devices`: one number or a list, ascending into out without repeats; out_count is left alone when missing.
- */
-int scaling_devices_from_json(const json_t *request, int64_t most, int64_t *out, size_t *out_count,
-                              struct sb_error *err);
 /* solution, predicted, alternatives, frontier, rejected and warnings of rows; the solution is the knee.
  * quality is taken; NULL: left out. New reference, NULL when out of memory. */
 json_t *scaling_answer(const struct scaling_rows *rows, json_t *quality);

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "api/plans/counts.h"
 #include "api/plans/kinds.h"
 #include "api/plans/scaling.h"
 #include "api/plans/schema.h"
@@ -171,7 +172,7 @@ int scaling_given(const json_t *request, json_t **out, struct sb_error *err)
 	if (rc == SB_OK)
 		rc = scaling_share_from_json(request, &rows.share, err);
 	if (rc == SB_OK)
-		rc = scaling_devices_from_json(request, SCALING_DEVICES_MAX, devices, &count, err);
+		rc = counts_from_json(request, "devices", SCALING_DEVICES_MAX, devices, &count, err);
 	if (rc != SB_OK)
 		return rc;
 	for (int i = 0; count == 0 && i < DOUBLINGS; i++)

@@ -1,9 +1,7 @@
 #include <math.h>
-#include <stdlib.h>
 
 #include "api/plans/kinds.h"
 #include "api/plans/scaling.h"
-#include "base/num.h"
 
 void scaling_rows_clear(struct scaling_rows *rows)
 {
@@ -19,43 +17,6 @@ int scaling_share_from_json(const json_t *request, double *out, struct sb_error 
 	struct place root = place_of("");
 
 	return parse_number(request, &root, "efficiency", OPTIONAL, 0.01, 1, out, err);
-}
-
-static int ascending(const void *a, const void *b)
-{
-	return sb_compare(a, b, 1);
-}
-
-int scaling_devices_from_json(const json_t *request, int64_t most, int64_t *out, size_t *out_count,
-                              struct sb_error *err)
-{
-	struct place root = place_of(""), here = place_member(&root, "devices");
-	const json_t *list = json_object_get(request, "devices");
-	size_t n = json_array_size(list), kept = 0;
-	int rc = SB_OK;
-
-	if (!list || json_is_null(list))
-		return SB_OK;
-	if (json_is_array(list) && (n < 1 || n > SCALING_COUNTS_MAX))
-		return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &here, NULL,
-		                  "must have 1 to 64 entries");
-	if (!json_is_array(list))
-		rc = parse_integer_value(list, &here, 1, most, out, err);
-	for (size_t i = 0; rc == SB_OK && i < n; i++) {
-		struct place p = place_index(&here, i);
-
-		rc = parse_integer_value(json_array_get(list, i), &p, 1, most, &out[i], err);
-	}
-	if (rc != SB_OK)
-		return rc;
-	n = json_is_array(list) ? n : 1;
-	qsort(out, n, sizeof(*out), ascending);
-	for (size_t i = 0; i < n; i++) {
-		if (kept == 0 || out[i] != out[kept - 1])
-			out[kept++] = out[i];
-	}
-	*out_count = kept;
-	return SB_OK;
 }
 
 static double cost_of(const struct scaling_row *r)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/plans/counts.h"
 #include "api/plans/kinds.h"
 #include "api/plans/scaling.h"
 #include "api/plans/strategy_methods.h"
@@ -31,8 +32,8 @@ static int read_request(const json_t *request, struct searched *x, double *out_s
 	if (rc != SB_OK)
 		return rc;
 	x->count = scaling_counts(&x->request.problem.cluster, x->devices);
-	return scaling_devices_from_json(request, cluster_devices(&x->request.problem.cluster), x->devices,
-	                                 &x->count, err);
+	return counts_from_json(request, "devices", cluster_devices(&x->request.problem.cluster), x->devices,
+	                        &x->count, err);
 }
 
 static json_t *predicted_of(const struct scaling_found *f, const struct scaling_point *base,

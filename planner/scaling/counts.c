@@ -31,23 +31,67 @@ int scaling_part(const struct cluster *c, int64_t devices, struct cluster *out)
 	return SB_OK;
 }
 
-static int search_one(const struct search_request *r, int64_t effort, struct search_result *x,
-                      struct scaling_found *out, struct sb_error *err)
+static int search_one(const struct search_request *r, const struct search_point *at, int64_t effort,
+                      struct search_request *one, struct search_result *x, struct point_result *out,
+                      struct sb_error *err)
 {
-	struct search_request one = *r;
 	struct sb_error why = {0};
-	int rc = scaling_part(&r->problem.cluster, out->devices, &one.problem.cluster);
+	int rc = SB_OK;
 
+	*one = *r;
+	if (at->devices > 0)
+		rc = scaling_part(&r->problem.cluster, at->devices, &one->problem.cluster);
 	if (rc != SB_OK)
 		return sb_fail_field(err, rc, "out_of_range", "devices",
 		                     "must be parts of one node, or whole nodes of the cluster");
-	one.problem.network = network_of(&one.problem.cluster, &one.problem.constants);
-	one.effort = effort;
-	one.alternatives = 0;
-	out->rc = strategy_search(&one, x, &why);
-	if (out->rc == SB_ENOMEM)
-		return sb_no_memory(err);
+	if (at->sequences > 0)
+		one->problem.sequences = at->sequences;
+	one->problem.network = network_of(&one->problem.cluster, &one->problem.constants);
+	one->effort = effort;
+	out->rc = strategy_search(one, x, &why);
 	out->gave_up = strcmp(why.word, "search_too_large") == 0;
+	return out->rc == SB_ENOMEM ? sb_no_memory(err) : SB_OK;
+}
+
+/* A request and its result are too large for a stack. */
+struct workspace {
+	struct search_request request;
+	struct search_result result;
+};
+
+int search_points(const struct search_request *r, const struct search_point *points, size_t count,
+                  point_visit *visit, void *self, struct sb_error *err)
+{
+	int64_t left = POINTS_EFFORT;
+	struct workspace *w = malloc(sizeof(*w));
+	int rc = w ? SB_OK : sb_no_memory(err);
+
+	for (size_t i = 0; rc == SB_OK && i < count; i++) {
+		struct point_result found = {.request = &w->request, .result = &w->result};
+		int64_t share = left / (int64_t)(count - i);
+
+		/* a walk ends some steps beyond its effort */
+		share = share < 1 ? 1 : share < SEARCH_EFFORT ? share : SEARCH_EFFORT;
+		rc = search_one(r, &points[i], share, &w->request, &w->result, &found, err);
+		if (rc != SB_OK)
+			break;
+		left -= w->result.effort;
+		rc = visit(self, i, &found);
+		if (rc == SB_ENOMEM)
+			sb_no_memory(err);
+	}
+	free(w);
+	return rc;
+}
+
+static int keep_found(void *self, size_t index, const struct point_result *found)
+{
+	struct scaling_found *out = self;
+	const struct search_result *x = found->result;
+
+	out += index;
+	out->rc = found->rc;
+	out->gave_up = found->gave_up;
 	out->best = x->best;
 	out->optimal = x->optimal;
 	out->lower_bound = x->lower_bound;
@@ -59,21 +103,13 @@ static int search_one(const struct search_request *r, int64_t effort, struct sea
 int scaling_search(const struct search_request *r, const int64_t *devices, size_t count,
                    struct scaling_found *out, struct sb_error *err)
 {
-	int64_t left = SCALING_EFFORT;
-	struct search_result *x = malloc(sizeof(*x));
-	int rc = SB_OK;
+	struct search_point points[SCALING_COUNTS_MAX] = {{0}};
+	struct search_request lean = *r;
 
-	if (!x)
-		return sb_no_memory(err);
-	for (size_t i = 0; rc == SB_OK && i < count; i++) {
-		int64_t share = left / (int64_t)(count - i);
-
-		out[i] = (struct scaling_found){.devices = devices[i]};
-		/* a walk ends some steps beyond its effort */
-		share = share < 1 ? 1 : share < SEARCH_EFFORT ? share : SEARCH_EFFORT;
-		rc = search_one(r, share, x, &out[i], err);
-		left -= x->effort;
+	for (size_t i = 0; i < count; i++) {
+		points[i].devices = devices[i];
+		out[i].devices = devices[i];
 	}
-	free(x);
-	return rc;
+	lean.alternatives = 0;
+	return search_points(&lean, points, count, keep_found, out, err);
 }

@@ -14,6 +14,7 @@ const SAMPLES = {
   'weight-pipeline': { model: 'llama3-8b', cluster: { preset: 'dgx-h100', nodes: 2 }, batch: { global_sequences: 512, micro: 1 } },
   'embedding-placement': { model: 'llama3-8b', cluster: { preset: 'dgx-h100', nodes: 2 }, batch: { global_sequences: 128, micro: 1 }, strategy: { pp: 8, dp: 2, zero: 1 } },
   scaling: { model: 'llama3-8b', cluster: { preset: 'dgx-h100', nodes: 64 }, batch: { global_sequences: 256 } },
+  'batch-schedule': { model: 'llama3-8b', cluster: { preset: 'dgx-h100', nodes: 4 }, batches: [64, 128, 256, 512, 1024, 2048], noise_scale: [100, 500, 2000] },
   'swap-or-pipeline': { devices: 8, micro_batches: 2048, forward: 0.1, weights_bytes: 2.6e9, activation_bytes: 8388608,
     link: { bytes_per_second: 1.25e8 }, host_link: { bytes_per_second: 12e9 } },
   'intra-operator': { nodes: [{ name: 'attention', options: [{ name: 'columns', seconds: 0.03, memory_bytes: 9e9 }, { name: 'rows', seconds: 0.01, memory_bytes: 20e9 }] },
