@@ -107,8 +107,11 @@ static const struct device_preset devices[] = {
      448e9,
      GBIT_400},
     {"ascend-910a",
-     "Huawei figures in arXiv:2104.12369 (fp16 256 TF, 32 GB); HCCS 30 GB/s a link one way, 100 Gb/s RoCE; "
-     "the 1.2 TB/s of its memory are not verified",
+     "Huawei figures in arXiv:2104.12369 (fp16 256 TF, 32 GB); HCCS 3 x 30 GB/s one way in two meshes of 4 "
+     "that "
+     "PCIe 4.0 joins: for the 8 of a node, one link's 30 GB/s; 100 Gb/s RoCE; the 1.2 TB/s of its memory are "
+     "not "
+     "verified",
      {256e12, 1200e9, 32000000000, FAMILY_ASCEND, false},
      30e9,
      12.5e9},
