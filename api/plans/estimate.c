@@ -3,25 +3,46 @@
 #include <stdlib.h>
 
 #include "api/plans/kinds.h"
+#include "api/plans/schema.h"
 #include "api/plans/strategy_export.h"
 
 static const char *const methods[] = {"simulation", NULL};
 
+/* The strategy as a solution has it, or as a launcher's text. */
+static int read_strategy(const json_t *value, const struct cost_problem *p, struct strategy *io,
+                         int64_t **out_stages, bool *out_attention, struct sb_error *err)
+{
+	struct place at = place_of("/strategy"), text = place_of("/strategy/text");
+	bool is_text = strategy_is_text(value);
+	int rc;
+
+	if (is_text) {
+		rc = strategy_from_text(value, &at, p, io, out_stages, out_attention, err);
+	} else {
+		rc = strategy_from_json(value, &at, io, out_stages, err);
+		*out_attention = json_object_get(value, "attention") != NULL;
+	}
+	if (rc != SB_OK)
+		return rc;
+	rc = strategy_check(p, io, err);
+	if (rc != SB_OK && is_text && err)
+		snprintf(err->field, sizeof(err->field), "%s", text.pointer);
+	return rc;
+}
+
 static int cost_of(const json_t *value, const struct cost_problem *p, int64_t micro, json_t **out,
                    struct sb_error *err)
 {
-	struct place at = place_of("/strategy");
 	struct strategy s = strategy_default(&p->model, &p->cluster);
 	struct strategy_cost c;
 	int64_t *stages = NULL;
+	bool attention = false;
 	double start = plan_clock();
 	int rc;
 
 	if (micro > 0)
 		s.micro_batch = micro;
-	rc = strategy_from_json(value, &at, &s, &stages, err);
-	if (rc == SB_OK)
-		rc = strategy_check(p, &s, err);
+	rc = read_strategy(value, p, &s, &stages, &attention, err);
 	if (rc == SB_OK)
 		rc = strategy_cost(p, &s, &c, err);
 	if (rc == SB_OK)
@@ -31,7 +52,7 @@ static int cost_of(const json_t *value, const struct cost_problem *p, int64_t mi
 		                 quality_to_json(-1, NAN, c.step_seconds, 1, plan_clock() - start,
 		                                 p->constants.model_error),
 		                 "alternatives", "frontier", "rejected", "warnings",
-		                 warnings_to_json(p, &s, &c, json_object_get(value, "attention") != NULL));
+		                 warnings_to_json(p, &s, &c, attention));
 	if (rc == SB_OK)
 		rc = *out ? strategy_explain_json(p, &s, *out, err) : sb_no_memory(err);
 	free(stages);
@@ -63,7 +84,9 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 
 static json_t *schema(void)
 {
-	return request_schema(json_pack("{s:o}", "strategy", strategy_schema()), "strategy");
+	json_t *strategy = schema_either(strategy_schema(), strategy_text_schema());
+
+	return request_schema(json_pack("{s:o}", "strategy", strategy), "strategy");
 }
 
 static json_t *limits_of(void)

@@ -18,7 +18,8 @@ const struct launch_format *launch_format_named(const char *name)
 }
 
 /* The plan's model, cluster and strategy again. */
-static int read_plan(const json_t *plan, struct cost_problem *p, struct launch *out, struct sb_error *err)
+static int read_plan(const json_t *plan, struct cost_problem *p, struct launch_plan *out,
+                     struct sb_error *err)
 {
 	struct place root = place_of(""), solution = place_of("/solution");
 	const json_t *problem, *value;

@@ -9,7 +9,7 @@
 #include "api/plans/strategy_export.h"
 
 /* What the model's own code must do, because no option does it. */
-static void demands(const struct launch *l, json_t *list)
+static void demands(const struct launch_plan *l, json_t *list)
 {
 	const struct strategy *s = &l->strategy;
 
@@ -31,7 +31,7 @@ static void demands(const struct launch *l, json_t *list)
 		                                  "for each layer"));
 }
 
-static json_t *notes_of(const struct launch *l, const char *notes)
+static json_t *notes_of(const struct launch_plan *l, const char *notes)
 {
 	json_t *list = json_array();
 
@@ -50,7 +50,7 @@ static json_t *zero_of(const struct strategy *s)
 	return json_pack("{s:i,s:b}", "stage", s->zero, "overlap_comm", s->overlap_gradients);
 }
 
-static void parallelism(const struct launch *l, json_t *o)
+static void parallelism(const struct launch_plan *l, json_t *o)
 {
 	const struct strategy *s = &l->strategy;
 
@@ -76,7 +76,7 @@ static void parallelism(const struct launch *l, json_t *o)
 		                              (json_int_t)l->model->layers));
 }
 
-static json_t *document(const struct launch *l, const char *notes)
+static json_t *document(const struct launch_plan *l, const char *notes)
 {
 	const struct strategy *s = &l->strategy;
 	const char *half = l->model->float16 ? "fp16" : "bf16";
@@ -98,7 +98,7 @@ static json_t *document(const struct launch *l, const char *notes)
 	return o;
 }
 
-static int refused(const struct launch *l, struct sb_error *err)
+static int refused(const struct launch_plan *l, struct sb_error *err)
 {
 	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
 		return sb_fail(err, SB_EIMPOSSIBLE, "zero_with_pipeline",
@@ -112,7 +112,7 @@ static int refused(const struct launch *l, struct sb_error *err)
 	return SB_OK;
 }
 
-static int write(const struct launch *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+static int write(const struct launch_plan *l, const char *notes, struct sb_buf *out, struct sb_error *err)
 {
 	int rc = refused(l, err);
 	JSON_AUTO o = rc == SB_OK ? document(l, notes) : NULL;
@@ -199,7 +199,7 @@ static int parse(const char *text, size_t len, struct options *out, struct sb_er
 }
 
 /* Two of the three batch sizes give the third; with all, the replicas. */
-static int batch(const struct options *o, struct launch *l, struct sb_error *err)
+static int batch(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	struct strategy *s = &l->strategy;
 	int64_t total = 0, micro = 0, steps = 0;
@@ -232,7 +232,7 @@ static int batch(const struct options *o, struct launch *l, struct sb_error *err
 	return SB_OK;
 }
 
-static int degrees(const struct options *o, struct launch *l, struct sb_error *err)
+static int degrees(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	struct strategy *s = &l->strategy;
 	const char *stages = options_get(o, "pipeline.stages");
@@ -251,7 +251,7 @@ static int degrees(const struct options *o, struct launch *l, struct sb_error *e
 	return rc;
 }
 
-static int recomputation(const struct options *o, struct launch *l, struct sb_error *err)
+static int recomputation(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	int64_t interval = 0, checkpoints = 0;
 	int rc = options_integer(o, "pipeline.activation_checkpoint_interval", 0, STRATEGY_MAX_DEGREE,
@@ -267,7 +267,7 @@ static int recomputation(const struct options *o, struct launch *l, struct sb_er
 	return rc;
 }
 
-static int read(const struct options *o, struct launch *io, struct sb_error *err)
+static int read(const struct options *o, struct launch_plan *io, struct sb_error *err)
 {
 	static const char *const types[] = {"fp32", "fp16", "bf16", "bfp16", NULL};
 	int64_t zero = 0;

@@ -24,7 +24,7 @@ static const char *const names[LAUNCH_FIELDS] = {
     [FIELD_STAGES] = "STAGE_LAYERS",
 };
 
-static bool is_said(const struct launch *l, int field)
+static bool is_said(const struct launch_plan *l, int field)
 {
 	return field != FIELD_STAGES || (l->strategy.pp > 1 && l->strategy.vpp == 1);
 }
@@ -32,7 +32,7 @@ static bool is_said(const struct launch *l, int field)
 /* Up to Hopper Megatron refuses to start with tensor or context parallelism unless this is 1, so that
  * communication is launched in order, and with FSDP if it is (NVIDIA/Megatron-LM,
  * megatron/training/arguments.py at 000c4ac24f61). */
-static bool needs_one_connection(const struct launch *l)
+static bool needs_one_connection(const struct launch_plan *l)
 {
 	enum device_family f = l->cluster->device.family;
 	bool nvidia = f == FAMILY_VOLTA || f == FAMILY_AMPERE || f == FAMILY_HOPPER;
@@ -40,7 +40,7 @@ static bool needs_one_connection(const struct launch *l)
 	return nvidia && (l->strategy.tp > 1 || l->strategy.cp > 1) && l->strategy.zero < 2;
 }
 
-static int write(const struct launch *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+static int write(const struct launch_plan *l, const char *notes, struct sb_buf *out, struct sb_error *err)
 {
 	(void)err;
 	launch_comments(notes, out);
@@ -59,7 +59,7 @@ static int write(const struct launch *l, const char *notes, struct sb_buf *out, 
 	return SB_OK;
 }
 
-static int read(const struct options *o, struct launch *io, struct sb_error *err)
+static int read(const struct options *o, struct launch_plan *io, struct sb_error *err)
 {
 	int rc;
 

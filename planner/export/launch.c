@@ -6,13 +6,13 @@
 
 #define NOTES_MAX ((size_t)1 << 16)
 
-void launch_free(struct launch *l)
+void launch_free(struct launch_plan *l)
 {
 	free(l->stages);
 	l->stages = NULL;
 }
 
-void launch_reset(struct launch *l)
+void launch_reset(struct launch_plan *l)
 {
 	struct strategy s = strategy_default(l->model, l->cluster);
 
@@ -26,7 +26,7 @@ int launch_degree(const struct options *o, const char *name, int64_t *out, struc
 	return options_integer(o, name, 1, STRATEGY_MAX_DEGREE, out, err);
 }
 
-int launch_replicas(struct launch *l, struct sb_error *err)
+int launch_replicas(struct launch_plan *l, struct sb_error *err)
 {
 	struct strategy *s = &l->strategy;
 	double share = (double)s->tp * (double)s->cp * (double)s->pp;
@@ -39,7 +39,7 @@ int launch_replicas(struct launch *l, struct sb_error *err)
 	return SB_OK;
 }
 
-int launch_same_layers(const struct options *o, const char *name, const struct launch *l,
+int launch_same_layers(const struct options *o, const char *name, const struct launch_plan *l,
                        struct sb_error *err)
 {
 	int64_t layers = l->model->layers;
@@ -50,12 +50,12 @@ int launch_same_layers(const struct options *o, const char *name, const struct l
 	return rc;
 }
 
-int64_t launch_slices(const struct launch *l)
+int64_t launch_slices(const struct launch_plan *l)
 {
 	return l->strategy.pp * l->strategy.vpp;
 }
 
-int64_t launch_slice_layers(const struct launch *l, int64_t slice)
+int64_t launch_slice_layers(const struct launch_plan *l, int64_t slice)
 {
 	int64_t slices = launch_slices(l), layers = l->model->layers;
 
@@ -65,7 +65,7 @@ int64_t launch_slice_layers(const struct launch *l, int64_t slice)
 	return strategy_stage_layers(&l->strategy, layers, slice);
 }
 
-int launch_cut(struct launch *l, const int64_t *slices, struct sb_error *err)
+int launch_cut(struct launch_plan *l, const int64_t *slices, struct sb_error *err)
 {
 	int64_t count = launch_slices(l), sum = 0;
 
@@ -108,7 +108,7 @@ void launch_comments(const char *notes, struct sb_buf *out)
 }
 
 /* A pipeline is cut by the layers of its model. */
-static int check_stages(const struct launch *l, struct sb_error *err)
+static int check_stages(const struct launch_plan *l, struct sb_error *err)
 {
 	if ((double)l->strategy.pp * (double)l->strategy.vpp > (double)l->model->layers)
 		return sb_fail(err, SB_EIMPOSSIBLE, "stages",
@@ -118,14 +118,14 @@ static int check_stages(const struct launch *l, struct sb_error *err)
 	return SB_OK;
 }
 
-static void drop_cut(struct launch *l)
+static void drop_cut(struct launch_plan *l)
 {
 	launch_free(l);
 	l->strategy.stage_layers = NULL;
 }
 
 /* The comments "plan FIELD=VALUE": the cut last, because it needs the degrees. */
-static int read_notes(const struct options *o, struct launch *l, struct sb_error *err)
+static int read_notes(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	for (int f = 0; f < LAUNCH_FIELDS; f++) {
 		char name[40];
@@ -148,7 +148,7 @@ static int read_notes(const struct options *o, struct launch *l, struct sb_error
 	return SB_OK;
 }
 
-static int read_options(const struct launch_format *f, const struct options *o, struct launch *l,
+static int read_options(const struct launch_format *f, const struct options *o, struct launch_plan *l,
                         struct sb_error *err)
 {
 	int rc = f->read(o, l, err);
@@ -158,7 +158,7 @@ static int read_options(const struct launch_format *f, const struct options *o, 
 	return rc == SB_OK ? check_stages(l, err) : rc;
 }
 
-int launch_read(const struct launch_format *f, const char *text, size_t len, struct launch *io,
+int launch_read(const struct launch_format *f, const char *text, size_t len, struct launch_plan *io,
                 struct sb_error *err)
 {
 	OPTIONS_AUTO o;
@@ -170,7 +170,7 @@ int launch_read(const struct launch_format *f, const char *text, size_t len, str
 }
 
 /* Notes about the fields that come back otherwise from a text. */
-static int compare(const struct launch_format *f, const struct launch *l, const struct sb_buf *text,
+static int compare(const struct launch_format *f, const struct launch_plan *l, const struct sb_buf *text,
                    struct sb_buf *notes, struct sb_error *err)
 {
 	LAUNCH_AUTO back = *l;
@@ -197,7 +197,7 @@ static int compare(const struct launch_format *f, const struct launch *l, const 
 	return rc == SB_OK && notes->status != SB_OK ? sb_no_memory(err) : rc;
 }
 
-int launch_write(const struct launch_format *f, const struct launch *l, struct sb_buf *out,
+int launch_write(const struct launch_format *f, const struct launch_plan *l, struct sb_buf *out,
                  struct sb_error *err)
 {
 	SB_BUF_AUTO plain, notes;

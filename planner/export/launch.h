@@ -12,7 +12,7 @@
 
 /* What is launched. model and cluster are borrowed; stages is owned, and strategy.stage_layers points to it
  * or to the caller's. */
-struct launch {
+struct launch_plan {
 	const struct model *model;
 	const struct cluster *cluster;
 	struct strategy strategy;
@@ -20,8 +20,8 @@ struct launch {
 	int64_t devices;   /* that the run is started on */
 	int64_t *stages;
 };
-void launch_free(struct launch *l);
-#define LAUNCH_AUTO __attribute__((cleanup(launch_free))) struct launch
+void launch_free(struct launch_plan *l);
+#define LAUNCH_AUTO __attribute__((cleanup(launch_free))) struct launch_plan
 
 /* The fields of a strategy, by the names that a solution has. */
 enum launch_field {
@@ -45,28 +45,32 @@ enum launch_field {
 };
 const char *launch_field_name(enum launch_field f);
 /* The field as text: a whole number, true, a word, or "tp,cp,dp,pp". Failures stick to the buffer. */
-void launch_field_write(const struct launch *l, enum launch_field f, struct sb_buf *out);
+void launch_field_write(const struct launch_plan *l, enum launch_field f, struct sb_buf *out);
 /* The reverse. False when the text is no such value. SB_ENOMEM shows as false, too. */
-bool launch_field_read(struct launch *l, enum launch_field f, const char *value);
-bool launch_field_same(const struct launch *a, const struct launch *b, enum launch_field f);
+bool launch_field_read(struct launch_plan *l, enum launch_field f, const char *value);
+/* Whether ranks lie as in `order`: dimensions of degree 1 lie anywhere. */
+bool launch_order_is(const struct strategy *s, const enum dimension order[DIMS]);
+/* An order is the same when launch_order_is(). */
+bool launch_field_same(const struct launch_plan *a, const struct launch_plan *b, enum launch_field f);
 
 /* pp * vpp, and the layers of one of them: chunk by chunk through the devices. */
-int64_t launch_slices(const struct launch *l);
-int64_t launch_slice_layers(const struct launch *l, int64_t slice);
+int64_t launch_slices(const struct launch_plan *l);
+int64_t launch_slice_layers(const struct launch_plan *l, int64_t slice);
 /* Takes over layers of each slice, launch_slices() of them, as they were read. SB_EIMPOSSIBLE when they do
  * not add up to the model, or an interleaved pipeline is cut otherwise than evenly; SB_ENOMEM. */
-int launch_cut(struct launch *l, const int64_t *slices, struct sb_error *err);
+int launch_cut(struct launch_plan *l, const int64_t *slices, struct sb_error *err);
 
 /* A launcher. */
 struct launch_format {
 	const char *name, *type; /* what it is called, its media type */
 	/* Appends the text. notes: lines that each end in a newline, to be shown as comments; may be empty.
 	 * SB_EIMPOSSIBLE when the launcher would refuse the run, or run another one. */
-	int (*write)(const struct launch *l, const char *notes, struct sb_buf *out, struct sb_error *err);
+	int (*write)(const struct launch_plan *l, const char *notes, struct sb_buf *out,
+	             struct sb_error *err);
 	int (*parse)(const char *text, size_t len, struct options *out, struct sb_error *err);
 	/* Fills the strategy: what the text leaves out is the launcher's own default. What the launcher has
 	 * no say in keeps its value. pp <= layers on return. SB_EIMPOSSIBLE, SB_ENOMEM. */
-	int (*read)(const struct options *o, struct launch *io, struct sb_error *err);
+	int (*read)(const struct options *o, struct launch_plan *io, struct sb_error *err);
 	/* Why a field may come back otherwise; NULL: "LABEL has no option for it". */
 	const char *const *why; /* [LAUNCH_FIELDS] */
 	const char *label;
@@ -74,23 +78,23 @@ struct launch_format {
 extern const struct launch_format launch_megatron, launch_mindformers, launch_torchtitan, launch_env;
 
 /* Appends a fitting strategy in the format, with its notes. SB_EIMPOSSIBLE, SB_ENOMEM, SB_ELIMIT. */
-int launch_write(const struct launch_format *f, const struct launch *l, struct sb_buf *out,
+int launch_write(const struct launch_format *f, const struct launch_plan *l, struct sb_buf *out,
                  struct sb_error *err);
 /* Reads such a text, or one that the user wrote. io->model, cluster, devices and the values to assume are
  * set; stages is NULL. SB_EIMPOSSIBLE, with the line, for what cannot be read or is no strategy of ours;
  * SB_ENOMEM. */
-int launch_read(const struct launch_format *f, const char *text, size_t len, struct launch *io,
+int launch_read(const struct launch_format *f, const char *text, size_t len, struct launch_plan *io,
                 struct sb_error *err);
 
 /* For the formats: notes as lines behind "# ". */
 void launch_comments(const char *notes, struct sb_buf *out);
 /* Degrees 1 and every option off: what a launcher runs that is told nothing. Attention stays. */
-void launch_reset(struct launch *l);
+void launch_reset(struct launch_plan *l);
 /* The degree behind an option; 1 when it is not there. */
 int launch_degree(const struct options *o, const char *name, int64_t *out, struct sb_error *err);
 /* dp out of the devices and the other degrees. SB_EIMPOSSIBLE when they do not divide them. */
-int launch_replicas(struct launch *l, struct sb_error *err);
+int launch_replicas(struct launch_plan *l, struct sb_error *err);
 /* SB_EIMPOSSIBLE unless the option is missing or the model's layers. */
-int launch_same_layers(const struct options *o, const char *name, const struct launch *l,
+int launch_same_layers(const struct options *o, const char *name, const struct launch_plan *l,
                        struct sb_error *err);
 #endif

@@ -79,7 +79,7 @@ static void set(struct strategy *s, enum launch_field f, int64_t value)
 	}
 }
 
-void launch_field_write(const struct launch *l, enum launch_field f, struct sb_buf *out)
+void launch_field_write(const struct launch_plan *l, enum launch_field f, struct sb_buf *out)
 {
 	int64_t value;
 
@@ -121,7 +121,7 @@ static bool read_order(struct strategy *s, const char *value)
 	return true;
 }
 
-static bool read_stages(struct launch *l, const char *value)
+static bool read_stages(struct launch_plan *l, const char *value)
 {
 	int64_t count = l->strategy.pp, *layers = malloc((size_t)count * sizeof(*layers));
 	bool fine = l->strategy.vpp == 1 && layers && options_list(value, layers, count) == count &&
@@ -131,7 +131,7 @@ static bool read_stages(struct launch *l, const char *value)
 	return fine;
 }
 
-bool launch_field_read(struct launch *l, enum launch_field f, const char *value)
+bool launch_field_read(struct launch_plan *l, enum launch_field f, const char *value)
 {
 	int64_t number = 0;
 
@@ -155,12 +155,37 @@ bool launch_field_read(struct launch *l, enum launch_field f, const char *value)
 	return false;
 }
 
-bool launch_field_same(const struct launch *a, const struct launch *b, enum launch_field f)
+static int64_t degree(const struct strategy *s, enum dimension d)
+{
+	return d == DIM_TP ? s->tp : d == DIM_CP ? s->cp : d == DIM_DP ? s->dp : s->pp;
+}
+
+/* The next dimension of an order, from *at on, that has ranks to lay out; DIMS at the end. */
+static enum dimension next_dimension(const struct strategy *s, const enum dimension order[DIMS], int *at)
+{
+	while (*at < DIMS && degree(s, order[*at]) == 1)
+		++*at;
+	return *at < DIMS ? order[(*at)++] : DIMS;
+}
+
+bool launch_order_is(const struct strategy *s, const enum dimension order[DIMS])
+{
+	int i = 0, k = 0;
+	enum dimension own, other;
+
+	do {
+		own = next_dimension(s, s->order, &i);
+		other = next_dimension(s, order, &k);
+	} while (own == other && own != DIMS);
+	return own == other;
+}
+
+bool launch_field_same(const struct launch_plan *a, const struct launch_plan *b, enum launch_field f)
 {
 	const struct strategy *x = &a->strategy, *y = &b->strategy;
 
 	if (f == FIELD_ORDER)
-		return memcmp(x->order, y->order, sizeof(x->order)) == 0;
+		return launch_order_is(x, y->order);
 	if (f != FIELD_STAGES)
 		return get(x, f) == get(y, f);
 	/* Chunks are always cut evenly. */

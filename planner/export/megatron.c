@@ -101,7 +101,7 @@ static void precision(struct sb_buf *out, const struct model *m, const struct st
 
 /* Any cut, by the layout string: E embedding, t*N transformer layers, L loss, "|" between stages, chunk by
  * chunk through the devices. */
-static void layout(struct sb_buf *out, const struct launch *l)
+static void layout(struct sb_buf *out, const struct launch_plan *l)
 {
 	int64_t slices = launch_slices(l);
 
@@ -117,7 +117,7 @@ static void layout(struct sb_buf *out, const struct launch *l)
 }
 
 /* The stable arguments know a first and a last stage of their own size, and equal chunks. */
-static void cut(struct sb_buf *out, const struct launch *l)
+static void cut(struct sb_buf *out, const struct launch_plan *l)
 {
 	int64_t slices = launch_slices(l), first = launch_slice_layers(l, 0);
 	int64_t last = launch_slice_layers(l, slices - 1);
@@ -155,10 +155,13 @@ static void sharding(struct sb_buf *out, const struct strategy *s)
 
 static bool dp_outside_pp(const struct strategy *s)
 {
-	return s->order[0] == DIM_TP && s->order[1] == DIM_CP && s->order[2] == DIM_PP;
+	static const enum dimension usual[DIMS] = {DIM_TP, DIM_CP, DIM_DP, DIM_PP};
+	static const enum dimension outside[DIMS] = {DIM_TP, DIM_CP, DIM_PP, DIM_DP};
+
+	return !launch_order_is(s, usual) && launch_order_is(s, outside);
 }
 
-static void parallel(struct sb_buf *out, const struct launch *l)
+static void parallel(struct sb_buf *out, const struct launch_plan *l)
 {
 	const struct strategy *s = &l->strategy;
 
@@ -184,7 +187,7 @@ static void recomputation(struct sb_buf *out, const struct strategy *s)
 		sb_buf_adds(out, "--recompute-method uniform\n--recompute-num-layers 1\n");
 }
 
-static int refused(const struct launch *l, struct sb_error *err)
+static int refused(const struct launch_plan *l, struct sb_error *err)
 {
 	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
 		return sb_fail(err, SB_EIMPOSSIBLE, "zero_with_pipeline",
@@ -195,7 +198,7 @@ static int refused(const struct launch *l, struct sb_error *err)
 	return SB_OK;
 }
 
-static int write(const struct launch *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+static int write(const struct launch_plan *l, const char *notes, struct sb_buf *out, struct sb_error *err)
 {
 	int rc = refused(l, err);
 

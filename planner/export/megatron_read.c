@@ -4,7 +4,7 @@
 #include "planner/export/megatron.h"
 #include "planner/export/pipeline.h"
 
-static int degrees(const struct options *o, struct launch *l, struct sb_error *err)
+static int degrees(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	struct strategy *s = &l->strategy;
 	int rc = launch_degree(o, "tensor-model-parallel-size", &s->tp, err);
@@ -26,7 +26,7 @@ static int degrees(const struct options *o, struct launch *l, struct sb_error *e
 	return rc == SB_OK ? launch_replicas(l, err) : rc;
 }
 
-static int layout(const char *text, struct launch *l, struct sb_error *err)
+static int layout(const char *text, struct launch_plan *l, struct sb_error *err)
 {
 	int64_t stages = 0, *slices;
 	int rc = megatron_layout_stages(text, &stages, err);
@@ -49,7 +49,7 @@ static int layout(const char *text, struct launch *l, struct sb_error *err)
 }
 
 /* --num-virtual-stages-per-pipeline-rank, or --num-layers-per-virtual-pipeline-stage. */
-static int chunks(const struct options *o, struct launch *l, struct sb_error *err)
+static int chunks(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	static const char name[] = "num-layers-per-virtual-pipeline-stage";
 	struct strategy *s = &l->strategy;
@@ -67,7 +67,7 @@ static int chunks(const struct options *o, struct launch *l, struct sb_error *er
 }
 
 /* A first and a last stage of their own; the others share the rest. */
-static int ends(const struct options *o, struct launch *l, struct sb_error *err)
+static int ends(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	int64_t pp = l->strategy.pp, total = l->model->layers, first = -1, last = -1, others, left, *slices;
 	int rc = options_integer(o, "decoder-first-pipeline-num-layers", 0, total, &first, err);
@@ -92,7 +92,7 @@ static int ends(const struct options *o, struct launch *l, struct sb_error *err)
 	return rc;
 }
 
-static int cut(const struct options *o, struct launch *l, struct sb_error *err)
+static int cut(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	const char *text = options_get(o, "pipeline-model-parallel-layout");
 	int rc;
@@ -103,7 +103,7 @@ static int cut(const struct options *o, struct launch *l, struct sb_error *err)
 	return rc == SB_OK ? ends(o, l, err) : rc;
 }
 
-static int sharding(const struct options *o, struct launch *l, struct sb_error *err)
+static int sharding(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	static const char *const words[] = {"no_shard", "optim", "optim_grads", "optim_grads_params", NULL};
 	bool distributed = false, fsdp = false, torch_fsdp = false;
@@ -120,7 +120,7 @@ static int sharding(const struct options *o, struct launch *l, struct sb_error *
 	                   : rc;
 }
 
-static int recomputation(const struct options *o, struct launch *l, struct sb_error *err)
+static int recomputation(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	static const char *const granularities[] = {"", "selective", "full", NULL};
 	static const char *const methods[] = {"uniform", "block", NULL};
@@ -145,7 +145,7 @@ static int recomputation(const struct options *o, struct launch *l, struct sb_er
 	return SB_OK;
 }
 
-static int kernel(const struct options *o, struct launch *l, struct sb_error *err)
+static int kernel(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	static const char *const words[] = {"auto", "flash", "fused", "unfused", "local", NULL};
 	bool flash = false;
@@ -158,7 +158,7 @@ static int kernel(const struct options *o, struct launch *l, struct sb_error *er
 	return rc;
 }
 
-static int precision(const struct options *o, struct launch *l, struct sb_error *err)
+static int precision(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	bool half = l->model->float16, wide = false, narrow = false;
 	int rc = options_boolean(o, "fp16", &half, err);
@@ -171,7 +171,7 @@ static int precision(const struct options *o, struct launch *l, struct sb_error 
 	return rc;
 }
 
-int megatron_read(const struct options *o, struct launch *io, struct sb_error *err)
+int megatron_read(const struct options *o, struct launch_plan *io, struct sb_error *err)
 {
 	static const enum dimension dp_last[DIMS] = {DIM_TP, DIM_CP, DIM_PP, DIM_DP};
 	bool mapping = false;

@@ -14,7 +14,7 @@ static void truth(struct sb_buf *out, const char *name, bool value)
 	sb_buf_addf(out, "%s: %s\n", name, value ? "True" : "False");
 }
 
-static void degrees(const struct launch *l, struct sb_buf *out)
+static void degrees(const struct launch_plan *l, struct sb_buf *out)
 {
 	const struct strategy *s = &l->strategy;
 	int64_t micro_batches = strategy_micro_batches(s, l->sequences);
@@ -38,7 +38,7 @@ static void degrees(const struct launch *l, struct sb_buf *out)
 	integer(out, "micro_batch_interleave_num", 1);
 }
 
-static void context(const struct launch *l, struct sb_buf *out)
+static void context(const struct launch_plan *l, struct sb_buf *out)
 {
 	const struct strategy *s = &l->strategy;
 
@@ -60,7 +60,7 @@ static void context(const struct launch *l, struct sb_buf *out)
 }
 
 /* Layers of each stage above or below an equal share; one list a chunk. */
-static void offsets(const struct launch *l, struct sb_buf *out)
+static void offsets(const struct launch_plan *l, struct sb_buf *out)
 {
 	int64_t pp = l->strategy.pp, share = l->model->layers / launch_slices(l);
 
@@ -80,7 +80,7 @@ static void offsets(const struct launch *l, struct sb_buf *out)
 	sb_buf_adds(out, l->strategy.vpp == 1 ? "]\n" : "]]\n");
 }
 
-static int write(const struct launch *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+static int write(const struct launch_plan *l, const char *notes, struct sb_buf *out, struct sb_error *err)
 {
 	const struct strategy *s = &l->strategy;
 

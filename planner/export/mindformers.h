@@ -3,5 +3,5 @@
 #include "planner/export/launch.h"
 
 /* The reader of launch_mindformers: a training configuration. */
-int mindformers_read(const struct options *o, struct launch *io, struct sb_error *err);
+int mindformers_read(const struct options *o, struct launch_plan *io, struct sb_error *err);
 #endif

@@ -2,7 +2,7 @@
 
 #include "planner/export/mindformers.h"
 
-static int degrees(const struct options *o, struct launch *l, struct sb_error *err)
+static int degrees(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	struct strategy *s = &l->strategy;
 	const struct {
@@ -21,7 +21,7 @@ static int degrees(const struct options *o, struct launch *l, struct sb_error *e
 }
 
 /* batch_size x data_parallel x micro_batch_num x micro_batch_interleave_num x gradient_accumulation_steps */
-static int batch(const struct options *o, struct launch *l, struct sb_error *err)
+static int batch(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	static const char *const names[] = {"parallel_config.micro_batch_num", "micro_batch_interleave_num",
 	                                    "runner_config.gradient_accumulation_steps"};
@@ -43,7 +43,7 @@ static int batch(const struct options *o, struct launch *l, struct sb_error *err
 	return SB_OK;
 }
 
-static int sharding(const struct options *o, struct launch *l, struct sb_error *err)
+static int sharding(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	bool optimizer = false, gradients = false, weights = false, wide = true;
 	int rc = options_boolean(o, "parallel.enable_parallel_optimizer", &optimizer, err);
@@ -62,7 +62,7 @@ static int sharding(const struct options *o, struct launch *l, struct sb_error *
 }
 
 /* A number is 0 for all stages; else one list a chunk, of an offset a stage. */
-static int cut(const struct options *o, struct launch *l, struct sb_error *err)
+static int cut(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	static const char name[] = "model.model_config.offset";
 	const char *text = options_get(o, name);
@@ -93,7 +93,7 @@ static int cut(const struct options *o, struct launch *l, struct sb_error *err)
 	return rc;
 }
 
-static int recomputation(const struct options *o, struct launch *l, struct sb_error *err)
+static int recomputation(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	bool full = false, selective = false;
 	int rc = options_boolean(o, "recompute_config.recompute", &full, err);
@@ -104,7 +104,7 @@ static int recomputation(const struct options *o, struct launch *l, struct sb_er
 	return rc;
 }
 
-int mindformers_read(const struct options *o, struct launch *io, struct sb_error *err)
+int mindformers_read(const struct options *o, struct launch_plan *io, struct sb_error *err)
 {
 	bool flash = io->strategy.attention == ATTENTION_FLASH;
 	int rc;

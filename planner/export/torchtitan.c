@@ -17,7 +17,7 @@ static bool shards(const struct strategy *s)
 }
 
 /* The modules of every part, chunk by chunk through the devices, as Interleaved1F1B places them. */
-static void parts(const struct launch *l, struct sb_buf *out)
+static void parts(const struct launch_plan *l, struct sb_buf *out)
 {
 	int64_t slices = launch_slices(l), layer = 0;
 
@@ -42,7 +42,7 @@ static void parts(const struct launch *l, struct sb_buf *out)
 	sb_buf_adds(out, "]\n");
 }
 
-static void training(const struct launch *l, struct sb_buf *out)
+static void training(const struct launch_plan *l, struct sb_buf *out)
 {
 	const struct strategy *s = &l->strategy;
 
@@ -55,7 +55,7 @@ static void training(const struct launch *l, struct sb_buf *out)
 	sb_buf_adds(out, "mixed_precision_param = \"bfloat16\"\nmixed_precision_reduce = \"float32\"\n");
 }
 
-static void parallelism(const struct launch *l, struct sb_buf *out)
+static void parallelism(const struct launch_plan *l, struct sb_buf *out)
 {
 	const struct strategy *s = &l->strategy;
 
@@ -79,7 +79,7 @@ static void parallelism(const struct launch *l, struct sb_buf *out)
 	}
 }
 
-static int refused(const struct launch *l, struct sb_error *err)
+static int refused(const struct launch_plan *l, struct sb_error *err)
 {
 	const struct strategy *s = &l->strategy;
 
@@ -96,7 +96,7 @@ static int refused(const struct launch *l, struct sb_error *err)
 	return SB_OK;
 }
 
-static int write(const struct launch *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+static int write(const struct launch_plan *l, const char *notes, struct sb_buf *out, struct sb_error *err)
 {
 	int rc = refused(l, err);
 

@@ -3,7 +3,7 @@
 
 #include "planner/export/torchtitan.h"
 
-static int degrees(const struct options *o, struct launch *l, struct sb_error *err)
+static int degrees(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	struct strategy *s = &l->strategy;
 	const struct {
@@ -25,7 +25,7 @@ static int degrees(const struct options *o, struct launch *l, struct sb_error *e
 }
 
 /* Shard -1, the default: all devices that are left. */
-static int replicas(const struct options *o, struct launch *l, struct sb_error *err)
+static int replicas(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	static const char *const words[] = {"default", "always", "never", NULL};
 	static const char name[] = "parallelism.data_parallel_shard_degree";
@@ -59,7 +59,7 @@ static int replicas(const struct options *o, struct launch *l, struct sb_error *
 }
 
 /* A pipeline's local batch holds all its micro-batches. */
-static int batch(const struct options *o, struct launch *l, struct sb_error *err)
+static int batch(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	int64_t local = 8, micro = 1, global = -1;
 	int rc = options_integer(o, "training.local_batch_size", 1, STRATEGY_MAX_DEGREE * 4096, &local, err);
@@ -97,7 +97,7 @@ static int64_t count_parts(const char *text, int64_t *out_layers, int64_t room)
 	return part + 1;
 }
 
-static int parts(const struct options *o, const char *name, struct launch *l, struct sb_error *err)
+static int parts(const struct options *o, const char *name, struct launch_plan *l, struct sb_error *err)
 {
 	int64_t room = l->model->layers, count, *layers = calloc((size_t)room, sizeof(*layers));
 	int rc;
@@ -117,7 +117,7 @@ static int parts(const struct options *o, const char *name, struct launch *l, st
 
 /* The cut that torchtitan makes by itself, when the parts are not listed: embedding and head count as layers
  * (generate_llm_fqn_per_model_part), what does not divide goes to the first stages. */
-static int own_cut(const struct options *o, struct launch *l, bool interleaved, struct sb_error *err)
+static int own_cut(const struct options *o, struct launch_plan *l, bool interleaved, struct sb_error *err)
 {
 	int64_t pp = l->strategy.pp, total = l->model->layers, input = 1, output = 1, each, extra, *layers;
 	int rc = options_integer(o, "parallelism.pipeline_parallel_first_stage_less_layers", 0, total, &input,
@@ -143,7 +143,7 @@ static int own_cut(const struct options *o, struct launch *l, bool interleaved, 
 	return rc;
 }
 
-static int pipeline(const struct options *o, struct launch *l, struct sb_error *err)
+static int pipeline(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	static const char *const schedules[] = {"1F1B", "1f1b", "Interleaved1F1B", "interleaved1f1b", NULL};
 	static const char name[] = "parallelism.module_fqns_per_model_part";
@@ -157,7 +157,7 @@ static int pipeline(const struct options *o, struct launch *l, struct sb_error *
 	return options_get(o, name) ? parts(o, name, l, err) : own_cut(o, l, schedule >= 2, err);
 }
 
-int torchtitan_read(const struct options *o, struct launch *io, struct sb_error *err)
+int torchtitan_read(const struct options *o, struct launch_plan *io, struct sb_error *err)
 {
 	static const char *const modes[] = {"none", "selective", "full", NULL};
 	int mode = 1, rc;

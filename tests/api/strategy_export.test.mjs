@@ -1,6 +1,7 @@
 // A strategy in the launchers' languages: what each says of one plan, worked out by hand, and what it answers.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { errorsOf } from "./schema.mjs";
 import { Service, run } from "./service.mjs";
 
 const MODEL = { layers: 32, hidden: 4096, heads: 32, kv_heads: 8, ffn_hidden: 14336, gated_ffn: true, vocab: 128256, seq_len: 8192 };
@@ -88,6 +89,47 @@ test("what a launcher refuses, and a format that is none", async () => {
   const none = await exported(PLAN, "smoke");
   assert.equal(none.status, 400);
   assert.match(none.body.toString(), /megatron, deepspeed, mindformers, torchtitan, env/);
+});
+
+// The plan that is exported, and the same plan read from what was exported, cost the same.
+test("an estimate of a launcher's own text", async () => {
+  const made = (await service.post("/v1/plans", PLAN)).json;
+  for (const format of ["megatron", "deepspeed", "mindformers", "torchtitan", "env"]) {
+    const body = await text(PLAN, format, /./);
+    const { status, json } = await service.post("/v1/plans", { ...PLAN, strategy: { format, text: body } });
+    assert.equal(status, 201, `${format}: ${JSON.stringify(json)}`);
+    assert.deepEqual(json.solution, made.solution, format);
+    assert.deepEqual(json.predicted, made.predicted, format);
+    assert.deepEqual(json.warnings, made.warnings, format);
+  }
+});
+
+test("a text that cannot be read is told with its line", async () => {
+  const schema = (await service.get("/v1/plan-kinds")).json.items.find((kind) => kind.kind === "estimate").schema;
+  for (const [strategy, status, pointer, detail] of [
+    [{ format: "megatron", text: "--micro-batch-size 2\n--tensor-model-parallel-size eight" }, 422, "/strategy/text", /line 2: tensor-model-parallel-size/],
+    [{ format: "megatron", text: "--tensor-model-parallel-size 3" }, 422, "/strategy/text", /64 devices/],
+    [{ format: "megatron", text: "--tensor-model-parallel-size 64" }, 422, "/strategy/text", /heads/],
+    [{ format: "megatron", text: "--global-batch-size 64" }, 422, "/strategy/text", /64 sequences/],
+    [{ format: "mindformers", text: "parallel_config:\n\tdata_parallel: 2" }, 422, "/strategy/text", /line 2/],
+    [{ format: "torchtitan", text: "[parallelism\n" }, 422, "/strategy/text", /line 1/],
+    [{ format: "deepspeed", text: "{\"train_batch_size\": 1, \"train_batch_size\": 2}" }, 422, "/strategy/text", /line 1/],
+    [{ format: "env", text: "TP=4\nTP=8" }, 422, "/strategy/text", /TP stands twice/],
+    [{ format: "smoke", text: "" }, 422, "/strategy/format", /./],
+    [{ format: "env" }, 400, "/strategy/text", /./],
+    [{ format: "env", text: "", devices: 65 }, 422, "/strategy/devices", /./],
+    [{ format: "env", text: "", tp: 2 }, 400, "/strategy/tp", /./],
+  ]) {
+    const answer = await service.post("/v1/plans", { ...PLAN, strategy });
+    assert.equal(answer.status, status, JSON.stringify([strategy, answer.json]));
+    assert.equal(answer.json.errors[0].pointer, pointer, JSON.stringify([strategy, answer.json]));
+    assert.match(JSON.stringify(answer.json), detail);
+  }
+  assert.deepEqual(errorsOf(schema, schema, { ...PLAN, strategy: { format: "env", text: "TP=2", devices: 8 } }), []);
+  // half of the cluster
+  const half = await service.post("/v1/plans", { ...PLAN, strategy: { format: "env", text: "TP=8", devices: 32 } });
+  assert.deepEqual([half.json.solution.dp, half.json.solution.tp, half.json.solution.devices_used], [4, 8, 32]);
+  assert.ok(half.json.warnings.some((warning) => warning.code === "attention_assumed"));
 });
 
 test("without a server", async () => {

@@ -80,7 +80,7 @@ static struct strategy random_strategy(uint64_t *seed, const struct setting *x, 
 /* True when the format can say it; then what was written is read as the same, byte for byte and field by
  * field.
  */
-static bool comes_back(const struct launch_format *f, const struct launch *l)
+static bool comes_back(const struct launch_format *f, const struct launch_plan *l)
 {
 	LAUNCH_AUTO back = *l;
 	SB_BUF_AUTO text, again;
@@ -120,7 +120,7 @@ static void round_trip(const char *model, const char *cluster)
 	int said[5] = {0};
 
 	for (int i = 0; i < ROUNDS;) {
-		struct launch l = {.model = &x.model, .cluster = &x.cluster};
+		struct launch_plan l = {.model = &x.model, .cluster = &x.cluster};
 
 		l.strategy = random_strategy(&seed, &x, stages);
 		l.sequences = l.strategy.dp * l.strategy.micro_batch * 8 * (1 + i % 3);

@@ -26,18 +26,18 @@ static struct setting setting(const char *model, const char *cluster, int64_t no
 	return s;
 }
 
-static struct launch launch_of(const struct setting *x, const struct strategy *s, int64_t sequences)
+static struct launch_plan launch_of(const struct setting *x, const struct strategy *s, int64_t sequences)
 {
-	return (struct launch){.model = &x->model,
-	                       .cluster = &x->cluster,
-	                       .strategy = *s,
-	                       .sequences = sequences,
-	                       .devices = strategy_devices(s)};
+	return (struct launch_plan){.model = &x->model,
+	                            .cluster = &x->cluster,
+	                            .strategy = *s,
+	                            .sequences = sequences,
+	                            .devices = strategy_devices(s)};
 }
 
 static struct sb_buf exported(const struct setting *x, const struct strategy *s, int64_t sequences)
 {
-	struct launch l = launch_of(x, s, sequences);
+	struct launch_plan l = launch_of(x, s, sequences);
 	struct sb_buf text;
 
 	sb_buf_init(&text, 1 << 16);
@@ -47,7 +47,7 @@ static struct sb_buf exported(const struct setting *x, const struct strategy *s,
 
 static void refused(const struct setting *x, const struct strategy *s, int64_t sequences)
 {
-	struct launch l = launch_of(x, s, sequences);
+	struct launch_plan l = launch_of(x, s, sequences);
 	SB_BUF_AUTO text;
 
 	sb_buf_init(&text, 1 << 16);
@@ -157,9 +157,9 @@ static void test_precision_and_overlap(void **state)
 	}
 }
 
-static struct launch read_text(const struct setting *x, int64_t devices, const char *text, int rc)
+static struct launch_plan read_text(const struct setting *x, int64_t devices, const char *text, int rc)
 {
-	struct launch l = {.model = &x->model, .cluster = &x->cluster, .devices = devices};
+	struct launch_plan l = {.model = &x->model, .cluster = &x->cluster, .devices = devices};
 	struct sb_error err = {0};
 
 	l.strategy.attention = ATTENTION_UNFUSED;
