@@ -47,17 +47,19 @@ static int toml_value(struct options *out, const char *section, const char *name
                       const char *value, size_t len, int64_t line, struct sb_error *err)
 {
 	char digits[32];
-	size_t n = 0;
+	size_t n = 0, kept = 0;
 
 	if (len >= 3 && (memcmp(value, "\"\"\"", 3) == 0 || memcmp(value, "'''", 3) == 0))
 		return scan_fail(err, line, "a text over several lines is not read");
 	scan_unquote(&value, &len);
-	if (len < sizeof(digits) && strspn(value, "0123456789_") >= len && memchr(value, '_', len)) {
-		for (size_t i = 0; i < len; i++)
-			if (value[i] != '_')
-				digits[n++] = value[i];
+	while (n < len && n < sizeof(digits) && ((value[n] >= '0' && value[n] <= '9') || value[n] == '_')) {
+		if (value[n] != '_')
+			digits[kept++] = value[n];
+		n++;
+	}
+	if (n == len && kept > 0) {
 		value = digits;
-		len = n;
+		len = kept;
 	}
 	return options_add_in(out, section, name, name_len, value, len, line, err);
 }
