@@ -15,7 +15,8 @@
 	ROW("amp", strategy_amp, strategy_amp_schema)                                                        \
 	ROW("apss", strategy_apss, strategy_amp_schema)                                                      \
 	ROW("mist", strategy_mist, strategy_mist_schema)                                                     \
-	ROW("pangu-5d", strategy_pangu, NULL)
+	ROW("pangu-5d", strategy_pangu, NULL)                                                                \
+	ROW("ted", strategy_ted, strategy_ted_schema)
 
 struct strategy_method {
 	const char *name;
@@ -27,6 +28,7 @@ struct strategy_method {
 STRATEGY_METHODS(STRATEGY_METHOD_DECLARED)
 /* Members of the methods' own. */
 json_t *strategy_amp_schema(void);
+json_t *strategy_ted_schema(void);
 json_t *strategy_mist_schema(void);
 
 /* NULL-terminated. */
