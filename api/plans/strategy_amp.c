@@ -250,10 +250,11 @@ static int entry_of(struct race *x, int i, json_t **out, json_t *warnings, struc
 		return rc;
 	*out = json_pack("{s:o,s:o}", "solution", strategy_to_json(&p->model, &s, p->sequences), "predicted",
 	                 predicted_to_json(&c));
-	if (warnings) {
+	if (warnings) { /* of the best */
 		JSON_AUTO more = warnings_to_json(p, &s, &c, x->in->attention_given);
 
 		json_array_extend(warnings, more);
+		return strategy_explain_json(p, &s, *out, err);
 	}
 	return SB_OK;
 }

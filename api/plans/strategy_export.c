@@ -32,6 +32,9 @@ static int read_plan(const json_t *plan, struct cost_problem *p, struct launch_p
 		rc = cost_problem_from_json(problem, p, &micro, err);
 	if (rc != SB_OK)
 		return rc;
+	if (!json_object_get(value, "dp"))
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "stages_differ", "/solution",
+		                     "the stages of this plan differ in what no launcher here can say");
 	out->model = &p->model;
 	out->cluster = &p->cluster;
 	out->sequences = p->sequences;

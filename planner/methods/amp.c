@@ -80,15 +80,6 @@ int amp_wires_of(const struct amp_problem *p, const struct amp_candidate *c, str
 	return SB_OK;
 }
 
-/* Of the cut behind a layer, as the pipeline's cut j; one micro-batch. */
-static double cut_seconds(const struct amp_problem *p, const struct amp_candidate *c,
-                          const struct amp_wires *w, int64_t layer, int64_t j)
-{
-	const struct amp_layer *l = &p->layer[layer];
-
-	return (double)c->micro_batch * l->sent / (double)(l->sent_split ? c->tp : 1) * w->cut[j];
-}
-
 /* The slowest stage's, seconds. */
 static double all_reduce(const struct amp_problem *p, const struct amp_candidate *c,
                          const struct amp_wires *w, const int64_t *stages)
@@ -111,37 +102,37 @@ static double all_reduce(const struct amp_problem *p, const struct amp_candidate
 /* The layers of one candidate as a chain to cut. */
 struct chain {
 	struct partition_problem problem;
-	double *seconds, *cuts, *weight;
+	double *seconds, *sent, *weight;
 };
 
 static void chain_free(struct chain *x)
 {
 	free(x->seconds);
-	free(x->cuts);
+	free(x->sent);
 	free(x->weight);
 }
 
 static int chain_of(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
                     struct chain *x)
 {
-	size_t cuts = (size_t)(c->pp - 1);
-
 	*x = (struct chain){.seconds = calloc((size_t)p->layers, sizeof(*x->seconds)),
-	                    .weight = calloc((size_t)p->layers, sizeof(*x->weight)),
-	                    .cuts = calloc((size_t)p->layers * cuts + 1, sizeof(*x->cuts))};
-	if (!x->seconds || !x->cuts || !x->weight)
+	                    .sent = calloc((size_t)p->layers, sizeof(*x->sent)),
+	                    .weight = calloc((size_t)p->layers, sizeof(*x->weight))};
+	if (!x->seconds || !x->sent || !x->weight)
 		return SB_ENOMEM;
 	p->seconds(p->self, c->tp, c->micro_batch, x->seconds);
 	for (int64_t l = 0; l < p->layers; l++) {
-		x->weight[l] = (p->layer[l].parameters + p->layer[l].table) / (double)c->tp;
-		for (size_t j = 0; j < cuts; j++)
-			x->cuts[(size_t)l * cuts + j] = cut_seconds(p, c, w, l, (int64_t)j);
+		const struct amp_layer *layer = &p->layer[l];
+
+		x->weight[l] = (layer->parameters + layer->table) / (double)c->tp;
+		x->sent[l] = (double)c->micro_batch * layer->sent / (double)(layer->sent_split ? c->tp : 1);
 	}
 	x->problem = (struct partition_problem){.layers = p->layers,
 	                                        .stages = c->pp,
 	                                        .micro_batches = c->micro_batches,
 	                                        .seconds = x->seconds,
-	                                        .cut_seconds = x->cuts,
+	                                        .cut_size = x->sent,
+	                                        .cut_rate = w->cut,
 	                                        .weight = x->weight,
 	                                        .exchange_seconds = w->reduce};
 	return SB_OK;

@@ -11,7 +11,7 @@
 #define PAIRS_MAX 1024
 /* Stage options after which the search settles for what it has: about two
  * seconds. */
-#define EFFORT ((int64_t)1 << 26)
+#define EFFORT ((int64_t)1 << 25)
 
 /* A number of stages and of micro-batches, and what no plan of it undercuts. */
 struct pair {
@@ -28,8 +28,9 @@ struct search {
 	const struct stage_options **choices;
 	int64_t *sizes;
 	struct stage_choice *chosen;
-	double least; /* seconds of a layer, whatever is done to it; of the pair that is at work */
-	double left;  /* no plan that was passed over for want of effort is below it */
+	double least;  /* seconds of a layer, whatever is done to it; of the pair that is at work */
+	int64_t steps; /* of the choices between stages */
+	double left;   /* no plan that was passed over for want of effort is below it */
 };
 
 void mist_plan_free(struct mist_plan *p)
@@ -182,9 +183,11 @@ static int solve_once(struct search *s, const struct pair *pair, bool *out_thinn
 		return SB_OK;
 	for (int64_t i = 0; i < pair->stages * SIZES_MAX; i++)
 		*out_thinned = *out_thinned || s->picks[i].thinned;
-	rc = stage_program_solve(&program, 0, s->out->seconds, s->chosen, &r, NULL);
+	rc = stage_program_solve(&program, STAGE_PROGRAM_EFFORT - s->steps, s->out->seconds, s->chosen, &r,
+	                         NULL);
 	if (rc != SB_OK)
 		return rc;
+	s->steps += r.steps;
 	if (!r.optimal)
 		s->left = fmin(s->left, r.lower_bound);
 	return r.feasible ? keep(s, pair, r.seconds) : SB_OK;
@@ -287,7 +290,7 @@ static int run(struct search *s, const struct pair *pairs, int count)
 
 		if (pairs[i].bound >= s->out->seconds)
 			break;
-		if (s->out->candidates >= EFFORT) {
+		if (s->out->candidates >= EFFORT || s->steps >= STAGE_PROGRAM_EFFORT) {
 			s->left = fmin(s->left, pairs[i].bound);
 			break;
 		}

@@ -58,7 +58,9 @@ static double exchange(const struct solver *s, int64_t j, int64_t first, int64_t
 
 static double cut_at(const struct partition_problem *p, int64_t layer, int64_t j)
 {
-	return p->cut_seconds ? p->cut_seconds[layer * (p->stages - 1) + j] : 0;
+	if (p->cut_seconds)
+		return p->cut_seconds[layer * (p->stages - 1) + j];
+	return p->cut_size ? p->cut_size[layer] * p->cut_rate[j] : 0;
 }
 
 /* As if the weights came out even for all stages; a stage whose exchange takes no time could hold them all.
@@ -261,14 +263,32 @@ static void search(struct solver *s)
 	}
 }
 
+/* Where there is no effort for a search: an even cut, and a bound that needs none. */
+static int settle(const struct partition_problem *p, int64_t *out_layers, struct partition *out)
+{
+	double all = 0, longest = 0;
+
+	for (int64_t i = 0; i < p->layers; i++) {
+		all += p->seconds[i];
+		longest = fmax(longest, p->seconds[i]);
+	}
+	partition_even(p->layers, p->stages, out_layers);
+	out->seconds = partition_seconds(p, out_layers);
+	out->lower_bound = (double)(p->micro_batches - 1) * fmax(longest, all / (double)p->stages) + all;
+	out->lower_bound = fmin(out->seconds, out->lower_bound * (1 - ROUNDING));
+	return SB_OK;
+}
+
 int partition_least(const struct partition_problem *p, int64_t effort, int64_t *out_layers,
                     struct partition *out, struct sb_error *err)
 {
-	struct solver s __attribute__((cleanup(solver_free)));
+	struct solver s __attribute__((cleanup(solver_free))) = {0};
 	double left = INFINITY;
 	int rc;
 
 	*out = (struct partition){0};
+	if (effort > 0 && p->layers * p->stages > effort)
+		return settle(p, out_layers, out);
 	rc = solver_open(p, effort, out, &s);
 	if (rc != SB_OK)
 		return sb_no_memory(err);

@@ -21,6 +21,8 @@ struct partition_problem {
 	/* [layers - 1][stages - 1]: of the cut behind layer l that is the pipeline's cut j, finite and not
 	 * negative. NULL = all 0. */
 	const double *cut_seconds;
+	/* In its stead, where it is a product: [layers - 1] and [stages - 1]. */
+	const double *cut_size, *cut_rate;
 	/* [layers] and [stages], finite and not negative. NULL = nothing is exchanged. */
 	const double *weight, *exchange_seconds;
 };

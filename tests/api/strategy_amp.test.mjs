@@ -65,6 +65,7 @@ test("the plan is predicted by the model of estimate, and without measured times
   const { json: estimate } = await s.post("/v1/plans", { ...problem, kind: "estimate", strategy: plan.solution });
   near(estimate.predicted.step_seconds, plan.predicted.step_seconds, 1e-9);
   assert.ok(plan.warnings.some((w) => w.code === "layer_seconds_modelled"));
+  assert.ok(plan.explanation.stages.length > 0);
   assert.equal(plan.alternatives.length, 3);
   let last = plan.quality.value;
   for (const a of plan.alternatives) {
@@ -117,4 +118,9 @@ test("a large request ends", async () => {
   const { status } = await s.post("/v1/plans", { kind: "strategy", method: "amp", model, cluster, batch: { global_sequences: 2 ** 20 * 3 } });
   assert.equal(status, 201);
   assert.ok(Date.now() - started < 20000);
+  const deep = await s.post("/v1/plans", { kind: "strategy", method: "amp", model: { ...model, layers: 4096, hidden: 1024, heads: 16, ffn_hidden: 4096 }, cluster,
+    batch: { global_sequences: 2 ** 18 } });
+  assert.equal(deep.status, 201);
+  assert.ok(deep.json.quality.lower_bound <= deep.json.quality.value);
+  assert.ok(Date.now() - started < 60000);
 });

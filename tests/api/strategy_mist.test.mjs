@@ -55,6 +55,8 @@ test("stages of their own: predicted by Mist's model, and told", async () => {
   assert.ok(codes(plan).includes("own_prediction") && !codes(plan).includes("links_modelled"));
   assert.equal(plan.predicted.step_seconds, plan.quality.value);
   for (const x of plan.predicted.stages) assert.ok(x.memory_bytes <= 0.95 * 24e9 + 1);
+  const { status, json } = await s.get(`/v1/plans/${plan.id}/export?format=megatron`);
+  assert.deepEqual([status, json.code, json.errors[0].pointer], [422, "stages_differ", "/solution"]);
   const kept = await solve(PROBLEM, { offload: false });
   check(kept, 16, 256, 40);
   for (const x of kept.predicted.stages) assert.deepEqual(Object.values(x.offload), [0, 0, 0, 0]);
@@ -64,7 +66,7 @@ test("stages of their own: predicted by Mist's model, and told", async () => {
 test("a plan that estimate can say is predicted by it", async () => {
   const plan = await solve(SMALL, {});
   check(plan, 16, 256, 8);
-  assert.ok(!codes(plan).includes("own_prediction"));
+  assert.ok(!codes(plan).includes("own_prediction") && plan.explanation.stages.length > 0);
   const { json: estimate } = await s.post("/v1/plans", { ...SMALL, kind: "estimate", method: undefined, constraints: undefined, strategy: plan.solution });
   assert.ok(Math.abs(estimate.predicted.step_seconds - plan.predicted.step_seconds) <= 1e-9 * plan.predicted.step_seconds);
   const { json: exact } = await s.post("/v1/plans", { ...SMALL, method: "exact", constraints: { attention: "flash", gradient_dtype: "bf16" } });

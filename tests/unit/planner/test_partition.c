@@ -32,7 +32,9 @@ static void make(uint32_t seed, struct small *x)
 	                                  .stages = stages,
 	                                  .micro_batches = 1 + next(&s) % 12,
 	                                  .seconds = x->seconds,
-	                                  .cut_seconds = seed % 3 ? x->cuts : NULL,
+	                                  .cut_seconds = seed % 3 == 1 ? x->cuts : NULL,
+	                                  .cut_size = seed % 3 == 2 ? x->cuts : NULL,
+	                                  .cut_rate = x->cuts + LAYERS,
 	                                  .weight = seed % 2 ? x->weight : NULL,
 	                                  .exchange_seconds = x->rate};
 	for (int i = 0; i < LAYERS; i++) {
@@ -91,7 +93,8 @@ static void test_no_cut_is_better(void **state)
 static void test_the_parts_by_hand(void **state)
 {
 	const double seconds[] = {1, 2, 3, 4}, cuts[] = {0, 0, 5}, weight[] = {1, 1, 1, 1}, rate[] = {1, 3};
-	struct partition_problem p = {4, 2, 3, seconds, cuts, NULL, NULL};
+	struct partition_problem p = {
+	    .layers = 4, .stages = 2, .micro_batches = 3, .seconds = seconds, .cut_seconds = cuts};
 	const int64_t first[] = {3, 1}, second[] = {2, 2};
 	struct partition_parts parts;
 	struct partition out;
@@ -113,7 +116,8 @@ static void test_the_parts_by_hand(void **state)
 static void test_little_effort_is_told(void **state)
 {
 	double seconds[200], cuts[200 * 19];
-	struct partition_problem p = {200, 20, 64, seconds, cuts, NULL, NULL};
+	struct partition_problem p = {
+	    .layers = 200, .stages = 20, .micro_batches = 64, .seconds = seconds, .cut_seconds = cuts};
 	struct partition little, all;
 	int64_t layers[20];
 	uint32_t s = 7;
@@ -125,11 +129,13 @@ static void test_little_effort_is_told(void **state)
 		cuts[i] = next(&s) % 50;
 	assert_int_equal(partition_least(&p, 0, layers, &all, NULL), SB_OK);
 	assert_true(all.optimal);
-	assert_int_equal(partition_least(&p, 1, layers, &little, NULL), SB_OK);
-	assert_false(little.optimal);
-	assert_true(little.steps < all.steps);
-	assert_true(little.lower_bound <= all.seconds && little.seconds >= all.seconds);
-	assert_true(fabs(partition_seconds(&p, layers) - little.seconds) < 1e-9);
+	for (int64_t effort = 1; effort <= 20000; effort += 19999) { /* not even once, and a few times */
+		assert_int_equal(partition_least(&p, effort, layers, &little, NULL), SB_OK);
+		assert_false(little.optimal);
+		assert_true(little.steps < all.steps);
+		assert_true(little.lower_bound <= all.seconds && little.seconds >= all.seconds);
+		assert_true(fabs(partition_seconds(&p, layers) - little.seconds) < 1e-9);
+	}
 }
 
 int main(void)
