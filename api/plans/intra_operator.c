@@ -46,11 +46,20 @@ void intra_alternative(const struct intra_case *c, json_t *answer, const uint16_
 	              "loses_by", best > 0 ? json_real(seconds / best - 1) : json_null(), "reason", reason));
 }
 
+/* An answer must not grow with points times nodes. */
+static size_t frontier_shown(const struct option_graph *g, const struct option_front *f)
+{
+	size_t most = INTRA_FRONTIER_CHOICES / (size_t)g->node_count;
+
+	most = most > INTRA_FRONTIER_MAX ? INTRA_FRONTIER_MAX : most < 2 ? 2 : most;
+	return f->count < most ? f->count : most;
+}
+
 /* All points, or as many evenly spread, both ends among them. */
 static int frontier_of(const struct intra_case *c, const struct option_graph *g, const struct option_front *f,
                        uint16_t *options, json_t *list)
 {
-	size_t shown = f->count < INTRA_FRONTIER_MAX ? f->count : INTRA_FRONTIER_MAX;
+	size_t shown = frontier_shown(g, f);
 	double last = INFINITY;
 
 	for (size_t i = 0; i < shown; i++) {
@@ -73,7 +82,8 @@ static int frontier_of(const struct intra_case *c, const struct option_graph *g,
 	return SB_OK;
 }
 
-static json_t *warnings_of(const struct intra_case *c, const struct option_front *f)
+static json_t *warnings_of(const struct intra_case *c, const struct option_graph *g,
+                           const struct option_front *f)
 {
 	json_t *list = json_array();
 
@@ -86,7 +96,7 @@ static json_t *warnings_of(const struct intra_case *c, const struct option_front
 		    "too many plans for the whole frontier: it holds those that a weighted sum finds, and "
 		    "the plan may not be the best within the memory; the lower bound says how far off it is "
 		    "at most");
-	if (f->count > INTRA_FRONTIER_MAX)
+	if (f->count > frontier_shown(g, f))
 		plan_warn(list, "frontier_thinned", "the frontier holds more points than are shown");
 	if (c->memory_error > 0)
 		plan_warn(
@@ -120,7 +130,7 @@ static int answer_of(const struct intra_case *c, const struct option_graph *g, c
 	                 intra_predicted(c, options), "quality",
 	                 quality_to_json(proved ? 1 : -1, c->told ? NAN : bound, time, (int64_t)f->work,
 	                                 plan_clock() - start, NAN),
-	                 "alternatives", "frontier", frontier, "rejected", "warnings", warnings_of(c, f));
+	                 "alternatives", "frontier", frontier, "rejected", "warnings", warnings_of(c, g, f));
 	return *out ? SB_OK : SB_ENOMEM;
 }
 
@@ -190,7 +200,20 @@ static json_t *schema(void)
 	                                  "round memory up by at most this share of memory_bytes, which "
 	                                  "makes large problems small; 0 = exact"));
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-		json_object_update_missing(p, own[i]);
+		const char *member;
+		json_t *value;
+
+		json_object_foreach(own[i], member, value)
+		{
+			json_t *other = json_object_get(p, member);
+
+			/* two methods may take a member in a form each */
+			if (other && !json_equal(other, value))
+				json_object_set_new(p, member,
+				                    schema_either(json_incref(other), json_incref(value)));
+			else
+				json_object_set(p, member, value);
+		}
 		json_decref(own[i]);
 	}
 	return schema_object(p, NULL);

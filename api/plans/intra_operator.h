@@ -11,7 +11,8 @@
 #define INTRA_SECONDS_MAX 1e12
 #define INTRA_BYTES_MAX 0x1p53
 #define INTRA_CELLS_MAX ((int64_t)1 << 21) /* options, and pairs of options on edges */
-#define INTRA_FRONTIER_MAX 200             /* points that an answer shows */
+#define INTRA_FRONTIER_MAX 200             /* points that an answer shows, */
+#define INTRA_FRONTIER_CHOICES 20000       /* and options in all of them */
 
 /* What a method asks, once its request is a graph. */
 struct intra_case {

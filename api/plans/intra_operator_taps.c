@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/plans/intra_operator_split.h"
 #include "api/plans/intra_operator_tables.h"
 #include "api/plans/problem.h"
 #include "api/plans/schema.h"
@@ -54,18 +55,78 @@ static int read_cluster(const json_t *request, struct cluster *out, bool *out_gi
 	return value ? cluster_from_json(value, &at, out, err) : SB_OK;
 }
 
+/* Options as tables. */
+static int solve_tables(const json_t *request, struct intra_case *c, const struct cluster *cluster,
+                        enum intra_cost cost, double start, json_t **out, json_t **out_extra,
+                        struct sb_error *err)
+{
+	struct intra_rates rates = rates_of(cluster, cost);
+	INTRA_TABLES_AUTO t = {0};
+	uint16_t *options = NULL;
+	int rc = intra_tables_read(request, &rates, &t, err);
+
+	if (rc != SB_OK)
+		return rc;
+	*c = (struct intra_case){.graph = &t.graph,
+	                         .told = cost == INTRA_VOLUME ? &t.told : NULL,
+	                         .sized = t.sized,
+	                         .memory = c->memory,
+	                         .memory_error = c->memory_error,
+	                         .solution = tables_solution,
+	                         .self = &t};
+	rc = intra_answer(c, start, out, out_extra, &options, err);
+	if (rc == SB_OK && c->told && add_fastest(c, *out) != SB_OK)
+		rc = sb_no_memory(err);
+	free(options);
+	return rc;
+}
+
+static json_t *operators_solution(const struct intra_case *c, const uint16_t *options)
+{
+	return split_solution(c->self, options);
+}
+
+/* Operators with shapes: all ways to split them are options. */
+static int solve_operators(const json_t *request, struct intra_case *c, const struct cluster *cluster,
+                           enum intra_cost cost, double start, json_t **out, json_t **out_extra,
+                           struct sb_error *err)
+{
+	struct constants constants = constants_for(cluster);
+	SPLIT_INPUT_AUTO in = {.mesh = split_mesh_of(cluster, &constants)};
+	uint16_t *options = NULL;
+	double fastest = 0;
+	int rc;
+
+	for (int l = 0; l < in.mesh.cost.network.levels; l++)
+		fastest = fmax(fastest, in.mesh.cost.network.bandwidth[l]);
+	in.second_per_byte = cost == INTRA_VOLUME ? 1 / fastest : 0;
+	rc = split_input_read(request, &in, err);
+	if (rc != SB_OK)
+		return rc;
+	c->graph = &in.graph;
+	c->told = cost == INTRA_VOLUME ? &in.told : NULL;
+	c->sized = true;
+	c->solution = operators_solution;
+	c->self = &in;
+	rc = intra_answer(c, start, out, out_extra, &options, err);
+	if (rc == SB_OK)
+		split_predicted(&in, options, json_object_get(*out, "predicted"));
+	if (rc == SB_OK && c->told && add_fastest(c, *out) != SB_OK)
+		rc = sb_no_memory(err);
+	free(options);
+	return rc;
+}
+
 int intra_taps(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
 {
-	static const char *const members[] = {"kind",  "method",       "cluster",      "cost", "nodes",
-	                                      "edges", "memory_bytes", "memory_error", NULL};
+	static const char *const members[] = {"kind",     "method",        "cluster",      "cost",
+	                                      "nodes",    "edges",         "memory_bytes", "memory_error",
+	                                      "training", "element_bytes", "operators",    NULL};
 	struct place root = place_of("");
-	INTRA_TABLES_AUTO t = {0};
-	struct intra_case c = {.solution = tables_solution, .self = &t};
+	struct intra_case c = {0};
 	struct cluster cluster = {0};
-	struct intra_rates rates = {0};
-	bool given = false;
+	bool given = false, operators = json_object_get(request, "operators") != NULL;
 	double start = plan_clock();
-	uint16_t *options = NULL;
 	int cost = INTRA_TOPOLOGY, rc = parse_members(request, &root, members, err);
 
 	if (rc == SB_OK)
@@ -74,20 +135,16 @@ int intra_taps(const json_t *request, json_t **out, json_t **out_extra, struct s
 		rc = intra_memory_from_json(request, &c, err);
 	if (rc == SB_OK)
 		rc = read_cluster(request, &cluster, &given, err);
+	if (rc == SB_OK && operators && json_object_get(request, "nodes"))
+		rc = parse_fail(err, SB_EINVAL, "unknown_member", &root, "nodes",
+		                "cannot be given beside operators");
+	if (rc == SB_OK && operators && !given)
+		rc = parse_fail(err, SB_EINVAL, "missing_member", &root, "cluster", "is missing");
 	if (rc != SB_OK)
 		return rc;
-	rates = rates_of(&cluster, (enum intra_cost)cost);
-	rc = intra_tables_read(request, &rates, &t, err);
-	if (rc != SB_OK)
-		return rc;
-	c.graph = &t.graph;
-	c.told = cost == INTRA_VOLUME ? &t.told : NULL;
-	c.sized = t.sized;
-	rc = intra_answer(&c, start, out, out_extra, &options, err);
-	if (rc == SB_OK && c.told && add_fastest(&c, *out) != SB_OK)
-		rc = sb_no_memory(err);
-	free(options);
-	return rc;
+	return operators
+	           ? solve_operators(request, &c, &cluster, (enum intra_cost)cost, start, out, out_extra, err)
+	           : solve_tables(request, &c, &cluster, (enum intra_cost)cost, start, out, out_extra, err);
 }
 
 json_t *intra_taps_members(void)
@@ -98,5 +155,6 @@ json_t *intra_taps_members(void)
 	                    json_pack("{s:[o,{s:s}]}", "anyOf", cluster_schema(), "type", "string"));
 	json_object_set_new(p, "cost", schema_words(intra_cost_words));
 	intra_tables_members(p);
+	split_members(p);
 	return p;
 }

@@ -41,6 +41,37 @@ test("taps: by topology the plan inside the nodes wins, by volume the one that s
   assert.deepEqual((await solved(TAPS)).solution, topology.solution);
 });
 
+// A block of a transformer, 4 sequences of 1024 and width 1024 with 16 heads.
+const BLOCK = [{ name: "norm", rows: 4096, columns: 1024, column_units: 1, inputs: [] }, { name: "qkv", rows: 4096, columns: 3072, contraction: 1024, column_units: 16 },
+  { name: "core", rows: 4096, columns: 1024, row_units: 4, column_units: 16, flops: 1.7e10 }, { name: "out", rows: 4096, columns: 1024, contraction: 1024 },
+  { name: "sum", rows: 4096, columns: 1024, inputs: ["norm", "out"] }];
+const OPERATORS = { ...KIND, method: "taps", cluster: TWO_NODES, operators: BLOCK };
+
+test("taps: operators with shapes are split over the levels of a cluster", async () => {
+  const topology = await solved(OPERATORS), volume = await solved({ ...OPERATORS, cost: "volume" });
+  for (const plan of [topology, volume]) {
+    assert.deepEqual(plan.solution.operators.map((o) => o.name), BLOCK.map((o) => o.name));
+    for (const o of plan.solution.operators) {
+      const at = (level) => ["rows", "columns", "contraction"].reduce((n, d) => n * (o[d]?.[level] ?? 1), 1);
+      assert.ok(4 % at(0) === 0 && 2 % at(1) === 0, JSON.stringify(o));
+    }
+    // heads and whole sequences are not cut; a norm keeps its columns
+    const [norm, qkv, core] = plan.solution.operators;
+    assert.ok(!norm.columns && (core.rows?.[0] ?? 1) * (core.rows?.[1] ?? 1) <= 4 && 16 % ((qkv.columns?.[0] ?? 1) * (qkv.columns?.[1] ?? 1)) === 0);
+    near(plan.predicted.compute_seconds + plan.predicted.communication_seconds, plan.predicted.seconds);
+  }
+  assert.equal(topology.quality.optimal, true);
+  assert.ok(topology.predicted.seconds <= volume.predicted.seconds);
+  // one device sends nothing, and twice the bandwidth between the nodes is never slower
+  const alone = await solved({ ...OPERATORS, cluster: { ...TWO_NODES, nodes: 1, devices_per_node: 1, links: [] } });
+  assert.deepEqual([alone.predicted.sent_bytes, alone.predicted.communication_seconds], [0, 0]);
+  const faster = await solved({ ...OPERATORS, cluster: { ...TWO_NODES, links: [TWO_NODES.links[0], { scope: "cluster", bytes_per_second: 20e9 }] } });
+  assert.ok(faster.predicted.seconds <= topology.predicted.seconds);
+  const tight = await s.post("/v1/plans", { ...OPERATORS, memory_bytes: 1000 });
+  assert.deepEqual([tight.status, tight.json.code], [422, "infeasible"]);
+  assert.ok((await solved({ ...OPERATORS, memory_bytes: tight.json.least_memory_bytes })).predicted.memory_bytes <= tight.json.least_memory_bytes);
+});
+
 // Three nodes of (5 s, 1 byte) or (2 s, 10 bytes), changes free: 15, 12, 9, 6 s with 3, 12, 21, 30 bytes.
 const options = [{ name: "lean", seconds: 5, memory_bytes: 1 }, { name: "fast", seconds: 2, memory_bytes: 10 }];
 const CHAIN = { ...KIND, nodes: [{ name: "a", options }, { name: "b", options }, { name: "c", options }],
@@ -124,6 +155,10 @@ test("what cannot be is told with its member", async () => {
     [{ ...CHAIN, edges: [{ from: 0, to: 1, seconds: [[1]] }] }, 400, "/edges/0/seconds"], [{ ...CHAIN, memory_error: 0.1 }, 400, "/memory_bytes"],
     [{ ...CHAIN, edges: [{ from: 0, to: 1, seconds: [[1, -1], [0, 0]] }] }, 422, "/edges/0/seconds/0"],
     [{ ...CHAIN, nodes: [{ options: [{ name: "x" }] }], edges: undefined }, 400, "/nodes/0/options/0/seconds"],
+    [{ ...OPERATORS, cluster: undefined }, 400, "/cluster"], [{ ...OPERATORS, nodes: TAPS.nodes }, 400, "/nodes"], [{ ...OPERATORS, operators: [] }, 422, "/operators"],
+    [{ ...OPERATORS, operators: [...BLOCK, { rows: 4096, columns: 8, contraction: 99 }] }, 422, "/operators/5"],
+    [{ ...OPERATORS, operators: [...BLOCK, { rows: 4096, columns: 8, inputs: ["later"] }] }, 422, "/operators/5/inputs/0"],
+    [{ ...OPERATORS, operators: [{ rows: 4096, columns: 1024, row_units: 5000 }] }, 422, "/operators/0/row_units"],
     [{ ...OASES, measured: [] }, 422, "/measured"], [{ ...OASES, batch: 2 }, 422, "/measured"], [{ ...OASES, layers: 1e9 }, 422, "/layers"],
     [{ ...OASES, measured: [{ ...OASES.measured[0], communication: -1 }] }, 422, "/measured/0/communication"],
     [{ ...CFP, segments: [] }, 400, "/segments"], [{ ...CFP, operators: [{ operator: "a" }] }, 400, "/operators/0/shape"],
