@@ -7,6 +7,9 @@
 #include "planner/frontier/order.h"
 #include "planner/frontier/tables.h"
 
+/* What writing a step costs, in points gone through. */
+#define JOIN_WORK 4
+
 /* A table of the node that is being eliminated, at the neighbours' options of the moment. */
 struct used {
 	uint32_t table;
@@ -85,6 +88,7 @@ static int join_steps(struct elimination *e, uint32_t one, uint32_t *io)
 		*io += one;
 		return SB_OK;
 	}
+	e->work->left -= JOIN_WORK;
 	return pareto_record(e->work->arena, (struct pareto_step){*io, one, PARETO_JOIN, 0}, io);
 }
 
@@ -160,6 +164,7 @@ static int fill_cell(struct elimination *e, int64_t node)
 		struct pareto_point by;
 		size_t n;
 
+		e->work->left -= (double)e->used_count;
 		rc = multiply(e, o, &by, &set, &n);
 		if (rc != SB_OK || n == 0)
 			continue;
@@ -167,7 +172,6 @@ static int fill_cell(struct elimination *e, int64_t node)
 			by.memory += set->memory;
 			by.time += set->time;
 			by.back = set->back;
-			e->work->left -= 1;
 			if (e->cell.count == 0 || better(e->aim, &by, &e->cell.points[0]))
 				e->cell.points[0] = by;
 			e->cell.count = 1;
@@ -233,41 +237,37 @@ static int eliminate_node(struct elimination *e, int64_t node)
 	return rc;
 }
 
-/* The option that is best when each neighbour of it goes along. */
-static uint32_t guess_option(const struct elimination *e, int64_t node)
+/* The option that is best when each neighbour of it goes along. sum, low: room for each option. */
+static uint32_t guess_option(struct elimination *e, int64_t node, double *sum, double *low)
 {
 	const struct table_list *l = &e->tables.of[node];
+	size_t options = (size_t)e->g->nodes[node].options;
 	uint32_t best = 0;
-	double least = INFINITY;
 
-	for (uint32_t o = 0; o < (uint32_t)e->g->nodes[node].options; o++) {
-		double sum = 0;
+	for (size_t i = 0; i < l->count; i++) {
+		const struct table *x = &e->tables.items[l->tables[i]];
+		size_t k = 0;
 
-		for (size_t i = 0; i < l->count; i++) {
-			const struct table *x = &e->tables.items[l->tables[i]];
-			double low = INFINITY;
+		while (x->nodes[k] != node)
+			k++;
+		for (size_t o = 0; o < options; o++)
+			low[o] = INFINITY;
+		for (size_t c = 0; c < x->cells; c++) {
+			struct pareto_point room;
+			size_t n, o = c / x->stride[k] % options;
+			const struct pareto_point *p = tables_cell(&e->tables, x, c, &room, &n);
 
-			for (size_t c = 0; c < x->cells; c++) {
-				struct pareto_point room;
-				const struct pareto_point *p;
-				size_t n, k = 0;
-
-				while (x->nodes[k] != node)
-					k++;
-				if (c / x->stride[k] % (size_t)e->g->nodes[node].options != o)
-					continue;
-				p = tables_cell(&e->tables, x, c, &room, &n);
-				if (n > 0)
-					low = fmin(low, e->aim->memory * p[n - 1].memory +
-					                    e->aim->time * p[n - 1].time);
-			}
-			sum += low;
+			if (n > 0)
+				low[o] = fmin(low[o], e->aim->memory * p[n - 1].memory +
+				                          e->aim->time * p[n - 1].time);
 		}
-		if (sum < least) {
-			least = sum;
-			best = o;
-		}
+		e->work->left -= (double)x->cells;
+		for (size_t o = 0; o < options; o++)
+			sum[o] += low[o];
 	}
+	for (uint32_t o = 1; o < options; o++)
+		if (sum[o] < sum[best])
+			best = o;
 	return best;
 }
 
@@ -306,11 +306,16 @@ static int guess(struct elimination *e, int64_t node)
 {
 	uint16_t *near = calloc((size_t)e->g->node_count, sizeof(*near));
 	int64_t count = near ? tables_neighbours(&e->tables, node, near, e->g->node_count) : 0;
-	uint32_t option = guess_option(e, node), table;
+	double *sums = calloc((size_t)e->g->nodes[node].options, 2 * sizeof(*sums));
 	struct pareto_point point = {0};
-	struct pareto_step step = {0, 0, (uint16_t)node, (uint16_t)option};
-	int rc = near ? pareto_record(e->work->arena, step, &point.back) : SB_ENOMEM;
+	uint32_t option = 0, table;
+	int rc = near && sums ? SB_OK : SB_ENOMEM;
 
+	if (rc == SB_OK) {
+		option = guess_option(e, node, sums, sums + e->g->nodes[node].options);
+		rc = pareto_record(e->work->arena,
+		                   (struct pareto_step){0, 0, (uint16_t)node, (uint16_t)option}, &point.back);
+	}
 	if (rc == SB_OK)
 		rc = tables_add(&e->tables, NULL, 0, &table);
 	if (rc == SB_OK)
@@ -322,7 +327,8 @@ static int guess(struct elimination *e, int64_t node)
 		weigh(e, near[i]);
 	e->guessed++;
 	free(near);
-	return rc;
+	free(sums);
+	return rc == SB_OK && e->work->left < 0 ? SB_ELIMIT : rc;
 }
 
 /* What is left are tables over nothing, one a part of the graph that was never joined. */

@@ -3,8 +3,8 @@
 #include "planner/frontier/option_graph.h"
 
 /* How much one elimination may take. */
-#define ELIMINATE_NEIGHBOURS_MAX 8
-#define ELIMINATE_CELLS_MAX ((size_t)1 << 20)
+#define ELIMINATE_NEIGHBOURS_MAX 6
+#define ELIMINATE_CELLS_MAX ((size_t)1 << 17)
 
 /* What is minimised: all of (memory, time), or one weighted sum, ties by the lighter or faster one. */
 struct eliminate_aim {

@@ -7,6 +7,7 @@
 #include "planner/frontier/eliminate.h"
 
 #define SUMS_MAX 32 /* weighted sums */
+#define SUMS_WORK 4 /* times the work for sets: two sums of the largest graphs must be had */
 
 void option_front_free(struct option_front *f)
 {
@@ -215,8 +216,12 @@ static int solve_sums(const struct option_graph *g, double left, struct option_f
 	struct gap gaps[2 * SUMS_MAX];
 	size_t done = 0, count = 0;
 	double value;
+	double allowed = left;
 	int rc = solve_sum(g, (struct eliminate_aim){.memory = 1}, &left, out, &value);
 
+	/* without the other end the points say nothing: as much again must be left */
+	if (rc == SB_OK && out->count > 0 && 2 * left < allowed)
+		rc = SB_ELIMIT;
 	if (rc == SB_OK && out->count > 0)
 		rc = solve_sum(g, (struct eliminate_aim){.time = 1}, &left, out, &value);
 	if (rc != SB_OK || out->count < 2)
@@ -252,7 +257,7 @@ int option_graph_solve(const struct option_graph *g, double work, struct option_
 
 		option_front_free(out);
 		out->work = done;
-		rc = solve_sums(g, work, out);
+		rc = solve_sums(g, SUMS_WORK * work, out);
 	}
 	if (rc == SB_OK)
 		rc = settle(out, g);

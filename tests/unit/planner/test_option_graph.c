@@ -245,7 +245,7 @@ static void test_dense(void **state)
 		}
 	}
 	assert_int_equal(option_graph_solve(&g, 1e7, &f), SB_OK);
-	assert_true(f.guessed > 0 && !f.whole && f.count > 0 && f.work <= 2.1e7);
+	assert_true(f.guessed > 0 && !f.whole && f.count > 0 && f.work <= 5.1e7);
 	assert_true(option_front_bound(&f, &g, INFINITY) <= f.points[f.count - 1].time);
 }
 
@@ -274,7 +274,7 @@ static void test_largest_chain(void **state)
 		edges[n] = (struct option_edge){n, n + 1, pair[n * 3 % 8], NULL};
 	}
 	assert_int_equal(option_graph_solve(&g, OPTION_WORK, &f), SB_OK);
-	assert_true(f.guessed == 0 && f.count >= 2 && f.work <= 2.1 * OPTION_WORK);
+	assert_true(f.guessed == 0 && f.count >= 2 && f.work <= 5.1 * OPTION_WORK);
 	assert_true(option_front_bound(&f, &g, INFINITY) >= f.points[f.count - 1].time * (1 - 1e-9));
 	free(nodes);
 	free(edges);
