@@ -263,17 +263,23 @@ static void come(struct run *r, size_t capture, uint32_t v, int64_t start, float
 		meet(r, set);
 }
 
-/* When the stream is free where this work is gone: it needs no launch and leaves no gap. Where launches are
- * not known, a gap longer than the work may well have another cause, and no more than the work's own time of
- * it goes. */
-static int64_t without(const struct run *r, uint32_t v, int64_t start)
+/* When the stream is free where this work is gone: it needs no launch and leaves no gap, but the stream still
+ * waits for what it was told to; a collective takes its waits along. Where launches are not known, a gap
+ * longer than the work may well have another cause, and no more than the work's own time of it goes. */
+static int64_t without(const struct run *r, size_t capture, uint32_t v, int64_t start)
 {
 	const struct replay_nodes *n = &r->g->nodes;
-	int64_t before = lesser(start, r->ends[n->chain[v]]);
+	int64_t before = r->ends[n->chain[v]];
 
+	if (n->flags[v] & NODE_ORDERED && replay_kind(n, v) != NODE_COMMUNICATION) {
+		before = larger(before, r->ends[n->wait[v]]);
+		for (size_t i = r->progress[capture].wait; i < r->g->wait_count && r->g->waits[i].node == v;
+		     i++)
+			before = larger(before, r->ends[r->g->waits[i].behind]);
+	}
 	if (n->cause[v] == REPLAY_NONE)
-		return larger(before, sb_sub_sat(start, n->dur[v]));
-	return before;
+		before = larger(before, sb_sub_sat(start, n->dur[v]));
+	return lesser(start, before);
 }
 
 /* Are the ends of all that the node follows known? */
@@ -319,7 +325,7 @@ static void walk(struct run *r, size_t capture)
 		else if (factor > 0 || n->chain[v] == REPLAY_NONE)
 			r->ends[v] = sb_add_sat(start, scaled(n->dur[v], factor));
 		else
-			r->ends[v] = without(r, v, start);
+			r->ends[v] = without(r, capture, v, start);
 	}
 }
 

@@ -180,6 +180,25 @@ static void all_that_work_waits_for_holds_it(void **state)
 	assert_int_equal(changed(&p, RELIEF_EVENT, 0, other, 0.5), 141 * US);
 }
 
+/* The kernel b, before which the stream waits for a, is gone: the next one still does not run before a is
+ * over, at 100, though the stream itself is free from 20 on. */
+static void a_wait_stays_when_its_kernel_goes(void **state)
+{
+	PROFILE_AUTO p = {0};
+	struct capture *c = gpu_rank(&p, 0);
+	int64_t record;
+	uint32_t b;
+
+	(void)state;
+	kernel(c, 0, COMPUTE, "a", 5, 95);
+	record = recorded(c, 3);
+	kernel(c, 5, LINK, "own", 10, 10);
+	waits(c, 8, LINK, "stream 7", record);
+	b = kernel(c, 10, LINK, "b", 102, 10);
+	kernel(c, 13, LINK, "next", 113, 50);
+	is_about(changed(&p, RELIEF_EVENT, 0, b, 0), 101 + 50);
+}
+
 /* The host waits for the event behind a until 101. x ended at 99, too, and later than a; yet with half of a
  * the call returns 3 us behind it, at 54, and the next kernel 7 us later. */
 static void the_host_waits_for_what_the_event_says(void **state)
@@ -364,6 +383,7 @@ int main(void)
 	    cmocka_unit_test(what_is_launched_behind_the_record_does_not_count),
 	    cmocka_unit_test(an_event_behind_a_wait_passes_it_on),
 	    cmocka_unit_test(all_that_work_waits_for_holds_it),
+	    cmocka_unit_test(a_wait_stays_when_its_kernel_goes),
 	    cmocka_unit_test(the_host_waits_for_what_the_event_says),
 	    cmocka_unit_test(the_record_may_tell_its_stream),
 	    cmocka_unit_test(ids_that_cannot_be_are_passed_over),
