@@ -11,13 +11,18 @@
 #define ROUNDED_NS 1000
 #define NOTHING EVENT_WAIT_NOTHING
 
-/* What is done to the streams, in the order in which the host does it. */
-enum command_kind { COMMAND_RECORD, COMMAND_WORK, COMMAND_STREAM_WAIT, COMMAND_HOST_WAIT };
+/* What is done to the streams, each in the order in which the host does it: work, of which there is most and
+ * which is in order as a rule, apart from records and waits. */
+struct launched {
+	int64_t at, link; /* of the call */
+	int64_t start;    /* a graph launches many at once */
+	uint32_t event;
+};
+enum command_kind { COMMAND_RECORD, COMMAND_STREAM_WAIT, COMMAND_HOST_WAIT };
 struct command {
 	int64_t at, link; /* of the call */
-	int64_t start;    /* of work: a graph launches many at once */
 	uint32_t lane;
-	uint32_t index; /* the event; of a wait: its call */
+	uint32_t index; /* of a wait: its call */
 	uint8_t kind;
 	struct event_record *record;
 };
@@ -32,6 +37,8 @@ struct building {
 	const struct trace *t;
 	const struct launches *launches;
 	struct event_records records;
+	struct launched *works;
+	size_t work_count;
 	struct command *commands;
 	size_t command_count;
 	struct stream *streams; /* by lane */
@@ -50,18 +57,33 @@ static int64_t end_of(const struct trace *t, uint32_t event)
 	return interval_end(t->start_ns[event], t->dur_ns[event]);
 }
 
+static int by_launch(const void *a, const void *b)
+{
+	const struct launched *x = a, *y = b;
+
+	return sb_compare((const int64_t[]){x->at, x->link, x->start, x->event},
+	                  (const int64_t[]){y->at, y->link, y->start, y->event}, 4);
+}
+
 static int by_order(const void *a, const void *b)
 {
 	const struct command *x = a, *y = b;
 
-	return sb_compare((const int64_t[]){x->at, x->link, x->start, x->index},
-	                  (const int64_t[]){y->at, y->link, y->start, y->index}, 4);
+	return sb_compare((const int64_t[]){x->at, x->link, x->kind, x->lane, x->index, x->record->link},
+	                  (const int64_t[]){y->at, y->link, y->kind, y->lane, y->index, y->record->link}, 6);
 }
 
-static void add_works(struct building *b)
+static int list_works(struct building *b)
 {
 	const struct trace *t = b->t;
+	size_t n = 0;
+	bool sorted = true;
 
+	for (size_t i = 0; i < t->count; i++)
+		n += event_is_device_work(t->kind[i]);
+	b->works = malloc((n + 1) * sizeof(*b->works));
+	if (!b->works)
+		return SB_ENOMEM;
 	for (size_t i = 0; i < t->count; i++) {
 		const struct launch *by;
 
@@ -69,10 +91,14 @@ static void add_works(struct building *b)
 			continue;
 		by = launches_find(b->launches, t->link[i]);
 		if (by)
-			b->commands[b->command_count++] = (struct command){
-			    by->start,    by->link, start_of(t, (uint32_t)i), t->lane[i], (uint32_t)i,
-			    COMMAND_WORK, NULL};
+			b->works[b->work_count++] =
+			    (struct launched){by->start, by->link, start_of(t, (uint32_t)i), (uint32_t)i};
 	}
+	for (size_t i = 1; i < b->work_count && sorted; i++)
+		sorted = by_launch(&b->works[i - 1], &b->works[i]) <= 0;
+	if (!sorted)
+		qsort(b->works, b->work_count, sizeof(*b->works), by_launch);
+	return SB_OK;
 }
 
 static void add_records(struct building *b)
@@ -83,7 +109,7 @@ static void add_records(struct building *b)
 
 		if (by && r->lane < b->t->lane_count)
 			b->commands[b->command_count++] =
-			    (struct command){by->start, by->link, 0, r->lane, by->event, COMMAND_RECORD, r};
+			    (struct command){by->start, by->link, r->lane, by->event, COMMAND_RECORD, r};
 	}
 }
 
@@ -111,17 +137,11 @@ static void add_waits(struct building *b)
 	}
 }
 
-static int order_commands(struct building *b, size_t waits)
+static int list_commands(struct building *b, size_t waits)
 {
-	size_t works = 0;
-
-	for (size_t i = 0; i < b->t->count; i++)
-		works += event_is_device_work(b->t->kind[i]);
-	b->commands = malloc((works + b->records.count + waits + 1) * sizeof(*b->commands));
-	b->streams = calloc(b->t->lane_count + 1, sizeof(*b->streams));
-	if (!b->commands || !b->streams)
+	b->commands = malloc((b->records.count + waits + 1) * sizeof(*b->commands));
+	if (!b->commands)
 		return SB_ENOMEM;
-	add_works(b);
 	add_records(b);
 	add_waits(b);
 	qsort(b->commands, b->command_count, sizeof(*b->commands), by_order);
@@ -209,35 +229,53 @@ static int wait_on_host(struct building *b, const struct command *c)
 	return rc == SB_OK && r->count == 0 ? emit(b, c->index, NOTHING) : rc;
 }
 
-static int do_work(struct building *b, const struct command *c)
+static int do_work(struct building *b, uint32_t event)
 {
-	struct stream *s = &b->streams[c->lane];
-	int64_t start = start_of(b->t, c->index);
+	struct stream *s = &b->streams[b->t->lane[event]];
+	int64_t start = start_of(b->t, event);
 	int rc = SB_OK;
 
 	for (uint32_t i = 0; i < s->count && rc == SB_OK; i++)
 		if (start_of(b->t, s->pending[i]) < start &&
 		    end_of(b->t, s->pending[i]) <= start + ROUNDED_NS)
-			rc = emit(b, c->index, s->pending[i]);
+			rc = emit(b, event, s->pending[i]);
 	s->count = 0;
-	s->last = c->index + 1;
+	s->last = event + 1;
 	return rc;
+}
+
+static int do_command(struct building *b, const struct command *c)
+{
+	if (c->kind == COMMAND_RECORD)
+		return make_record(b, c);
+	if (!c->record->made)
+		return SB_OK;
+	return c->kind == COMMAND_HOST_WAIT ? wait_on_host(b, c) : wait_on_stream(b, c);
 }
 
 static int run(struct building *b)
 {
+	size_t work = 0;
 	int rc = SB_OK;
 
+	b->streams = calloc(b->t->lane_count + 1, sizeof(*b->streams));
+	if (!b->streams)
+		return SB_ENOMEM;
 	for (size_t i = 0; i < b->command_count && rc == SB_OK; i++) {
 		const struct command *c = &b->commands[i];
 
-		if (c->kind == COMMAND_WORK)
-			rc = do_work(b, c);
-		else if (c->kind == COMMAND_RECORD)
-			rc = make_record(b, c);
-		else if (c->record->made)
-			rc = c->kind == COMMAND_HOST_WAIT ? wait_on_host(b, c) : wait_on_stream(b, c);
+		for (; work < b->work_count && rc == SB_OK; work++) {
+			const struct launched *w = &b->works[work];
+
+			if (w->at > c->at || (w->at == c->at && w->link > c->link))
+				break;
+			rc = do_work(b, w->event);
+		}
+		if (rc == SB_OK)
+			rc = do_command(b, c);
 	}
+	for (; work < b->work_count && rc == SB_OK; work++)
+		rc = do_work(b, b->works[work].event);
 	return rc;
 }
 
@@ -255,6 +293,7 @@ static int by_event(const void *a, const void *b, void *building)
 static void building_free(struct building *b)
 {
 	event_records_free(&b->records);
+	free(b->works);
 	free(b->commands);
 	free(b->streams);
 	free(b->held);
@@ -274,7 +313,9 @@ int event_waits_build(const struct trace *t, const struct launches *l, struct ev
 		return SB_OK;
 	rc = event_records_find(t, waits, &b.records);
 	if (rc == SB_OK)
-		rc = order_commands(&b, waits);
+		rc = list_commands(&b, waits);
+	if (rc == SB_OK)
+		rc = list_works(&b);
 	if (rc == SB_OK)
 		rc = run(&b);
 	if (rc != SB_OK)

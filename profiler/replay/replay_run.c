@@ -105,7 +105,7 @@ static int64_t host_lag(const struct run *r, size_t capture, uint16_t thread, in
 	if (!r->c || lag <= 0)
 		return larger(lag, 0);
 	saved = replay_saved(r->c, capture, thread, until - lag, until);
-	return scaled(larger(lag - saved, 0), r->c->host[capture]);
+	return scaled(larger(sb_sub_sat(lag, saved), 0), r->c->host[capture]);
 }
 
 /* How much of the waiting before a moment goes with the call that waits. */
