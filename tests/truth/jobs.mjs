@@ -70,7 +70,7 @@ const PAIRS = [
 
 const HEALTHY = [
   ["kineto", "--ranks", "1"], ["kineto", "--ranks", "8", "--noise", "3"], ["kineto", "--units", "1200", "--steps", "6"],
-  ["kineto", "--skew", "40"], ["kineto", "--graphs"], ["kineto", "--shape", "experts"], ["kineto", "--shape", "pipeline"], ["kineto", "--shape", "pipeline", "--ranks", "8", "--noise", "3", "--skew", "40"], ["kineto", "--noise", "3", "--ranks", "2", "--skew", "40"],
+  ["kineto", "--prefetch", "60"], ["kineto", "--prefetch", "200", "--shape", "experts"], ["kineto", "--skew", "40"], ["kineto", "--graphs"], ["kineto", "--shape", "experts"], ["kineto", "--shape", "pipeline"], ["kineto", "--shape", "pipeline", "--ranks", "8", "--noise", "3", "--skew", "40"], ["kineto", "--noise", "3", "--ranks", "2", "--skew", "40"],
   ["nsys"], ["nsys", "--noise", "3", "--skew", "40"], ["nsys", "--shape", "pipeline"], ["signalbox"], ["signalbox", "--shape", "experts", "--noise", "2"], ["signalbox", "--shape", "pipeline"],
   ["nsys", "--shape", "experts", "--noise", "3"], ["signalbox", "--ranks", "8", "--noise", "3", "--skew", "40"],
   ["ascend", "--ranks", "8", "--noise", "3"], ["ascend", "--ranks", "1"], ["ascend", "--skew", "40"], ["ascend", "--level", "2", "--kernels", "320"],
