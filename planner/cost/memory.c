@@ -91,7 +91,9 @@ struct memory_model memory_model_of(const struct cost_problem *p, const struct s
 	double part = s->sequence_parallel ? t : 1;
 	struct parameters e = model_embedding_parameters(m), o = model_head_parameters(m);
 	struct memory_model r = {0};
+	struct strategy kept = *s;
 
+	kept.recompute = RECOMPUTE_NONE;
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		struct parameters l = model_layer_parameters(m, (enum layer_kind)k);
 
@@ -100,6 +102,7 @@ struct memory_model memory_model_of(const struct cost_problem *p, const struct s
 		r.dense_parameters[k] = (double)l.tensor / t + (double)l.replicated;
 		r.expert_parameters[k] = (double)l.expert / (double)(s->ep * s->etp);
 		r.stored[k] = layer_activation_bytes(m, s, (enum layer_kind)k);
+		r.kept_stored[k] = layer_activation_bytes(m, &kept, (enum layer_kind)k);
 		r.largest_layer = fmax(r.largest_layer, r.dense_parameters[k] + r.expert_parameters[k]);
 	}
 	r.embedding_parameters = (double)e.tensor / t + (double)e.replicated;
@@ -108,6 +111,7 @@ struct memory_model memory_model_of(const struct cost_problem *p, const struct s
 	/* Final norm's and head's input; logits in 16 and 32 bit with a 32-bit gradient. */
 	r.last_transient = 4 * rows * (double)m->hidden / part + 10 * rows * (double)m->vocab / t;
 	r.transient = transient_bytes(m, s);
+	r.kept_transient = transient_bytes(m, &kept);
 	return r;
 }
 
@@ -119,12 +123,15 @@ struct memory_parts stage_memory(const struct cost_problem *p, const struct memo
 	double in_flight =
 	    (double)chunks_in_flight(s->pp, s->vpp, micro_batches, run->first) / (double)s->vpp;
 	struct memory_parts r;
+	int64_t recomputed = 0;
 
 	edp = (double)(s->tp * s->cp * s->dp) / (double)(s->ep * s->etp);
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		dense += (double)run->layers[k] * m->dense_parameters[k];
 		expert += (double)run->layers[k] * m->expert_parameters[k];
-		stored += (double)run->layers[k] * m->stored[k];
+		stored += (double)(run->layers[k] - run->kept[k]) * m->stored[k] +
+		          (double)run->kept[k] * m->kept_stored[k];
+		recomputed += run->layers[k] - run->kept[k];
 	}
 	if (first) {
 		dense += m->embedding_parameters;
@@ -142,7 +149,7 @@ struct memory_parts stage_memory(const struct cost_problem *p, const struct memo
 	r.gradients = s->zero >= 2 && s->pp == 1 ? 4 * (dense / dp + expert / edp) : 4 * (dense + expert);
 	r.optimizer = s->zero >= 1 ? 12 * (dense / dp + expert / edp) : 12 * (dense + expert);
 	r.activations = in_flight * stored;
-	moving = m->transient + (last ? m->last_transient : 0);
+	moving = (recomputed > 0 ? m->transient : m->kept_transient) + (last ? m->last_transient : 0);
 	if (s->zero >= 2)
 		moving += 4 * m->largest_layer; /* the unit being reduced */
 	if (s->zero >= 3)

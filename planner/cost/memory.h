@@ -20,11 +20,14 @@ double memory_total(const struct memory_parts *m);
 struct memory_model {
 	double dense_parameters[LAYER_KINDS], expert_parameters[LAYER_KINDS]; /* one layer, one device */
 	double embedding_parameters, head_parameters;
-	double stored[LAYER_KINDS]; /* activations of one layer and micro-batch */
-	double first_stored;        /* embedding's own, each micro-batch in flight */
-	double last_transient;      /* logits and their gradient */
-	double transient;           /* replayed layer, buffers of exchanges */
-	double largest_layer;       /* parameters, unsharded over dp */
+	double stored[LAYER_KINDS]; /* activations of one layer and micro-batch, recomputed as the strategy
+	                               says */
+	double kept_stored[LAYER_KINDS]; /* of one that is not recomputed all the same */
+	double first_stored;             /* embedding's own, each micro-batch in flight */
+	double last_transient;           /* logits and their gradient */
+	double transient;                /* replayed layer, buffers of exchanges */
+	double kept_transient;           /* where no layer is recomputed */
+	double largest_layer;            /* parameters, unsharded over dp */
 };
 /* For a fitting strategy; bytes and parameters of one device. */
 struct memory_model memory_model_of(const struct cost_problem *p, const struct strategy *s);

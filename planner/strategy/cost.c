@@ -12,7 +12,14 @@ struct layer_costs layer_costs_of(const struct cost_problem *p, const struct str
 
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		if (model_layers_of(&p->model, p->model.layers, (enum layer_kind)k) > 0)
-			c.layer[k] = layer_seconds(p, s, g, (enum layer_kind)k);
+			c.layer[k] = c.kept[k] = layer_seconds(p, s, g, (enum layer_kind)k);
+	}
+	for (int k = 0; k < LAYER_KINDS && s->recompute != RECOMPUTE_NONE; k++) {
+		struct strategy kept = *s;
+
+		kept.recompute = RECOMPUTE_NONE;
+		if (model_layers_of(&p->model, p->model.layers, (enum layer_kind)k) > 0)
+			c.kept[k] = layer_seconds(p, &kept, g, (enum layer_kind)k);
 	}
 	c.embedding = embedding_seconds(p, s, g);
 	c.head = head_seconds(p, s, g);
@@ -112,7 +119,8 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		t.forward += (double)run->layers[k] * l->layer[k].forward;
-		t.backward += (double)run->layers[k] * l->layer[k].backward;
+		t.backward += (double)(run->layers[k] - run->kept[k]) * l->layer[k].backward +
+		              (double)run->kept[k] * l->kept[k].backward;
 	}
 	if (s->zero >= 3)
 		add_sharded_weights(p, s, g, n, &t);

@@ -8,6 +8,8 @@
 /* What one micro-batch costs: the same for every pipeline that is cut from these layers. */
 struct layer_costs {
 	struct layer_time layer[LAYER_KINDS], embedding, head;
+	struct layer_time
+	    kept[LAYER_KINDS]; /* a layer that is not recomputed although the strategy recomputes */
 	struct memory_model memory;
 	double send; /* between stages, one way */
 };
@@ -55,6 +57,15 @@ double cost_outside(const struct cost_problem *p, const struct strategy *s, doub
 struct memory_parts peak_memory(const struct cost_problem *p, const struct layer_costs *l,
                                 const struct strategy *s, const struct stage_run *runs, int64_t count,
                                 int64_t micro_batches, int64_t *out_stage);
+
+/* The runs of a strategy with recompute_fit: each stage recomputes as few of its first layers as make it fit
+ * in p->memory_bytes, all of them when none do. Takes the strategy's runs, writes at most pp runs. */
+int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_model *m,
+                          const struct strategy *s, int64_t micro_batches, const struct stage_run *runs,
+                          int64_t count, struct stage_run *out);
+/* Layers that each stage recomputes, pp counts. SB_ENOMEM. */
+int strategy_recomputed(const struct cost_problem *p, const struct strategy *s, int64_t *out,
+                        struct sb_error *err);
 
 /* Costs a fitting strategy in full. SB_ENOMEM. */
 int strategy_cost(const struct cost_problem *p, const struct strategy *s, struct strategy_cost *out,

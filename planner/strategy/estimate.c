@@ -42,6 +42,18 @@ static int expand(const struct cost_problem *p, const struct layer_costs *l, con
 	if (!x->runs || !x->times || !x->forward || !x->backward || !x->end || !x->end_longer)
 		return sb_no_memory(err);
 	x->count = strategy_runs(&p->model, s, x->runs);
+	if (s->recompute_fit) {
+		struct stage_run *whole = x->runs;
+
+		x->runs = calloc(stages, sizeof(*x->runs));
+		if (x->runs)
+			x->count =
+			    strategy_fit_runs(p, &l->memory, s, strategy_micro_batches(s, p->sequences),
+			                      whole, x->count, x->runs);
+		free(whole);
+		if (!x->runs)
+			return sb_no_memory(err);
+	}
 	for (int64_t r = 0; r < x->count; r++) {
 		struct stage_time t = x->times[r] = stage_seconds(p, l, s, g, &x->runs[r]);
 
@@ -138,8 +150,10 @@ static struct breakdown_seconds split(const struct layer_costs *l, const struct 
 		if (stage_work(&x->times[i]) > stage_work(&x->times[r]))
 			r = i;
 	}
-	for (int k = 0; k < LAYER_KINDS; k++)
-		add_parts(parts, &l->layer[k], (double)x->runs[r].layers[k]);
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		add_parts(parts, &l->layer[k], (double)(x->runs[r].layers[k] - x->runs[r].kept[k]));
+		add_parts(parts, &l->kept[k], (double)x->runs[r].kept[k]);
+	}
 	if (x->runs[r].first == 0)
 		add_parts(parts, &l->embedding, 1);
 	if (x->runs[r].first + x->runs[r].count == s->pp)
@@ -162,14 +176,17 @@ static struct breakdown_seconds split(const struct layer_costs *l, const struct 
 	return b;
 }
 
-static double recomputed_flops(const struct cost_problem *p, const struct strategy *s)
+static double recomputed_flops(const struct cost_problem *p, const struct strategy *s,
+                               const struct expansion *x)
 {
 	double flops = 0;
 
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		struct layer_flops f = model_layer_flops(&p->model, (enum layer_kind)k);
-		double n = (double)model_layers_of(&p->model, p->model.layers, (enum layer_kind)k);
+		double n = 0;
 
+		for (int64_t r = 0; r < x->count; r++)
+			n += (double)(x->runs[r].count * (x->runs[r].layers[k] - x->runs[r].kept[k]));
 		if (s->recompute == RECOMPUTE_FULL)
 			flops += n * (f.linear + f.scores);
 		else if (s->recompute == RECOMPUTE_SELECTIVE && s->attention == ATTENTION_UNFUSED)
@@ -178,14 +195,15 @@ static double recomputed_flops(const struct cost_problem *p, const struct strate
 	return flops * (double)p->sequences;
 }
 
-static void rates(const struct cost_problem *p, const struct strategy *s, struct strategy_cost *c)
+static void rates(const struct cost_problem *p, const struct strategy *s, const struct expansion *x,
+                  struct strategy_cost *c)
 {
 	double model = model_step_flops(&p->model, p->sequences, 1);
 	double peak = c->step_seconds * (double)strategy_devices(s) * p->cluster.device.peak_flops;
 
 	c->tokens_per_second = (double)p->sequences * (double)p->model.seq_len / c->step_seconds;
 	c->mfu = model / peak;
-	c->hfu = (model + recomputed_flops(p, s)) / peak;
+	c->hfu = (model + recomputed_flops(p, s, x)) / peak;
 }
 
 static int cost_expanded(const struct cost_problem *p, const struct strategy *s, struct expansion *x,
@@ -214,7 +232,7 @@ static int cost_expanded(const struct cost_problem *p, const struct strategy *s,
 	c.breakdown.other = fmax(0, c.step_seconds - inner);
 	c.memory = peak_memory(p, &l, s, x->runs, x->count, m, &c.fullest_stage);
 	c.fits = memory_total(&c.memory) <= (double)p->memory_bytes;
-	rates(p, s, &c);
+	rates(p, s, x, &c);
 	*out = c;
 	return SB_OK;
 }

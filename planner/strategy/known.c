@@ -5,14 +5,15 @@
 
 /* What one micro-batch costs, worked out once, and the bounds that follow from it. */
 
-static struct work pipeline_work(const struct model *m, const struct layer_costs *l)
+static struct work pipeline_work(const struct model *m, const struct layer_costs *l,
+                                 const struct layer_time *layers)
 {
 	struct work w = {l->embedding.forward + l->embedding.backward + l->head.forward + l->head.backward,
 	                 INFINITY};
 
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		double n = (double)model_layers_of(m, m->layers, (enum layer_kind)k);
-		double layer = l->layer[k].forward + l->layer[k].backward;
+		double layer = layers[k].forward + layers[k].backward;
 
 		w.all += n * layer;
 		w.layer = n > 0 ? fmin(w.layer, layer) : w.layer;
@@ -56,7 +57,8 @@ const struct known_costs *search_costs(struct search *x, const struct strategy *
 	known = look_up(x, &key, &have);
 	if (!have) {
 		known->costs = layer_costs_of(&x->r->problem, s, g);
-		known->work = pipeline_work(&x->r->problem.model, &known->costs);
+		known->work = pipeline_work(&x->r->problem.model, &known->costs, known->costs.layer);
+		known->kept = pipeline_work(&x->r->problem.model, &known->costs, known->costs.kept);
 	}
 	return known;
 }
@@ -86,7 +88,7 @@ struct work search_least_work(struct search *x, const struct strategy *s, bool e
 	g.ep = nearest_group(x, s->ep, experts);
 	g.etp = nearest_group(x, s->etp, experts);
 	known->costs = layer_costs_of(&x->swift, s, &g);
-	known->work = pipeline_work(&x->r->problem.model, &known->costs);
+	known->work = pipeline_work(&x->r->problem.model, &known->costs, known->costs.layer);
 	return known->work;
 }
 

@@ -8,7 +8,8 @@
  * The space: tp dividing heads and widths and not splitting nodes unevenly; cp a power of two with at least
  * 256 tokens a rank; any pp; dp and micro_batch dividing the batch; vpp dividing the layers of a stage; ep
  * dividing the experts and etp their width, folded freely into the tp x cp x dp ranks of a stage (parallel
- * folding); ZeRO 0..3 (2 and 3 without pipeline: a pipeline keeps whole gradients); every recomputation;
+ * folding); ZeRO 0..3 (2 and 3 without pipeline: a pipeline keeps whole gradients); recomputation of
+ * nothing, of all layers, or in each stage of as few as make it fit;
  * sequence parallelism on and off; the last stage shortened by up to the layers that the head weighs; every
  * order of the ranks where all of them fill nodes evenly, else the usual one. Any number of devices
  * up to the cluster's, so that one more device never makes the plan worse. */
@@ -23,7 +24,7 @@ enum constraint {
 	ONLY_ETP,
 	ONLY_MICRO_BATCH,
 	ONLY_ZERO,
-	ONLY_RECOMPUTE,
+	ONLY_RECOMPUTE, /* enum recompute, or RECOMPUTES: as few layers as make each stage fit */
 	ONLY_SEQUENCE_PARALLEL,
 	CONSTRAINTS
 };

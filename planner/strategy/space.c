@@ -67,6 +67,19 @@ bool sequence_parallel_allowed(const struct search_request *r, const struct stra
 	       (!sp || r->problem.model.seq_len % (s->tp * s->cp) == 0);
 }
 
+int recompute_modes(const struct search_request *r)
+{
+	int modes = 0;
+
+	for (int c = 0; c < RECOMPUTES; c++) {
+		if (c == RECOMPUTE_SELECTIVE && r->attention == ATTENTION_FLASH)
+			continue;
+		modes += allowed_value(r, ONLY_RECOMPUTE, c) +
+		         (c != RECOMPUTE_NONE && allowed_value(r, ONLY_RECOMPUTE, RECOMPUTES));
+	}
+	return modes;
+}
+
 static struct strategy with(const struct search_request *r, int64_t tp, int64_t cp)
 {
 	struct strategy s = strategy_default(&r->problem.model, &r->problem.cluster);

@@ -16,6 +16,8 @@ bool allowed_value(const struct search_request *r, enum constraint c, int64_t va
 struct strategy search_default(const struct search_request *r);
 /* Sequence parallelism as the strategy has it, or has not: allowed, and of use? */
 bool sequence_parallel_allowed(const struct search_request *r, const struct strategy *s);
+/* How many ways to recompute there are. */
+int recompute_modes(const struct search_request *r);
 /* Divisors of n, ascending, as many as fit. */
 void divisors(int64_t n, struct values *out);
 /* tp: counts what it leaves out in `out`. */

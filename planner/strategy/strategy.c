@@ -96,6 +96,13 @@ static enum misfit fit_pipeline(const struct model *m, const struct strategy *s,
 		return MISFIT_STAGES;
 	if (!s->stage_layers && strategy_stage_layers(s, m->layers, s->pp - 1) < 0)
 		return MISFIT_STAGES;
+	if (s->stage_recompute && s->recompute == RECOMPUTE_NONE)
+		return MISFIT_RECOMPUTE;
+	for (int64_t i = 0; s->stage_recompute && i < s->pp; i++) {
+		if (s->stage_recompute[i] < 0 || s->stage_recompute[i] % s->vpp != 0 ||
+		    s->stage_recompute[i] > strategy_stage_layers(s, m->layers, i))
+			return MISFIT_RECOMPUTE;
+	}
 	if (s->vpp > 1 &&
 	    (s->pp < 2 || micro_batches < s->pp || (micro_batches % s->pp != 0 && micro_batches < 2 * s->pp)))
 		return MISFIT_INTERLEAVE;
@@ -153,6 +160,9 @@ static const struct {
                         "ep"},
     [MISFIT_EXPERT_TOKENS] = {"expert_tokens", "ep together with tp needs sequence parallelism",
                               "sequence_parallel"},
+    [MISFIT_RECOMPUTE] = {"recompute",
+                          "a stage recomputes more layers than it has, or not as many in each chunk",
+                          "stages"},
     [MISFIT_NO_EXPERTS] = {"no_experts", "the model has no experts to distribute", "ep"},
 };
 
@@ -207,12 +217,33 @@ static void count_interleaved(const struct model *m, const struct strategy *s, i
 	}
 }
 
+void strategy_recompute_first(const struct model *m, const struct strategy *s, int64_t n,
+                              struct stage_run *run)
+{
+	int64_t slices = s->pp * s->vpp;
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		enum layer_kind kind = (enum layer_kind)k;
+
+		run->kept[k] = run->layers[k];
+		for (int64_t j = 0; s->vpp > 1 && j < s->vpp; j++) {
+			int64_t from = (j * s->pp + run->first) * m->layers / slices;
+
+			run->kept[k] -=
+			    model_layers_of(m, from + n / s->vpp, kind) - model_layers_of(m, from, kind);
+		}
+		if (s->vpp == 1)
+			run->kept[k] -=
+			    model_layers_of(m, run->start + n, kind) - model_layers_of(m, run->start, kind);
+	}
+}
+
 int64_t strategy_runs(const struct model *m, const struct strategy *s, struct stage_run *out_runs)
 {
 	int64_t runs = 0, at = 0;
 
 	for (int64_t i = 0; i < s->pp; i++) {
-		struct stage_run r = {.first = i, .count = 1};
+		struct stage_run r = {.first = i, .count = 1, .start = at};
 		int64_t n = strategy_stage_layers(s, m->layers, i);
 
 		if (s->vpp > 1 && !s->stage_layers) {
@@ -223,9 +254,12 @@ int64_t strategy_runs(const struct model *m, const struct strategy *s, struct st
 				              model_layers_of(m, at, (enum layer_kind)k);
 		}
 		at += n;
+		if (s->stage_recompute)
+			strategy_recompute_first(m, s, s->stage_recompute[i], &r);
 		/* The first and the last stage carry the embedding and the head: always their own runs. */
 		if (i > 1 && i < s->pp - 1 &&
-		    memcmp(out_runs[runs - 1].layers, r.layers, sizeof(r.layers)) == 0)
+		    memcmp(out_runs[runs - 1].layers, r.layers, sizeof(r.layers)) == 0 &&
+		    memcmp(out_runs[runs - 1].kept, r.kept, sizeof(r.kept)) == 0)
 			out_runs[runs - 1].count++;
 		else
 			out_runs[runs++] = r;

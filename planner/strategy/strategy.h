@@ -24,7 +24,11 @@ struct strategy {
 	bool sequence_parallel;
 	bool overlap_gradients; /* gradient reduction and weight gathering run under compute */
 	int gradient_bytes;     /* of one gradient element on the wire: 4 or 2 */
+	/* Of the recomputed layers: all of them, or the first of each stage (of each of its chunks, evenly).
+	 */
 	enum recompute recompute;
+	bool recompute_fit; /* as few as make each stage fit in the problem's memory (strategy_fit_runs()) */
+	const int64_t *stage_recompute; /* or as many as these: pp counts, borrowed; NULL: none given */
 	enum attention attention;
 	enum dimension order[DIMS]; /* innermost first */
 	/* The pipeline cut. NULL: even, with the last stage `last_fewer` layers short of an equal share. Else
@@ -57,6 +61,7 @@ enum misfit {
 	MISFIT_EXPERTS,       /* ep does not divide experts, or the expert ranks do not fit */
 	MISFIT_EXPERT_TOKENS, /* ep with tp needs sequence parallelism */
 	MISFIT_NO_EXPERTS,    /* ep without experts */
+	MISFIT_RECOMPUTE,     /* more layers recomputed than a stage has, or not the same in every chunk */
 	MISFITS
 };
 /* Do the expert ranks lie on whole stages' neighbours? Where the pipeline lies inside other dimensions, etp
@@ -77,7 +82,14 @@ int64_t strategy_stage_layers(const struct strategy *s, int64_t layers, int64_t 
 struct stage_run {
 	int64_t first, count;
 	int64_t layers[LAYER_KINDS]; /* of one stage */
+	int64_t
+	    kept[LAYER_KINDS]; /* of them, those that are not recomputed although the strategy recomputes */
+	int64_t start;         /* the first stage's first layer; without chunks */
 };
 /* Writes the runs of a fitting strategy, at most pp of them, and returns their number. */
 int64_t strategy_runs(const struct model *m, const struct strategy *s, struct stage_run *out_runs);
+/* Sets run->kept for a stage (a run of one) that recomputes its first n layers; with chunks n / vpp of each.
+ */
+void strategy_recompute_first(const struct model *m, const struct strategy *s, int64_t n,
+                              struct stage_run *run);
 #endif

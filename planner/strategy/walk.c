@@ -11,6 +11,7 @@ void search_free(struct search *x)
 	free(x->pipelines);
 	free(x->cuts);
 	free(x->runs);
+	free(x->fitted);
 	free(x->least);
 	free(x->layouts);
 	free(x->divisions);
@@ -75,7 +76,7 @@ static int prepare_pipelines(struct search *x, struct sb_error *err)
 		rc = add_pipeline(x, pp.value[i], err);
 		most = x->pipelines[i].cuts > most ? x->pipelines[i].cuts : most;
 	}
-	x->bodies = malloc(((size_t)most * RECOMPUTES * 4 + 1) * sizeof(*x->bodies));
+	x->bodies = malloc(((size_t)most * 2 * RECOMPUTES * 4 + 1) * sizeof(*x->bodies));
 	return rc == SB_OK && !x->bodies ? sb_no_memory(err) : rc;
 }
 

@@ -40,6 +40,8 @@ struct body {
 	const struct cut *cut;
 	int zero;
 	enum recompute recompute;
+	bool fit;                /* as few layers recomputed as fit */
+	int64_t first_run, runs; /* in x->fitted where fit, else in x->runs */
 	double memory;
 };
 
@@ -64,6 +66,7 @@ struct known_costs {
 	struct costs_key key;
 	struct layer_costs costs;
 	struct work work;
+	struct work kept; /* where no layer is recomputed */
 };
 
 struct search {
@@ -78,6 +81,8 @@ struct search {
 	int cut_count;
 	struct stage_run *runs;
 	int64_t run_count, run_room;
+	struct stage_run *fitted; /* runs of the bodies that recompute as little as fits */
+	int64_t fitted_count, fitted_room;
 	struct values batch;   /* divisors of the global batch */
 	struct values ep, etp; /* how experts may be divided */
 	struct least_work *least;

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "planner/strategy/walk.h"
@@ -37,33 +38,88 @@ static void shape_of(struct strategy *s, const struct body *b)
 	s->last_fewer = b->cut->last_fewer;
 	s->zero = b->zero;
 	s->recompute = b->recompute;
+	s->recompute_fit = b->fit;
 	s->overlap_gradients = b->zero > 0;
 }
 
-/* All ZeRO levels of one cut. */
-static void add_bodies(struct weighing *w, const struct layer_costs *l, const struct cut *cut, int64_t m,
+static const struct stage_run *runs_of(const struct search *x, const struct body *b)
+{
+	return b->fit ? &x->fitted[b->first_run] : &x->runs[b->first_run];
+}
+
+/* Takes in a body whose memory is known, if it fits. */
+static void add_body(struct weighing *w, const struct memory_model *memory, struct body *b, int64_t m,
+                     double quick)
+{
+	struct search *x = w->x;
+	struct layer_costs l = {.memory = *memory};
+	struct memory_parts parts;
+	int64_t stage;
+
+	shape_of(&w->s, b);
+	x->effort += b->runs;
+	x->out->costed++;
+	parts = peak_memory(&x->r->problem, &l, &w->s, runs_of(x, b), b->runs, m, &stage);
+	b->memory = memory_total(&parts);
+	note_memory(x, &w->s, b->memory);
+	if (b->memory > (double)x->r->problem.memory_bytes) {
+		reject(w, REJECT_MEMORY, w->all_orders, quick);
+		return;
+	}
+	x->bodies[x->body_count++] = *b;
+	if (b->fit)
+		x->fitted_count += b->runs;
+}
+
+/* The fewest layers that make each stage fit; nothing to add where none need be recomputed. */
+static void add_fitted(struct weighing *w, const struct memory_model *memory, struct body b, int64_t m,
                        double quick)
 {
 	struct search *x = w->x;
-	const struct cost_problem *p = &x->r->problem;
-	int64_t stage;
+	bool any = false;
+
+	if (x->fitted_room < x->fitted_count + w->s.pp) {
+		int64_t room = 2 * (x->fitted_count + w->s.pp);
+		struct stage_run *grown = realloc(x->fitted, (size_t)room * sizeof(*grown));
+
+		x->out_of_memory = x->out_of_memory || !grown;
+		if (!grown)
+			return;
+		x->fitted = grown;
+		x->fitted_room = room;
+	}
+	b.fit = true;
+	shape_of(&w->s, &b);
+	b.runs = strategy_fit_runs(&x->r->problem, memory, &w->s, m, &x->runs[b.first_run], b.runs,
+	                           &x->fitted[x->fitted_count]);
+	b.first_run = x->fitted_count;
+	for (int64_t i = 0; i < b.runs; i++) {
+		const struct stage_run *run = &x->fitted[b.first_run + i];
+
+		x->effort += run->count;
+		any = any || memcmp(run->kept, run->layers, sizeof(run->kept)) != 0;
+	}
+	if (any)
+		add_body(w, memory, &b, m, quick);
+}
+
+/* All ZeRO levels of one cut. */
+static void add_bodies(struct weighing *w, const struct memory_model *memory, const struct cut *cut,
+                       int64_t m, double quick)
+{
+	const struct search_request *r = w->x->r;
+	enum recompute c = w->s.recompute;
 
 	for (int zero = zero_levels(&w->s) - 1; zero >= 0; zero--) {
-		struct body b = {cut, zero, w->s.recompute, 0};
-		struct memory_parts parts;
+		struct body b = {cut, zero, c, false, cut->first_run, cut->runs, 0};
 
-		if (!allowed_value(x->r, ONLY_ZERO, zero))
+		if (!allowed_value(r, ONLY_ZERO, zero))
 			continue;
-		shape_of(&w->s, &b);
-		x->effort += cut->runs;
-		x->out->costed++;
-		parts = peak_memory(p, l, &w->s, &x->runs[cut->first_run], cut->runs, m, &stage);
-		b.memory = memory_total(&parts);
-		note_memory(x, &w->s, b.memory);
-		if (b.memory > (double)p->memory_bytes)
-			reject(w, REJECT_MEMORY, w->all_orders, quick);
-		else
-			x->bodies[x->body_count++] = b;
+		if (allowed_value(r, ONLY_RECOMPUTE, c) ||
+		    (c == RECOMPUTE_NONE && allowed_value(r, ONLY_RECOMPUTE, RECOMPUTES)))
+			add_body(w, memory, &b, m, quick);
+		if (c != RECOMPUTE_NONE && allowed_value(r, ONLY_RECOMPUTE, RECOMPUTES))
+			add_fitted(w, memory, b, m, quick);
 	}
 }
 
@@ -74,20 +130,20 @@ static void list_bodies(struct weighing *w, int64_t m, double quick)
 	const struct pipeline *q = w->pipeline;
 
 	x->body_count = 0;
+	x->fitted_count = 0;
 	for (int c = 0; c < RECOMPUTES; c++) {
-		struct layer_costs l = {0};
+		struct memory_model memory;
 
 		/* A fused kernel keeps no scores: there is nothing to select. */
-		if ((c == RECOMPUTE_SELECTIVE && w->s.attention == ATTENTION_FLASH) ||
-		    !allowed_value(x->r, ONLY_RECOMPUTE, c))
+		if (c == RECOMPUTE_SELECTIVE && w->s.attention == ATTENTION_FLASH)
 			continue;
 		w->s.recompute = (enum recompute)c;
-		l.memory = memory_model_of(&x->r->problem, &w->s);
+		memory = memory_model_of(&x->r->problem, &w->s);
 		for (int i = q->first_cut; i < q->first_cut + q->cuts; i++) {
 			if (x->cuts[i].vpp > 1 && m % q->pp != 0)
 				reject(w, REJECT_INTERLEAVE, 1, quick);
 			else
-				add_bodies(w, &l, &x->cuts[i], m, quick);
+				add_bodies(w, &memory, &x->cuts[i], m, quick);
 		}
 	}
 }
@@ -95,12 +151,12 @@ static void list_bodies(struct weighing *w, int64_t m, double quick)
 /* No simulation takes longer: every micro-batch waits for the slowest stage (cost-model section 10, the
  * uneven form; interleaving only fills its bubbles). */
 static double upper_seconds(const struct weighing *w, const struct layer_costs *l, const struct groups *g,
-                            const struct cut *cut, int64_t m)
+                            const struct body *b, int64_t m)
 {
 	double sum = 0, slowest = 0, exchange = 0, optimizer = 0;
 
-	for (int64_t i = 0; i < cut->runs; i++) {
-		const struct stage_run *run = &w->x->runs[cut->first_run + i];
+	for (int64_t i = 0; i < b->runs; i++) {
+		const struct stage_run *run = &runs_of(w->x, b)[i];
 		struct stage_time t = stage_seconds(&w->x->r->problem, l, &w->s, g, run);
 		double work = t.forward + t.backward + t.head_forward + t.head_backward;
 
@@ -121,17 +177,16 @@ static void weigh_body(struct weighing *w, const struct layer_costs *l, const st
 
 	shape_of(&w->s, b);
 	memcpy(w->s.order, o->at, sizeof(o->at));
-	x->effort += b->cut->runs;
+	x->effort += b->runs;
 	x->out->costed++;
 	x->out->candidates++;
-	bound =
-	    bound_seconds(&x->r->problem, l, &w->s, &o->groups, &x->runs[b->cut->first_run], b->cut->runs, m);
+	bound = bound_seconds(&x->r->problem, l, &w->s, &o->groups, runs_of(x, b), b->runs, m);
 	if (!keep_wants(x->keep, x->reached, bound, b->memory)) {
 		count_rejection(x->out, REJECT_SLOWER, 1, &w->s, bound);
 		return;
 	}
 	best = bound < x->keep->best;
-	keep_offer(x->keep, &w->s, bound, upper_seconds(w, l, &o->groups, b->cut, m), b->memory);
+	keep_offer(x->keep, &w->s, bound, upper_seconds(w, l, &o->groups, b, m), b->memory);
 	if (search_settle(x, best ? KEEP_TOP : 1, NULL) != SB_OK)
 		x->out_of_memory = true;
 }
@@ -146,7 +201,7 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 	    send_seconds(&p->network, &o->groups.pp, 2 * rows * (double)p->model.hidden / (double)w->s.tp);
 	struct layer_costs l;
 	int have = -1;
-	double quick = 0;
+	double all = 0, none = 0; /* layers recomputed */
 
 	for (int i = 0; i < x->body_count; i++) {
 		const struct body *b = &x->bodies[i];
@@ -158,11 +213,12 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 			known = search_costs(x, &w->s, &o->groups);
 			l = known->costs;
 			l.send = send;
-			quick = least_seconds(x, &w->s, w->pipeline, known->work, m);
+			all = least_seconds(x, &w->s, w->pipeline, known->work, m);
+			none = least_seconds(x, &w->s, w->pipeline, known->kept, m);
 			have = (int)b->recompute;
 		}
-		if (!keep_wants(x->keep, x->reached, quick, b->memory))
-			reject(w, REJECT_SLOWER, 1, quick);
+		if (!keep_wants(x->keep, x->reached, b->fit ? none : all, b->memory))
+			reject(w, REJECT_SLOWER, 1, b->fit ? none : all);
 		else
 			weigh_body(w, &l, o, b, m);
 	}
@@ -179,7 +235,7 @@ static void list_orders(struct weighing *w, struct division *d)
 
 static int64_t all_of_batch(const struct weighing *w)
 {
-	return (int64_t)w->pipeline->cuts * zero_levels(&w->s) * w->all_orders;
+	return (int64_t)w->pipeline->cuts * zero_levels(&w->s) * w->all_orders * recompute_modes(w->x->r);
 }
 
 /* One division of the experts in one batch. */
@@ -323,6 +379,7 @@ void cut_off_layout(struct search *x, const struct layout *y)
 	for (int i = 0; i < x->batch.count && x->batch.value[i] <= share; i++)
 		batches += share % x->batch.value[i] == 0;
 	reject(&w, REJECT_SLOWER,
-	       pairs * batches * q->cuts * zero_levels(&w.s) * order_count(&x->r->problem.cluster, &w.s),
+	       pairs * batches * q->cuts * zero_levels(&w.s) * recompute_modes(x->r) *
+	           order_count(&x->r->problem.cluster, &w.s),
 	       y->bound);
 }

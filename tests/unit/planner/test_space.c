@@ -10,6 +10,7 @@
 /* What enumeration found: seconds and bytes of every strategy. */
 struct point {
 	double seconds, bytes;
+	bool partial; /* some stages recompute a part of their layers: for the best alone */
 };
 struct every {
 	const struct search_request *r;
@@ -31,7 +32,8 @@ static void weigh(struct every *e, const struct strategy *s)
 		e->points = realloc(e->points, (size_t)e->room * sizeof(*e->points));
 		assert_non_null(e->points);
 	}
-	e->points[e->count++] = (struct point){c.step_seconds, memory_total(&c.memory)};
+	e->points[e->count++] =
+	    (struct point){c.step_seconds, memory_total(&c.memory), s->stage_recompute != NULL};
 }
 
 static bool in_line(int64_t n, int64_t unit)
@@ -84,6 +86,23 @@ static void orders(struct every *e, struct strategy s)
 	}
 }
 
+/* Every number of recomputed layers in every stage. */
+static void parts(struct every *e, struct strategy s)
+{
+	int64_t counts[8] = {0}, i = 0;
+
+	assert_true(s.pp <= 8);
+	s.stage_recompute = counts;
+	while (i < s.pp) {
+		orders(e, s);
+		for (i = 0; i < s.pp && counts[i] == strategy_stage_layers(&s, e->r->problem.model.layers, i);
+		     i++)
+			counts[i] = 0;
+		if (i < s.pp)
+			counts[i] += s.vpp;
+	}
+}
+
 static void options(struct every *e, struct strategy s)
 {
 	const struct model *m = &e->r->problem.model;
@@ -97,6 +116,8 @@ static void options(struct every *e, struct strategy s)
 				s.recompute = (enum recompute)rec;
 				s.overlap_gradients = s.zero > 0;
 				orders(e, s);
+				if (rec != RECOMPUTE_NONE)
+					parts(e, s);
 			}
 		}
 	}
@@ -179,7 +200,8 @@ static void front_is_complete(const struct every *e, const struct search_result 
 {
 	for (int64_t i = 0; i < e->count; i++) {
 		const struct point *p = &e->points[i];
-		bool covered = p->bytes > bytes || p->seconds >= SEARCH_SLACK * x->best.cost.step_seconds;
+		bool covered =
+		    p->partial || p->bytes > bytes || p->seconds >= SEARCH_SLACK * x->best.cost.step_seconds;
 
 		for (int k = 0; !covered && k < x->frontier_count; k++)
 			covered = x->frontier[k].cost.step_seconds <= p->seconds * (1 + 1e-9) &&

@@ -1,0 +1,97 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/strategy/cost.h"
+
+static double bytes_with(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
+                         int64_t micro_batches, int64_t n, struct stage_run *stage)
+{
+	struct memory_parts parts;
+
+	strategy_recompute_first(&p->model, s, n, stage);
+	parts = stage_memory(p, m, s, stage, micro_batches);
+	return memory_total(&parts);
+}
+
+/* A stage fits from some number of recomputed layers on, or not at all: more of them store less, and what one
+ * layer needs while it is replayed is needed from the first on. What does not fit either way takes the leaner
+ * one. */
+static int64_t fewest(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
+                      int64_t micro_batches, struct stage_run *stage)
+{
+	double most = (double)p->memory_bytes, none = bytes_with(p, m, s, micro_batches, 0, stage);
+	int64_t layers = 0, low = 1, high;
+
+	for (int k = 0; k < LAYER_KINDS; k++)
+		layers += stage->layers[k];
+	high = layers / s->vpp;
+	if (none <= most)
+		return 0;
+	while (low < high) {
+		int64_t mid = low + (high - low) / 2;
+
+		if (bytes_with(p, m, s, micro_batches, mid * s->vpp, stage) <= most)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return bytes_with(p, m, s, micro_batches, high * s->vpp, stage) < none ? high * s->vpp : 0;
+}
+
+int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_model *m,
+                          const struct strategy *s, int64_t micro_batches, const struct stage_run *runs,
+                          int64_t count, struct stage_run *out)
+{
+	int64_t written = 0;
+
+	for (int64_t r = 0; r < count; r++) {
+		int64_t layers = 0;
+
+		for (int k = 0; k < LAYER_KINDS; k++)
+			layers += runs[r].layers[k];
+		for (int64_t i = 0; i < runs[r].count; i++) {
+			struct stage_run one = runs[r], *before = written > 0 ? &out[written - 1] : NULL;
+
+			one.first += i;
+			one.start += i * layers;
+			one.count = 1;
+			strategy_recompute_first(&p->model, s, fewest(p, m, s, micro_batches, &one), &one);
+			if (i > 0 && memcmp(before->kept, one.kept, sizeof(one.kept)) == 0)
+				before->count++;
+			else
+				out[written++] = one;
+		}
+	}
+	return written;
+}
+
+int strategy_recomputed(const struct cost_problem *p, const struct strategy *s, int64_t *out,
+                        struct sb_error *err)
+{
+	const struct memory_model m = memory_model_of(p, s);
+	struct stage_run *runs = calloc((size_t)s->pp, sizeof(*runs)), one;
+	int64_t count, at = 0;
+
+	if (!runs)
+		return sb_no_memory(err);
+	count = strategy_runs(&p->model, s, runs);
+	for (int64_t r = 0; r < count; r++) {
+		for (int64_t i = 0; i < runs[r].count; i++, at++) {
+			int64_t layers = 0;
+
+			for (int k = 0; k < LAYER_KINDS; k++)
+				layers += runs[r].layers[k];
+			one = runs[r];
+			one.first += i;
+			one.start += i * layers;
+			one.count = 1;
+			out[at] = s->recompute == RECOMPUTE_NONE ? 0
+			          : s->stage_recompute           ? s->stage_recompute[at]
+			          : s->recompute_fit
+			              ? fewest(p, &m, s, strategy_micro_batches(s, p->sequences), &one)
+			              : layers;
+		}
+	}
+	free(runs);
+	return SB_OK;
+}
