@@ -46,9 +46,8 @@ static int cost_of(const json_t *value, const struct cost_problem *p, int64_t mi
 	if (rc == SB_OK)
 		rc = strategy_cost(p, &s, &c, err);
 	if (rc == SB_OK)
-		*out = json_pack("{s:o,s:o,s:o,s:[],s:[],s:[],s:o}", "solution",
-		                 strategy_to_json(&p->model, &s, p->sequences), "predicted",
-		                 predicted_to_json(&c), "quality",
+		*out = json_pack("{s:o,s:o,s:o,s:[],s:[],s:[],s:o}", "solution", strategy_to_json(p, &s),
+		                 "predicted", predicted_to_json(&c), "quality",
 		                 quality_to_json(-1, NAN, c.step_seconds, 1, plan_clock() - start,
 		                                 p->constants.model_error),
 		                 "alternatives", "frontier", "rejected", "warnings",

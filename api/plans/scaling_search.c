@@ -56,9 +56,8 @@ static void add_row(struct scaling_rows *rows, const struct searched *x, const s
 	r->point = (struct scaling_point){f->devices, f->best.cost.step_seconds};
 	r->efficiency = scaling_efficiency(&rows->row[0].point, &r->point);
 	r->bytes = (double)memory_bytes_of(&f->best.cost.memory);
-	r->solution = json_pack(
-	    "{s:I,s:o}", "devices", (json_int_t)f->devices, "strategy",
-	    strategy_to_json(&x->request.problem.model, &f->best.strategy, x->request.problem.sequences));
+	r->solution = json_pack("{s:I,s:o}", "devices", (json_int_t)f->devices, "strategy",
+	                        strategy_to_json(&x->request.problem, &f->best.strategy));
 	r->predicted = predicted_of(f, &rows->row[0].point, r->efficiency);
 }
 

@@ -11,6 +11,8 @@
 
 static const char *const shared_members[] = {"kind",      "method",      "model",       "cluster", "batch",
                                              "objective", "constraints", "calibration", "limit",   NULL};
+/* As enum recompute, and as few layers of each stage as make it fit. */
+static const char *const recomputed_words[] = {"none", "selective", "full", "fewest", NULL};
 static const char *const boolean_words[] = {"false", "true", NULL};
 
 /* The constraints by name; words, where given, stand for the values 0, 1, 2. */
@@ -29,7 +31,7 @@ static const struct {
     {"etp", ONLY_ETP, 1, STRATEGY_MAX_DEGREE, NULL},
     {"micro_batch", ONLY_MICRO_BATCH, 1, STRATEGY_MAX_DEGREE, NULL},
     {"zero", ONLY_ZERO, 0, 3, NULL},
-    {"recompute", ONLY_RECOMPUTE, 0, 2, recompute_words},
+    {"recompute", ONLY_RECOMPUTE, 0, RECOMPUTES, recomputed_words},
     {"sequence_parallel", ONLY_SEQUENCE_PARALLEL, 0, 1, boolean_words},
 };
 

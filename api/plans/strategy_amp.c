@@ -204,9 +204,8 @@ static int race(struct race *x, struct sb_error *err)
 
 static json_t *rejection(const struct race *x, const char *reason, int64_t count, const struct strategy *s)
 {
-	return json_pack(
-	    "{s:s,s:I,s:o}", "reason", reason, "count", (json_int_t)count, "example",
-	    strategy_to_json(&x->in->request.problem.model, s, x->in->request.problem.sequences));
+	return json_pack("{s:s,s:I,s:o}", "reason", reason, "count", (json_int_t)count, "example",
+	                 strategy_to_json(&x->in->request.problem, s));
 }
 
 static json_t *rejections(const struct race *x)
@@ -248,8 +247,8 @@ static int entry_of(struct race *x, int i, json_t **out, json_t *warnings, struc
 	rc = strategy_cost(p, &s, &c, err);
 	if (rc != SB_OK)
 		return rc;
-	*out = json_pack("{s:o,s:o}", "solution", strategy_to_json(&p->model, &s, p->sequences), "predicted",
-	                 predicted_to_json(&c));
+	*out =
+	    json_pack("{s:o,s:o}", "solution", strategy_to_json(p, &s), "predicted", predicted_to_json(&c));
 	if (warnings) { /* of the best */
 		JSON_AUTO more = warnings_to_json(p, &s, &c, x->in->attention_given);
 

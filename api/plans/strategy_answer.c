@@ -6,31 +6,40 @@
 #include "api/plans/problem.h"
 #include "api/plans/strategy_json.h"
 
-static json_t *stages_to_json(const struct model *m, const struct strategy *s)
+/* NULL when out of memory. */
+static json_t *stages_to_json(const struct cost_problem *p, const struct strategy *s)
 {
 	static const char *const dimension_words[] = {"tp", "cp", "dp", "pp"};
 	json_t *o = json_object(), *stages = json_array(), *order = json_array();
-	int64_t next = 0;
+	int64_t next = 0, *recomputed = calloc((size_t)s->pp, sizeof(*recomputed));
 
-	for (int i = 0; i < DIMS; i++)
+	if (!recomputed || strategy_recomputed(p, s, recomputed, NULL) != SB_OK)
+		s = NULL;
+	for (int i = 0; s && i < DIMS; i++)
 		json_array_append_new(order, json_string(dimension_words[s->order[i]]));
-	for (int64_t i = 0; i < s->pp; i++) {
-		int64_t n = strategy_stage_layers(s, m->layers, i);
+	for (int64_t i = 0; s && i < s->pp; i++) {
+		int64_t n = strategy_stage_layers(s, p->model.layers, i);
 
-		json_array_append_new(stages,
-		                      json_pack("{s:I,s:I,s:s}", "first_layer", (json_int_t)next, "layers",
-		                                (json_int_t)n, "recompute", recompute_words[s->recompute]));
+		json_array_append_new(
+		    stages,
+		    json_pack("{s:I,s:I,s:s,s:I}", "first_layer", (json_int_t)next, "layers", (json_int_t)n,
+		              "recompute", recompute_words[recomputed[i] > 0 ? s->recompute : RECOMPUTE_NONE],
+		              "recompute_layers", (json_int_t)recomputed[i]));
 		next += n;
 	}
+	free(recomputed);
 	json_object_set_new(o, "order", order);
 	json_object_set_new(o, "stages", stages);
-	return o;
+	if (s)
+		return o;
+	json_decref(o);
+	return NULL;
 }
 
-json_t *strategy_to_json(const struct model *m, const struct strategy *s, int64_t sequences)
+json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 {
-	json_t *o = json_object();
-	JSON_AUTO lists = stages_to_json(m, s);
+	JSON_AUTO lists = stages_to_json(p, s);
+	json_t *o;
 	const struct {
 		const char *member;
 		int64_t value;
@@ -44,8 +53,11 @@ json_t *strategy_to_json(const struct model *m, const struct strategy *s, int64_
 	            {"etp", s->etp},
 	            {"zero", s->zero},
 	            {"micro_batch", s->micro_batch},
-	            {"micro_batches", strategy_micro_batches(s, sequences)}};
+	            {"micro_batches", strategy_micro_batches(s, p->sequences)}};
 
+	if (!lists)
+		return NULL;
+	o = json_object();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		json_object_set_new(o, rows[i].member, json_integer(rows[i].value));
 	json_object_set_new(o, "sequence_parallel", json_boolean(s->sequence_parallel));

@@ -39,7 +39,6 @@ static void why_slower(const struct strategy_cost *best, const struct strategy_c
 
 static json_t *alternatives_of(const struct search_request *r, const struct search_result *x)
 {
-	const struct model *m = &r->problem.model;
 	json_t *list = json_array();
 
 	for (int i = 0; i < x->alternative_count; i++) {
@@ -48,7 +47,7 @@ static json_t *alternatives_of(const struct search_request *r, const struct sear
 
 		why_slower(&x->best.cost, &c->cost, reason, sizeof(reason));
 		json_array_append_new(list, json_pack("{s:o,s:o,s:f,s:s}", "solution",
-		                                      strategy_to_json(m, &c->strategy, r->problem.sequences),
+		                                      strategy_to_json(&r->problem, &c->strategy),
 		                                      "predicted", predicted_to_json(&c->cost), "loses_by",
 		                                      c->cost.step_seconds / x->best.cost.step_seconds - 1,
 		                                      "reason", reason));
@@ -63,10 +62,10 @@ static json_t *frontier_of(const struct search_request *r, const struct search_r
 	for (int i = 0; i < x->frontier_count; i++) {
 		const struct choice *c = &x->frontier[i];
 
-		json_array_append_new(
-		    list, json_pack("{s:f,s:I,s:o}", "seconds", c->cost.step_seconds, "bytes",
-		                    (json_int_t)memory_bytes_of(&c->cost.memory), "solution",
-		                    strategy_to_json(&r->problem.model, &c->strategy, r->problem.sequences)));
+		json_array_append_new(list,
+		                      json_pack("{s:f,s:I,s:o}", "seconds", c->cost.step_seconds, "bytes",
+		                                (json_int_t)memory_bytes_of(&c->cost.memory), "solution",
+		                                strategy_to_json(&r->problem, &c->strategy)));
 	}
 	return list;
 }
@@ -145,10 +144,9 @@ static int explain_infeasible(const struct search_request *r, const struct searc
 	}
 	json_object_set_new(nearest, "memory_bytes", json_integer(least));
 	json_object_set_new(nearest, "without_constraint", in_the_way(r));
-	*out_extra =
-	    json_pack("{s:I,s:o,s:o,s:o,s:I}", "least_memory_bytes", least, "nearest", nearest, "leanest",
-	              strategy_to_json(&r->problem.model, &x->leanest, r->problem.sequences), "rejected",
-	              rejected, "candidates", (json_int_t)x->candidates);
+	*out_extra = json_pack("{s:I,s:o,s:o,s:o,s:I}", "least_memory_bytes", least, "nearest", nearest,
+	                       "leanest", strategy_to_json(&r->problem, &x->leanest), "rejected", rejected,
+	                       "candidates", (json_int_t)x->candidates);
 	return sb_fail(err, SB_EINFEASIBLE, "infeasible",
 	               "no strategy fits: the leanest needs %lld bytes a device, %lld may be used",
 	               (long long)least, (long long)r->problem.memory_bytes);
@@ -160,8 +158,8 @@ static json_t *answer_of(const struct search_request *r, const struct search_res
 	const struct choice *best = &x->best;
 
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "solution",
-	                 strategy_to_json(&r->problem.model, &best->strategy, r->problem.sequences),
-	                 "predicted", predicted_to_json(&best->cost), "quality",
+	                 strategy_to_json(&r->problem, &best->strategy), "predicted",
+	                 predicted_to_json(&best->cost), "quality",
 	                 quality_to_json(x->optimal, x->lower_bound, best->cost.step_seconds, x->candidates,
 	                                 seconds, r->problem.constants.model_error),
 	                 "alternatives", alternatives_of(r, x), "frontier", frontier_of(r, x), "rejected",

@@ -101,9 +101,9 @@ static int read_order(const json_t *value, const struct place *at, struct strate
 }
 
 static int read_stage(const json_t *stage, const struct place *at, int64_t next, enum recompute recompute,
-                      int64_t *out_layers, struct sb_error *err)
+                      int64_t *out_layers, int64_t *out_recomputed, struct sb_error *err)
 {
-	static const char *const members[] = {"first_layer", "layers", "recompute", NULL};
+	static const char *const members[] = {"first_layer", "layers", "recompute", "recompute_layers", NULL};
 	int64_t first = next;
 	int own = (int)recompute, rc = parse_members(stage, at, members, err);
 
@@ -116,10 +116,13 @@ static int read_stage(const json_t *stage, const struct place *at, int64_t next,
 	if (rc == SB_OK && first != next)
 		return parse_fail(err, SB_EIMPOSSIBLE, "stages", at, "first_layer",
 		                  "does not follow the stage before it");
-	if (rc == SB_OK && own != (int)recompute)
+	if (rc == SB_OK && own != (int)recompute && own != RECOMPUTE_NONE)
 		return parse_fail(err, SB_EIMPOSSIBLE, "recompute", at, "recompute",
 		                  "stages of different recomputation belong to the kind pipeline");
-	return rc;
+	*out_recomputed = own == RECOMPUTE_NONE ? 0 : *out_layers;
+	return rc == SB_OK ? parse_integer(stage, at, "recompute_layers", OPTIONAL, 0, *out_recomputed,
+	                                   out_recomputed, err)
+	                   : rc;
 }
 
 static int read_stages(const json_t *value, const struct place *at, struct strategy *s, int64_t **out_stages,
@@ -127,7 +130,8 @@ static int read_stages(const json_t *value, const struct place *at, struct strat
 {
 	const json_t *stages = json_object_get(value, "stages");
 	struct place here = place_member(at, "stages");
-	int64_t next = 0;
+	int64_t next = 0, *recomputed;
+	bool partly = false;
 
 	if (!stages || json_is_null(stages))
 		return SB_OK;
@@ -135,21 +139,24 @@ static int read_stages(const json_t *value, const struct place *at, struct strat
 		return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a list");
 	if ((int64_t)json_array_size(stages) != s->pp)
 		return parse_fail(err, SB_EIMPOSSIBLE, "stages", &here, NULL, "must have pp entries");
-	if (s->vpp > 1) /* an interleaved pipeline is cut evenly: its list only says so */
-		return SB_OK;
-	*out_stages = calloc((size_t)s->pp, sizeof(**out_stages));
+	*out_stages = calloc(2 * (size_t)s->pp, sizeof(**out_stages));
 	if (!*out_stages)
 		return sb_no_memory(err);
+	recomputed = *out_stages + s->pp;
 	for (int64_t i = 0; i < s->pp; i++) {
 		struct place p = place_index(&here, (size_t)i);
 		int rc = read_stage(json_array_get(stages, (size_t)i), &p, next, s->recompute,
-		                    &(*out_stages)[i], err);
+		                    &(*out_stages)[i], &recomputed[i], err);
 
 		if (rc != SB_OK)
 			return rc;
 		next += (*out_stages)[i];
+		partly = partly || recomputed[i] != (*out_stages)[i];
 	}
-	s->stage_layers = *out_stages;
+	if (s->vpp == 1) /* an interleaved pipeline is cut evenly: its list only says so */
+		s->stage_layers = *out_stages;
+	if (s->recompute != RECOMPUTE_NONE && partly)
+		s->stage_recompute = recomputed;
 	return SB_OK;
 }
 

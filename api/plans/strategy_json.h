@@ -12,19 +12,21 @@ int cost_problem_from_json(const json_t *request, struct cost_problem *out, int6
                            struct sb_error *err);
 
 /* A strategy in the shape of a solution; what is left out keeps the value in *io. *out_stages: the cut, NULL
- * when even; io->stage_layers points to it; the caller frees it. */
+ * when even; io->stage_layers points to it (and
+ * io->stage_recompute behind it); the caller frees it. */
 int strategy_from_json(const json_t *value, const struct place *at, struct strategy *io, int64_t **out_stages,
                        struct sb_error *err);
 /* SB_EIMPOSSIBLE, with the reason, at the member that is to blame when the strategy cannot be run. */
 int strategy_check(const struct cost_problem *p, const struct strategy *s, struct sb_error *err);
-json_t *strategy_to_json(const struct model *m, const struct strategy *s, int64_t sequences);
+/* A solution. NULL when out of memory. */
+json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s);
 /* The bytes a device needs, every part rounded for itself, so that the parts of an answer add up. */
 int64_t memory_bytes_of(const struct memory_parts *m);
 /* {weights, gradients, optimizer, activations, workspace}, rounded likewise. */
 json_t *memory_to_json(const struct memory_parts *m);
 json_t *predicted_to_json(const struct strategy_cost *c);
-/* Adds the member `explanation`: seconds and memory of each stage, and what a device of the busiest one sends in a
- * step over which group. SB_ENOMEM. */
+/* Adds the member `explanation`: seconds and memory of each stage, and what a device of the busiest one sends
+ * in a step over which group. SB_ENOMEM. */
 int strategy_explain_json(const struct cost_problem *p, const struct strategy *s, json_t *answer,
                           struct sb_error *err);
 /* {optimal, lower_bound, gap, candidates, search_seconds, model_error}; optimal < 0 = null, bound NaN = null.

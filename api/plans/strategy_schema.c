@@ -140,11 +140,13 @@ json_t *strategy_schema(void)
 	    json_pack("{s:s,s:s}", "type", "array", "description", "tp, cp, dp and pp, innermost first"));
 	json_object_set_new(
 	    p, "stages",
-	    json_pack("{s:s,s:o}", "type", "array", "items",
-	              schema_object(json_pack("{s:o,s:o,s:o}", "first_layer", schema_integer(0, INT64_MAX),
-	                                      "layers", schema_integer(0, INT64_MAX), "recompute",
-	                                      schema_words(recompute_words)),
-	                            stage)));
+	    json_pack(
+	        "{s:s,s:o}", "type", "array", "items",
+	        schema_object(json_pack("{s:o,s:o,s:o,s:o}", "first_layer", schema_integer(0, INT64_MAX),
+	                                "layers", schema_integer(0, INT64_MAX), "recompute",
+	                                schema_words(recompute_words), "recompute_layers",
+	                                schema_integer(0, INT64_MAX)),
+	                      stage)));
 	return schema_object(p, NULL);
 }
 
