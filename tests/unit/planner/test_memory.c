@@ -110,7 +110,7 @@ static void test_static_bytes(void **state)
 	struct strategy s = {
 	    .dp = 1, .tp = 8, .cp = 1, .pp = 1, .vpp = 1, .ep = 1, .etp = 1, .micro_batch = 4};
 	struct memory_model mm = memory_model_of(&p, &s);
-	struct stage_run run = {0, 1, {48, 0}};
+	struct stage_run run = {.count = 1, .layers = {48, 0}};
 	struct memory_parts part;
 	double vectors;
 
@@ -128,7 +128,7 @@ static void test_zero_conserves_bytes(void **state)
 	struct cost_problem p = problem_of(&m);
 	struct strategy s = {
 	    .dp = 8, .tp = 2, .cp = 2, .pp = 1, .vpp = 1, .ep = 1, .etp = 1, .micro_batch = 1};
-	struct stage_run run = {0, 1, {4, 0}};
+	struct stage_run run = {.count = 1, .layers = {4, 0}};
 	struct memory_model mm;
 	struct memory_parts whole, part;
 
