@@ -77,6 +77,7 @@ static int64_t multiple_near(int64_t batch, int64_t unit)
 static int settle(const struct search_request *r, const struct strategy *s, int64_t small, int64_t large,
                   struct joint *j, struct sb_error *err)
 {
+	struct cost_problem at = r->problem;
 	struct joint_plan *plan = &j->plans[j->count];
 	double first = NAN, second = NAN;
 	int rc;
@@ -100,7 +101,8 @@ static int settle(const struct search_request *r, const struct strategy *s, int6
 	if (rc != SB_OK || isnan(plan->step_seconds))
 		return rc;
 	plan->seconds = joint_seconds_of(plan->step_seconds, j->noise, (double)plan->batch);
-	plan->what = json_pack("{s:o}", "strategy", strategy_to_json(&r->problem.model, s, plan->batch));
+	at.sequences = plan->batch;
+	plan->what = json_pack("{s:o}", "strategy", strategy_to_json(&at, s));
 	j->count++;
 	return plan->what ? SB_OK : sb_no_memory(err);
 }

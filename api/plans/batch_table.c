@@ -157,8 +157,8 @@ static int keep_row(void *self, size_t index, const struct point_result *found)
 	}
 	t->all_proved &= x->optimal;
 	o = json_pack("{s:o,s:f,s:I}", "strategy",
-	              strategy_to_json(&found->request->problem.model, &x->best.strategy, sequences),
-	              "step_seconds", x->best.cost.step_seconds, "memory_bytes",
+	              strategy_to_json(&found->request->problem, &x->best.strategy), "step_seconds",
+	              x->best.cost.step_seconds, "memory_bytes",
 	              (json_int_t)memory_bytes_of(&x->best.cost.memory));
 	if (json_array_append_new(t->plans, o) != 0)
 		return SB_ENOMEM;

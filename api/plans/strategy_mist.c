@@ -197,7 +197,7 @@ static int our_prediction(const struct input *in, const struct mist_plan *plan, 
 		predicted = predicted_to_json(&c);
 		json_object_set_new(predicted, "stages", stages_of(plan));
 		json_object_set_new(answer, "predicted", predicted);
-		json_object_set_new(answer, "solution", strategy_to_json(&p->model, &s, p->sequences));
+		json_object_set_new(answer, "solution", strategy_to_json(p, &s));
 		json_object_set_new(answer, "warnings", warnings_to_json(p, &s, &c, in->attention_given));
 		rc = strategy_explain_json(p, &s, answer, err);
 	}
