@@ -67,8 +67,7 @@ static int entry_of(const struct search_request *r, const struct ted_choice *c, 
 		return rc;
 	predicted = predicted_to_json(&cost);
 	json_object_set_new(predicted, "ted", ted_to_json(c));
-	*out = json_pack("{s:o,s:o}", "solution",
-	                 strategy_to_json(&r->problem.model, &c->strategy, r->problem.sequences), "predicted",
+	*out = json_pack("{s:o,s:o}", "solution", strategy_to_json(&r->problem, &c->strategy), "predicted",
 	                 predicted);
 	if (warnings) {
 		JSON_AUTO list = warnings_to_json(&r->problem, &c->strategy, &cost, attention_given);
