@@ -79,19 +79,18 @@ static int entry_of(const struct search_request *r, const struct ted_choice *c, 
 
 static json_t *rejected_of(const struct search_request *r, const struct ted_result *x)
 {
-	const struct model *m = &r->problem.model;
 	json_t *list = json_array();
 
 	for (int f = 0; f < MISFITS; f++)
 		if (x->unfit[f] > 0)
-			json_array_append_new(
-			    list, json_pack("{s:s,s:I,s:o}", "reason", misfit_word((enum misfit)f), "count",
-			                    (json_int_t)x->unfit[f], "example",
-			                    strategy_to_json(m, &x->example[f], r->problem.sequences)));
+			json_array_append_new(list, json_pack("{s:s,s:I,s:o}", "reason",
+			                                      misfit_word((enum misfit)f), "count",
+			                                      (json_int_t)x->unfit[f], "example",
+			                                      strategy_to_json(&r->problem, &x->example[f])));
 	if (x->over > 0)
-		json_array_append_new(
-		    list, json_pack("{s:s,s:I,s:o}", "reason", "memory", "count", (json_int_t)x->over,
-		                    "example", strategy_to_json(m, &x->leanest, r->problem.sequences)));
+		json_array_append_new(list, json_pack("{s:s,s:I,s:o}", "reason", "memory", "count",
+		                                      (json_int_t)x->over, "example",
+		                                      strategy_to_json(&r->problem, &x->leanest)));
 	return list;
 }
 
