@@ -179,7 +179,8 @@ static int add_stage(struct solver *s, int64_t i, double most)
 	for (int64_t r = 0; r <= p->layers; r++) {
 		struct pareto_set *set = &s->here[r];
 
-		set->count = pareto_reduce(set->points, set->count);
+		if (set->count > 0)
+			set->count = pareto_reduce(set->points, set->count);
 		for (size_t n = 0; n < set->count; n++) {
 			struct pareto_point *x = &set->points[n];
 			int rc = pareto_record(
