@@ -45,7 +45,7 @@ function Split({ title, parts, unit, id }) {
 
 const STAGES = [
   { id: 'stage', label: 'Stage', value: (s) => s.stage }, { id: 'first', label: 'First layer', unit: '', value: (s) => s.first_layer },
-  { id: 'layers', label: 'Layers', unit: '', value: (s) => s.layers }, { id: 'recompute', label: 'Recompute', value: (s) => String(s.recompute ?? 'none') },
+  { id: 'layers', label: 'Layers', unit: '', value: (s) => s.layers }, { id: 'recompute', label: 'Recompute', value: (s) => String(s.recompute ?? (s.checkpointed_layers ? `full, ${s.checkpointed_layers} of them` : 'none')) },
 ];
 
 function Solution({ plan: { solution: s, predicted: p } }) {
