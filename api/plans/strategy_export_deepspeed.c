@@ -292,6 +292,7 @@ static int read(const struct options *o, struct launch_plan *io, struct sb_error
 }
 
 static const char *const why[LAUNCH_FIELDS] = {
+    [FIELD_STAGE_RECOMPUTE] = "DeepSpeed recomputes all layers or none",
     [FIELD_VPP] = "DeepSpeed's pipeline is not interleaved",
     [FIELD_ETP] = "AutoEP accepts 1 alone",
     [FIELD_SEQUENCE_PARALLEL] = "AutoTP has none",

@@ -22,10 +22,13 @@ static const char *const names[LAUNCH_FIELDS] = {
     [FIELD_ATTENTION] = "ATTENTION",
     [FIELD_ORDER] = "RANK_ORDER",
     [FIELD_STAGES] = "STAGE_LAYERS",
+    [FIELD_STAGE_RECOMPUTE] = "STAGE_RECOMPUTE",
 };
 
 static bool is_said(const struct launch_plan *l, int field)
 {
+	if (field == FIELD_STAGE_RECOMPUTE)
+		return l->strategy.recompute != RECOMPUTE_NONE && !launch_recomputes_all(l);
 	return field != FIELD_STAGES || (l->strategy.pp > 1 && l->strategy.vpp == 1);
 }
 
@@ -73,11 +76,14 @@ static int read(const struct options *o, struct launch_plan *io, struct sb_error
 	rc = options_integer(o, "GLOBAL_BATCH_SIZE", 1, INT64_MAX, &io->sequences, err);
 	if (rc == SB_OK && !options_get(o, names[FIELD_DP]))
 		rc = launch_replicas(io, err);
-	if (rc == SB_OK && options_get(o, names[FIELD_STAGES])) {
-		if (io->strategy.pp > io->model->layers ||
-		    !launch_field_read(io, FIELD_STAGES, options_get(o, names[FIELD_STAGES])))
-			return options_fail(o, names[FIELD_STAGES], err,
-			                    "is no cut of the model into PP stages");
+	for (int f = FIELD_STAGES; rc == SB_OK && f < LAUNCH_FIELDS; f++) {
+		const char *value = options_get(o, names[f]);
+
+		if (value &&
+		    ((double)io->strategy.pp * (double)io->strategy.vpp > (double)io->model->layers ||
+		     !launch_field_read(io, (enum launch_field)f, value)))
+			return options_fail(o, names[f], err,
+			                    "does not list layers of PP stages of the model");
 	}
 	return rc;
 }

@@ -65,9 +65,19 @@ int64_t launch_slice_layers(const struct launch_plan *l, int64_t slice)
 	return strategy_stage_layers(&l->strategy, layers, slice);
 }
 
+/* Room for both counts of each stage; what is there stays. */
+static int own_stages(struct launch_plan *l, struct sb_error *err)
+{
+	if (l->stages)
+		return SB_OK;
+	l->stages = calloc(2 * (size_t)l->strategy.pp, sizeof(*l->stages));
+	return l->stages ? SB_OK : sb_no_memory(err);
+}
+
 int launch_cut(struct launch_plan *l, const int64_t *slices, struct sb_error *err)
 {
 	int64_t count = launch_slices(l), sum = 0;
+	int rc;
 
 	for (int64_t i = 0; i < count; i++) {
 		if (slices[i] < 0 || slices[i] > l->model->layers)
@@ -86,12 +96,58 @@ int launch_cut(struct launch_plan *l, const int64_t *slices, struct sb_error *er
 				               "kind pipeline");
 		return SB_OK;
 	}
-	free(l->stages);
-	l->stages = malloc((size_t)count * sizeof(*l->stages));
-	if (!l->stages)
-		return sb_no_memory(err);
+	rc = own_stages(l, err);
+	if (rc != SB_OK)
+		return rc;
 	memcpy(l->stages, slices, (size_t)count * sizeof(*l->stages));
 	l->strategy.stage_layers = l->stages;
+	return SB_OK;
+}
+
+int64_t launch_recomputed(const struct launch_plan *l, int64_t stage)
+{
+	const struct strategy *s = &l->strategy;
+
+	if (s->recompute == RECOMPUTE_NONE)
+		return 0;
+	return s->stage_recompute ? s->stage_recompute[stage]
+	                          : strategy_stage_layers(s, l->model->layers, stage);
+}
+
+bool launch_recomputes_all(const struct launch_plan *l)
+{
+	for (int64_t i = 0; i < l->strategy.pp; i++)
+		if (launch_recomputed(l, i) < strategy_stage_layers(&l->strategy, l->model->layers, i))
+			return false;
+	return true;
+}
+
+int launch_recompute(struct launch_plan *l, const int64_t *slices, struct sb_error *err)
+{
+	struct strategy *s = &l->strategy;
+	int rc;
+
+	for (int64_t i = 0; i < launch_slices(l); i++) {
+		int64_t has = strategy_stage_layers(s, l->model->layers, i % s->pp);
+
+		if (slices[i] < 0 || slices[i] > has / s->vpp)
+			return sb_fail(err, SB_EIMPOSSIBLE, "recompute",
+			               "a stage recomputes fewer than 0 layers, or more than it has");
+		if (slices[i] != slices[i % s->pp])
+			return sb_fail(
+			    err, SB_EIMPOSSIBLE, "recompute",
+			    "chunks of one stage that recompute different numbers of layers belong "
+			    "to the kind pipeline");
+	}
+	rc = own_stages(l, err);
+	if (rc != SB_OK)
+		return rc;
+	for (int64_t i = 0; i < s->pp; i++)
+		l->stages[s->pp + i] = slices[i] * s->vpp;
+	s->stage_recompute = l->stages + s->pp;
+	/* All of them is no number of its own. */
+	if (launch_recomputes_all(l))
+		s->stage_recompute = NULL;
 	return SB_OK;
 }
 
@@ -121,7 +177,7 @@ static int check_stages(const struct launch_plan *l, struct sb_error *err)
 static void drop_cut(struct launch_plan *l)
 {
 	launch_free(l);
-	l->strategy.stage_layers = NULL;
+	l->strategy.stage_layers = l->strategy.stage_recompute = NULL;
 }
 
 /* The comments "plan FIELD=VALUE": the cut last, because it needs the degrees. */
@@ -133,7 +189,7 @@ static int read_notes(const struct options *o, struct launch_plan *l, struct sb_
 
 		snprintf(name, sizeof(name), "plan %s", launch_field_name((enum launch_field)f));
 		value = options_get(o, name);
-		if (value && f == FIELD_STAGES) {
+		if (value && f >= FIELD_STAGES) {
 			int rc = check_stages(l, err);
 
 			if (rc != SB_OK)
@@ -177,7 +233,7 @@ static int compare(const struct launch_format *f, const struct launch_plan *l, c
 	int rc;
 
 	back.stages = NULL;
-	back.strategy.stage_layers = NULL;
+	back.strategy.stage_layers = back.strategy.stage_recompute = NULL;
 	/* A launcher that has no say in the kernel must not seem to have chosen it. */
 	back.strategy.attention =
 	    l->strategy.attention == ATTENTION_FLASH ? ATTENTION_UNFUSED : ATTENTION_FLASH;

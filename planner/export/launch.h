@@ -10,8 +10,8 @@
  * "plan FIELD=VALUE: why". The reader takes those comments over, so that text and plan are always the same.
  */
 
-/* What is launched. model and cluster are borrowed; stages is owned, and strategy.stage_layers points to it
- * or to the caller's. */
+/* What is launched. model and cluster are borrowed; stages is owned: layers of each stage and how many of
+ * them are recomputed, to which strategy.stage_layers and stage_recompute point, or to the caller's. */
 struct launch_plan {
 	const struct model *model;
 	const struct cluster *cluster;
@@ -40,7 +40,8 @@ enum launch_field {
 	FIELD_RECOMPUTE,
 	FIELD_ATTENTION,
 	FIELD_ORDER,
-	FIELD_STAGES, /* layers of each; of equal chunks when vpp > 1, then not a field of its own */
+	FIELD_STAGES,          /* layers of each; of equal chunks when vpp > 1, then not a field of its own */
+	FIELD_STAGE_RECOMPUTE, /* layers of each stage, where not all are recomputed */
 	LAUNCH_FIELDS
 };
 const char *launch_field_name(enum launch_field f);
@@ -59,6 +60,12 @@ int64_t launch_slice_layers(const struct launch_plan *l, int64_t slice);
 /* Takes over layers of each slice, launch_slices() of them, as they were read. SB_EIMPOSSIBLE when they do
  * not add up to the model, or an interleaved pipeline is cut otherwise than evenly; SB_ENOMEM. */
 int launch_cut(struct launch_plan *l, const int64_t *slices, struct sb_error *err);
+/* Layers of a stage that are recomputed, in the strategy's way. */
+int64_t launch_recomputed(const struct launch_plan *l, int64_t stage);
+bool launch_recomputes_all(const struct launch_plan *l);
+/* Takes over how many layers of each slice are recomputed, its first ones. SB_EIMPOSSIBLE when one has fewer,
+ * or the chunks of a stage recompute different numbers; SB_ENOMEM. */
+int launch_recompute(struct launch_plan *l, const int64_t *slices, struct sb_error *err);
 
 /* A launcher. */
 struct launch_format {

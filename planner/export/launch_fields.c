@@ -32,6 +32,7 @@ static const struct {
     [FIELD_ATTENTION] = {"attention", attention_words, 0, 0},
     [FIELD_ORDER] = {"order", NULL, 0, 0},
     [FIELD_STAGES] = {"stages", NULL, 0, 0},
+    [FIELD_STAGE_RECOMPUTE] = {"stage_recompute", NULL, 0, 0},
 };
 
 const char *launch_field_name(enum launch_field f)
@@ -94,6 +95,11 @@ void launch_field_write(const struct launch_plan *l, enum launch_field f, struct
 			            (long long)strategy_stage_layers(&l->strategy, l->model->layers, i));
 		return;
 	}
+	if (f == FIELD_STAGE_RECOMPUTE) {
+		for (int64_t i = 0; i < l->strategy.pp; i++)
+			sb_buf_addf(out, "%s%lld", i ? "," : "", (long long)launch_recomputed(l, i));
+		return;
+	}
 	value = get(&l->strategy, f);
 	if (fields[f].words)
 		sb_buf_adds(out, fields[f].words[value]);
@@ -131,6 +137,23 @@ static bool read_stages(struct launch_plan *l, const char *value)
 	return fine;
 }
 
+static bool read_stage_recompute(struct launch_plan *l, const char *value)
+{
+	const struct strategy *s = &l->strategy;
+	int64_t slices = launch_slices(l), *layers = malloc((size_t)slices * sizeof(*layers));
+	bool fine = layers && s->recompute != RECOMPUTE_NONE && options_list(value, layers, s->pp) == s->pp;
+
+	for (int64_t i = 0; fine && i < s->pp; i++) {
+		fine = layers[i] % s->vpp == 0;
+		layers[i] /= s->vpp;
+	}
+	for (int64_t i = s->pp; fine && i < slices; i++)
+		layers[i] = layers[i % s->pp];
+	fine = fine && launch_recompute(l, layers, NULL) == SB_OK;
+	free(layers);
+	return fine;
+}
+
 bool launch_field_read(struct launch_plan *l, enum launch_field f, const char *value)
 {
 	int64_t number = 0;
@@ -139,6 +162,8 @@ bool launch_field_read(struct launch_plan *l, enum launch_field f, const char *v
 		return read_order(&l->strategy, value);
 	if (f == FIELD_STAGES)
 		return read_stages(l, value);
+	if (f == FIELD_STAGE_RECOMPUTE)
+		return read_stage_recompute(l, value);
 	if (!fields[f].words) {
 		if (sb_parse_int(value, strlen(value), &number) != SB_OK || number < fields[f].low ||
 		    number > fields[f].high)
@@ -180,12 +205,30 @@ bool launch_order_is(const struct strategy *s, const enum dimension order[DIMS])
 	return own == other;
 }
 
+/* What is not recomputed in a launcher's own reading is so in all layers once its note is read. */
+static bool same_recompute(const struct launch_plan *a, const struct launch_plan *b)
+{
+	const struct strategy *x = &a->strategy, *y = &b->strategy;
+	bool all = launch_recomputes_all(a);
+
+	if (x->recompute == RECOMPUTE_NONE)
+		return true;
+	if (y->recompute == RECOMPUTE_NONE || launch_recomputes_all(b))
+		return all;
+	for (int64_t i = 0; x->pp == y->pp && i < x->pp; i++)
+		if (launch_recomputed(a, i) != launch_recomputed(b, i))
+			return false;
+	return x->pp == y->pp;
+}
+
 bool launch_field_same(const struct launch_plan *a, const struct launch_plan *b, enum launch_field f)
 {
 	const struct strategy *x = &a->strategy, *y = &b->strategy;
 
 	if (f == FIELD_ORDER)
 		return launch_order_is(x, y->order);
+	if (f == FIELD_STAGE_RECOMPUTE)
+		return same_recompute(a, b);
 	if (f != FIELD_STAGES)
 		return get(x, f) == get(y, f);
 	/* Chunks are always cut evenly. */

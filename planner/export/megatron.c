@@ -176,15 +176,31 @@ static void parallel(struct sb_buf *out, const struct launch_plan *l)
 	cut(out, l);
 }
 
-static void recomputation(struct sb_buf *out, const struct strategy *s)
+/* The layers that one chunk of a stage recomputes, where Megatron has one number for all: the largest. */
+static int64_t most_recomputed(const struct launch_plan *l)
 {
+	int64_t most = 0;
+
+	for (int64_t i = 0; i < l->strategy.pp; i++) {
+		int64_t n = launch_recomputed(l, i) / l->strategy.vpp;
+
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static void recomputation(struct sb_buf *out, const struct launch_plan *l)
+{
+	const struct strategy *s = &l->strategy;
+
 	sb_buf_addf(out, "--attention-backend %s\n", s->attention == ATTENTION_FLASH ? "flash" : "unfused");
-	if (s->recompute == RECOMPUTE_NONE)
+	if (s->recompute == RECOMPUTE_SELECTIVE)
+		sb_buf_adds(out, "--recompute-granularity selective\n");
+	if (s->recompute != RECOMPUTE_FULL || most_recomputed(l) == 0)
 		return;
-	sb_buf_addf(out, "--recompute-granularity %s\n",
-	            s->recompute == RECOMPUTE_FULL ? "full" : "selective");
-	if (s->recompute == RECOMPUTE_FULL)
-		sb_buf_adds(out, "--recompute-method uniform\n--recompute-num-layers 1\n");
+	sb_buf_addf(out, "--recompute-granularity full\n--recompute-method %s\n",
+	            launch_recomputes_all(l) ? "uniform" : "block");
+	number(out, "recompute-num-layers", launch_recomputes_all(l) ? 1 : most_recomputed(l));
 }
 
 static int refused(const struct launch_plan *l, struct sb_error *err)
@@ -210,13 +226,14 @@ static int write(const struct launch_plan *l, const char *notes, struct sb_buf *
 	parallel(out, l);
 	number(out, "micro-batch-size", l->strategy.micro_batch);
 	number(out, "global-batch-size", l->sequences);
-	recomputation(out, &l->strategy);
+	recomputation(out, l);
 	precision(out, l->model, &l->strategy);
 	return SB_OK;
 }
 
 static const char *const why[LAUNCH_FIELDS] = {
     [FIELD_ORDER] = "Megatron knows tp,cp,dp,pp and tp,cp,pp,dp",
+    [FIELD_STAGE_RECOMPUTE] = "Megatron recomputes as many first layers of every stage, or a part of all",
     [FIELD_EP] = "Megatron spreads experts where there are some",
 };
 

@@ -120,6 +120,30 @@ static int sharding(const struct options *o, struct launch_plan *l, struct sb_er
 	                   : rc;
 }
 
+/* As many first layers of every chunk, or all that it has. */
+static int block(struct launch_plan *l, int64_t most, struct sb_error *err)
+{
+	int64_t count = launch_slices(l), *slices;
+	bool all = true;
+	int rc;
+
+	if ((double)l->strategy.pp * (double)l->strategy.vpp > (double)l->model->layers)
+		return sb_fail(err, SB_EIMPOSSIBLE, "stages", "there are more stages than layers");
+	slices = calloc((size_t)count, sizeof(*slices));
+	if (!slices)
+		return sb_no_memory(err);
+	for (int64_t i = 0; i < count; i++) {
+		int64_t stage = i % l->strategy.pp;
+		int64_t n = strategy_stage_layers(&l->strategy, l->model->layers, stage) / l->strategy.vpp;
+
+		slices[i] = n < most ? n : most;
+		all = all && launch_slice_layers(l, i) <= most;
+	}
+	rc = all ? SB_OK : launch_recompute(l, slices, err);
+	free(slices);
+	return rc;
+}
+
 static int recomputation(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	static const char *const granularities[] = {"", "selective", "full", NULL};
@@ -137,12 +161,11 @@ static int recomputation(const struct options *o, struct launch_plan *l, struct 
 		rc = options_integer(o, "recompute-num-layers", 1, STRATEGY_MAX_DEGREE, &layers, err);
 	if (rc != SB_OK)
 		return rc;
-	/* A block of the first layers, or groups of several: more than one word can say. */
-	if (granularity == 2 && (method == 1 ? layers < l->model->layers / l->strategy.pp : layers > 1))
+	if (granularity == 2 && method == 0 && layers > 1)
 		return options_fail(o, "recompute-num-layers", err,
-		                    "recomputes a part of the layers: the kind pipeline can weigh that");
+		                    "keeps one layer of each group alone: no strategy of ours");
 	l->strategy.recompute = (enum recompute)(granularity == 0 && selective ? 1 : granularity);
-	return SB_OK;
+	return granularity == 2 && method == 1 ? block(l, layers, err) : SB_OK;
 }
 
 static int kernel(const struct options *o, struct launch_plan *l, struct sb_error *err)

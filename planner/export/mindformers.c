@@ -80,6 +80,26 @@ static void offsets(const struct launch_plan *l, struct sb_buf *out)
 	sb_buf_adds(out, l->strategy.vpp == 1 ? "]\n" : "]]\n");
 }
 
+/* True, False, or how many layers of each stage, one list a chunk. */
+static void recomputing(struct sb_buf *out, const char *name, const struct launch_plan *l, enum recompute way)
+{
+	const struct strategy *s = &l->strategy;
+
+	if (s->recompute != way || launch_recomputes_all(l)) {
+		truth(out, name, s->recompute == way);
+		return;
+	}
+	sb_buf_addf(out, "%s: %s", name, s->vpp > 1 ? "[" : "");
+	for (int64_t chunk = 0; chunk < s->vpp; chunk++) {
+		sb_buf_adds(out, chunk ? ", [" : "[");
+		for (int64_t i = 0; i < s->pp; i++)
+			sb_buf_addf(out, "%s%lld", i ? ", " : "",
+			            (long long)(launch_recomputed(l, i) / s->vpp));
+		sb_buf_adds(out, "]");
+	}
+	sb_buf_adds(out, s->vpp > 1 ? "]\n" : "\n");
+}
+
 static int write(const struct launch_plan *l, const char *notes, struct sb_buf *out, struct sb_error *err)
 {
 	const struct strategy *s = &l->strategy;
@@ -95,8 +115,8 @@ static int write(const struct launch_plan *l, const char *notes, struct sb_buf *
 	integer(out, "    pp_interleave_num", s->vpp);
 	offsets(l, out);
 	sb_buf_adds(out, "recompute_config:\n");
-	truth(out, "  recompute", s->recompute == RECOMPUTE_FULL);
-	truth(out, "  select_recompute", s->recompute == RECOMPUTE_SELECTIVE);
+	recomputing(out, "  recompute", l, RECOMPUTE_FULL);
+	recomputing(out, "  select_recompute", l, RECOMPUTE_SELECTIVE);
 	/* Gathered weights are dropped after the forward pass and gathered again: ZeRO 3. */
 	truth(out, "  parallel_optimizer_comm_recompute", s->zero == 3);
 	return SB_OK;

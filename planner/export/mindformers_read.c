@@ -2,6 +2,8 @@
 
 #include "planner/export/mindformers.h"
 
+static const char too_many_stages[] = "makes more stages than there are layers";
+
 static int degrees(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	struct strategy *s = &l->strategy;
@@ -72,8 +74,7 @@ static int cut(const struct options *o, struct launch_plan *l, struct sb_error *
 	if (!text || l->strategy.pp == 1)
 		return SB_OK;
 	if ((double)l->strategy.pp * (double)l->strategy.vpp > (double)l->model->layers)
-		return options_fail(o, "parallel_config.pipeline_stage", err,
-		                    "makes more stages than there are layers");
+		return options_fail(o, "parallel_config.pipeline_stage", err, too_many_stages);
 	layers = calloc((size_t)count, sizeof(*layers));
 	if (!layers)
 		return sb_no_memory(err);
@@ -93,14 +94,51 @@ static int cut(const struct options *o, struct launch_plan *l, struct sb_error *
 	return rc;
 }
 
+/* True, False or a list of layers of each stage. *out_way: whether any layer is recomputed so. */
+static int one_recompute(const struct options *o, const char *name, struct launch_plan *l, bool *out_way,
+                         int64_t *layers, struct sb_error *err)
+{
+	const char *text = options_get(o, name);
+	int64_t slices = launch_slices(l);
+
+	*out_way = false;
+	if (!text || text[0] != '[')
+		return options_boolean(o, name, out_way, err);
+	if (options_list(text, layers, slices) != slices)
+		return options_fail(o, name, err, "must be True, False, or list the layers of every stage");
+	*out_way = true;
+	return SB_OK;
+}
+
 static int recomputation(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
+	static const char full_name[] = "recompute_config.recompute";
+	static const char selective_name[] = "recompute_config.select_recompute";
 	bool full = false, selective = false;
-	int rc = options_boolean(o, "recompute_config.recompute", &full, err);
+	int64_t *layers;
+	int rc;
 
+	if ((double)l->strategy.pp * (double)l->strategy.vpp > (double)l->model->layers)
+		return options_fail(o, "parallel_config.pipeline_stage", err, too_many_stages);
+	layers = calloc((size_t)launch_slices(l), sizeof(*layers));
+	if (!layers)
+		return sb_no_memory(err);
+	rc = one_recompute(o, full_name, l, &full, layers, err);
 	if (rc == SB_OK)
-		rc = options_boolean(o, "recompute_config.select_recompute", &selective, err);
-	l->strategy.recompute = full ? RECOMPUTE_FULL : selective ? RECOMPUTE_SELECTIVE : RECOMPUTE_NONE;
+		rc = one_recompute(o, selective_name, l, &selective, layers, err);
+	if (rc == SB_OK && full && selective)
+		rc = options_fail(o, selective_name, err,
+		                  "together with recompute: layers of both ways belong to the kind pipeline");
+	if (rc == SB_OK) {
+		const char *text = options_get(o, full ? full_name : selective_name);
+
+		l->strategy.recompute = full        ? RECOMPUTE_FULL
+		                        : selective ? RECOMPUTE_SELECTIVE
+		                                    : RECOMPUTE_NONE;
+		if ((full || selective) && text && text[0] == '[')
+			rc = launch_recompute(l, layers, err);
+	}
+	free(layers);
 	return rc;
 }
 

@@ -118,6 +118,7 @@ static int write(const struct launch_plan *l, const char *notes, struct sb_buf *
 }
 
 static const char *const why[LAUNCH_FIELDS] = {
+    [FIELD_STAGE_RECOMPUTE] = "torchtitan recomputes in all layers or in none",
     [FIELD_ZERO] = "torchtitan shards gradients (and weights) with the optimizer, and experts only where it "
                    "shards; over cp it always does",
     [FIELD_SEQUENCE_PARALLEL] = "torchtitan has it with tensor parallelism, always",

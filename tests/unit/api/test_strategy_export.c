@@ -46,7 +46,18 @@ static void random_cut(uint64_t *seed, const struct model *m, struct strategy *s
 	s->stage_layers = stages;
 }
 
-/* Any strategy; not all fit. */
+/* The first layers of every chunk, as many as it has at most. */
+static void random_recompute(uint64_t *seed, const struct model *m, struct strategy *s, int64_t *recomputed)
+{
+	for (int64_t i = 0; i < s->pp; i++) {
+		int64_t most = strategy_stage_layers(s, m->layers, i) / s->vpp;
+
+		recomputed[i] = s->vpp * (int64_t)(sb_random(seed) % (uint64_t)(most + 1));
+	}
+	s->stage_recompute = recomputed;
+}
+
+/* Any strategy; not all fit. stages: room for both counts of 8 stages. */
 static struct strategy random_strategy(uint64_t *seed, const struct setting *x, int64_t *stages)
 {
 	static const int64_t degrees[] = {1, 1, 2, 4, 8}, stages_of[] = {1, 2, 3, 4, 5, 8};
@@ -74,6 +85,8 @@ static struct strategy random_strategy(uint64_t *seed, const struct setting *x, 
 	memcpy(s.order, orders[sb_random(seed) % 3], sizeof(s.order));
 	if (s.vpp == 1 && s.pp > 1 && sb_random(seed) % 2)
 		random_cut(seed, &x->model, &s, stages);
+	if (s.recompute != RECOMPUTE_NONE && sb_random(seed) % 2)
+		random_recompute(seed, &x->model, &s, stages + 8);
 	return s;
 }
 
@@ -116,7 +129,7 @@ static void round_trip(const char *model, const char *cluster)
 {
 	struct setting x = setting(model, cluster, 512);
 	uint64_t seed = 20260101;
-	int64_t stages[8];
+	int64_t stages[16];
 	int said[5] = {0};
 
 	for (int i = 0; i < ROUNDS;) {

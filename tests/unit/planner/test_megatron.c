@@ -199,6 +199,34 @@ static void test_reads_a_users_script(void **state)
 		assert_int_equal(strategy_stage_layers(&l.strategy, 80, i), layers[i]);
 }
 
+/* The first three layers of each of eight stages of ten; one number is all that Megatron has. */
+static void test_a_block_of_layers(void **state)
+{
+	struct setting x = setting("llama3-70b", "dgx-h100", 8);
+	int64_t uneven[] = {3, 3, 3, 3, 3, 3, 2, 0};
+	LAUNCH_AUTO l = read_text(&x, 64,
+	                          "--pipeline-model-parallel-size 8 --recompute-granularity full "
+	                          "--recompute-method block --recompute-num-layers 3",
+	                          SB_OK);
+	(void)state;
+	assert_int_equal(l.strategy.recompute, RECOMPUTE_FULL);
+	for (int64_t i = 0; i < 8; i++)
+		assert_int_equal(launch_recomputed(&l, i), 3);
+	{
+		SB_BUF_AUTO text = exported(&x, &l.strategy, 64);
+
+		assert_non_null(strstr(text.data, "--recompute-method block\n--recompute-num-layers 3\n"));
+		assert_null(strstr(text.data, "#"));
+	}
+	l.strategy.stage_recompute = uneven;
+	{
+		SB_BUF_AUTO text = exported(&x, &l.strategy, 64);
+
+		assert_non_null(strstr(text.data, "--recompute-num-layers 3\n"));
+		assert_non_null(strstr(text.data, "# plan stage_recompute=3,3,3,3,3,3,2,0: "));
+	}
+}
+
 static void test_refuses_what_is_no_strategy(void **state)
 {
 	static const char *const texts[] = {
@@ -211,7 +239,7 @@ static void test_refuses_what_is_no_strategy(void **state)
 	    "--pipeline-model-parallel-size 4 --pipeline-model-parallel-layout Et*80L",
 	    "--pipeline-model-parallel-size 4 --pipeline-model-parallel-layout Et|t|t|L",
 	    "--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 78",
-	    "--recompute-granularity full --recompute-method block --recompute-num-layers 3",
+	    "--recompute-granularity full --recompute-method uniform --recompute-num-layers 3",
 	    "--pipeline-model-parallel-size 64 --num-virtual-stages-per-pipeline-rank 2",
 	    "# plan pp=100000: x\n--micro-batch-size 1",
 	    "# plan recompute=some: x\n--micro-batch-size 1",
@@ -233,6 +261,7 @@ int main(void)
 	    cmocka_unit_test(test_what_megatron_refuses),
 	    cmocka_unit_test(test_precision_and_overlap),
 	    cmocka_unit_test(test_reads_a_users_script),
+	    cmocka_unit_test(test_a_block_of_layers),
 	    cmocka_unit_test(test_refuses_what_is_no_strategy),
 	};
 
