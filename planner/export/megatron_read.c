@@ -106,7 +106,7 @@ static int cut(const struct options *o, struct launch_plan *l, struct sb_error *
 static int sharding(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
 	static const char *const words[] = {"no_shard", "optim", "optim_grads", "optim_grads_params", NULL};
-	bool distributed = false, fsdp = false, torch_fsdp = false;
+	bool distributed = false, fsdp = false, torch_fsdp = false, whole = false;
 	int level = 0, rc = options_boolean(o, "use-distributed-optimizer", &distributed, err);
 
 	if (rc == SB_OK)
@@ -114,8 +114,10 @@ static int sharding(const struct options *o, struct launch_plan *l, struct sb_er
 	if (rc == SB_OK)
 		rc = options_boolean(o, "use-torch-fsdp2", &torch_fsdp, err);
 	if (rc == SB_OK)
+		rc = options_boolean(o, "torch-fsdp2-no-reshard-after-forward", &whole, err);
+	if (rc == SB_OK)
 		rc = options_word(o, "data-parallel-sharding-strategy", words, &level, err);
-	l->strategy.zero = torch_fsdp ? 3 : fsdp ? level : distributed ? 1 : 0;
+	l->strategy.zero = torch_fsdp ? (whole ? 2 : 3) : fsdp ? level : distributed ? 1 : 0;
 	return rc == SB_OK ? options_boolean(o, "overlap-grad-reduce", &l->strategy.overlap_gradients, err)
 	                   : rc;
 }
@@ -194,6 +196,28 @@ static int precision(const struct options *o, struct launch_plan *l, struct sb_e
 	return rc;
 }
 
+/* Options that change what runs in a way that a strategy does not have. */
+static int refuse_others(const struct options *o, struct sb_error *err)
+{
+	static const char *const names[] = {"account-for-embedding-in-pipeline-split",
+	                                    "account-for-loss-in-pipeline-split",
+	                                    "fp8-format",
+	                                    "fp4-format",
+	                                    "cpu-offloading-num-layers",
+	                                    "optimizer-cpu-offload"};
+	int64_t instances = 1;
+	int rc = options_integer(o, "num-distributed-optimizer-instances", 1, STRATEGY_MAX_DEGREE, &instances,
+	                         err);
+
+	if (rc == SB_OK && instances > 1)
+		return options_fail(o, "num-distributed-optimizer-instances", err,
+		                    "shards over a part of the replicas: a strategy has all or none");
+	for (size_t i = 0; rc == SB_OK && i < sizeof(names) / sizeof(names[0]); i++)
+		if (options_get(o, names[i]))
+			return options_fail(o, names[i], err, "is nothing that a strategy can say");
+	return rc;
+}
+
 int megatron_read(const struct options *o, struct launch_plan *io, struct sb_error *err)
 {
 	static const enum dimension dp_last[DIMS] = {DIM_TP, DIM_CP, DIM_PP, DIM_DP};
@@ -201,7 +225,9 @@ int megatron_read(const struct options *o, struct launch_plan *io, struct sb_err
 	int rc;
 
 	launch_reset(io);
-	rc = launch_same_layers(o, "num-layers", io, err);
+	rc = refuse_others(o, err);
+	if (rc == SB_OK)
+		rc = launch_same_layers(o, "num-layers", io, err);
 	if (rc == SB_OK)
 		rc = degrees(o, io, err);
 	if (rc == SB_OK)

@@ -1,5 +1,5 @@
-/* Names and defaults: pytorch/torchtitan, torchtitan/config/job_config.py (v0.2.0, the last with TOML files
- * that has expert_tensor_parallel_degree; the same names at 6404b932421f without it), cuts by
+/* Names and defaults: torchtitan/config/job_config.py of pytorch/torchtitan at 6404b932421f, and of
+ * wwwjn/torchtitan at 0966a711313e for expert_tensor_parallel_degree, which came later; cuts by
  * generate_llm_fqn_per_model_part() of torchtitan/distributed/pipeline_parallel.py. */
 #include "planner/export/torchtitan.h"
 

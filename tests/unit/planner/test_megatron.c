@@ -235,7 +235,9 @@ static void test_refuses_what_is_no_strategy(void **state)
 	    "--tensor-model-parallel-size 9223372036854775808",              /* 2^63 */
 	    "--tensor-model-parallel-size 8 --tensor-model-parallel-size 4", /* twice */
 	    "--tensor-model-parallel-size 'eight",                           /* no closing quote */
-	    "--num-layers 79",                                               /* another model */
+	    "--use-distributed-optimizer --num-distributed-optimizer-instances 2",
+	    "--fp8-format hybrid",
+	    "--num-layers 79", /* another model */
 	    "--pipeline-model-parallel-size 4 --pipeline-model-parallel-layout Et*80L",
 	    "--pipeline-model-parallel-size 4 --pipeline-model-parallel-layout Et|t|t|L",
 	    "--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 78",
