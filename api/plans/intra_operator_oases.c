@@ -22,7 +22,7 @@ struct row {
 
 struct oases_input {
 	struct oases_problem problem;
-	int64_t devices, sequences;
+	int64_t hidden, sequence, devices, sequences;
 	struct row *rows;
 	size_t count;
 	struct oases_degree degrees[OASES_DEGREES_MAX];
@@ -93,6 +93,7 @@ static void choose_degrees(struct oases_input *in)
 	struct oases_problem *p = &in->problem;
 
 	p->degrees = in->degrees;
+	p->published = true;
 	for (int64_t t = 1; t <= in->devices && p->degree_count < OASES_DEGREES_MAX; t *= 2) {
 		int64_t local = in->sequences * t / in->devices;
 		const struct row *whole, *half;
@@ -102,14 +103,16 @@ static void choose_degrees(struct oases_input *in)
 			continue;
 		whole = row_of(in, t, local);
 		half = row_of(in, t, local / 2);
-		if (whole && half)
-			in->degrees[p->degree_count++] = (struct oases_degree){
-			    .degree = t,
-			    .sequences = local,
-			    .forward = {half->times[ATTENTION_FORWARD], half->times[MLP_FORWARD]},
-			    .backward = {half->times[ATTENTION_BACKWARD], half->times[MLP_BACKWARD]},
-			    .communication = half->times[COMMUNICATION],
-			    .runtime_bytes = whole->runtime};
+		if (!whole || !half)
+			continue;
+		in->degrees[p->degree_count] = (struct oases_degree){
+		    .degree = t,
+		    .sequences = local,
+		    .forward = {half->times[ATTENTION_FORWARD], half->times[MLP_FORWARD]},
+		    .backward = {half->times[ATTENTION_BACKWARD], half->times[MLP_BACKWARD]},
+		    .communication = half->times[COMMUNICATION],
+		    .runtime_bytes = whole->runtime};
+		oases_published_bytes(in->hidden, in->sequence, &in->degrees[p->degree_count++]);
 	}
 }
 
@@ -122,9 +125,9 @@ static int read_input(const json_t *request, struct oases_input *in, struct intr
 	struct place root = place_of("");
 	int schedule = OASES_FULL, rc = parse_members(request, &root, members, err);
 
-	in->problem.sequence = 1024; /* of the published profile */
+	in->sequence = 1024; /* of the published profile */
 	if (rc == SB_OK)
-		rc = parse_integer(request, &root, "hidden", REQUIRED, 1, 1 << 20, &in->problem.hidden, err);
+		rc = parse_integer(request, &root, "hidden", REQUIRED, 1, 1 << 20, &in->hidden, err);
 	if (rc == SB_OK)
 		rc = parse_integer(request, &root, "layers", REQUIRED, 1, OASES_LAYERS_MAX,
 		                   &in->problem.layers, err);
@@ -133,8 +136,7 @@ static int read_input(const json_t *request, struct oases_input *in, struct intr
 	if (rc == SB_OK)
 		rc = parse_integer(request, &root, "batch", REQUIRED, 1, 1 << 30, &in->sequences, err);
 	if (rc == SB_OK)
-		rc = parse_integer(request, &root, "sequence", OPTIONAL, 1, 1 << 24, &in->problem.sequence,
-		                   err);
+		rc = parse_integer(request, &root, "sequence", OPTIONAL, 1, 1 << 24, &in->sequence, err);
 	if (rc == SB_OK)
 		rc = parse_word(request, &root, "schedule", OPTIONAL, oases_schedule_words, &schedule, err);
 	in->problem.schedule = (enum oases_schedule)schedule;

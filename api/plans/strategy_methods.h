@@ -15,6 +15,7 @@
 	ROW("amp", strategy_amp, strategy_amp_schema)                                                        \
 	ROW("apss", strategy_apss, strategy_amp_schema)                                                      \
 	ROW("mist", strategy_mist, strategy_mist_schema)                                                     \
+	ROW("oases", strategy_oases, NULL)                                                                   \
 	ROW("pangu-5d", strategy_pangu, NULL)                                                                \
 	ROW("ted", strategy_ted, strategy_ted_schema)
 

@@ -50,22 +50,41 @@ static double change(const struct oases_degree *a, const struct oases_degree *b,
 	return b->communication / more + fmin(a->communication, b->backward[kind]);
 }
 
+void oases_published_bytes(int64_t hidden, int64_t sequence, struct oases_degree *io)
+{
+	double h = (double)hidden, t = (double)io->degree;
+	double stored = 12 * (double)io->sequences * (double)sequence * h;
+
+	io->bytes[0] = stored + 20 * (4 * h * h / t + 6 * h);
+	io->bytes[1] = stored + 20 * (8 * h * h / t + 7 * h);
+}
+
+/* What the last half's collectives take of which the overlapping counts nothing: they end the pass alone. */
+static double unhidden(enum oases_schedule s, const struct oases_degree *d)
+{
+	return s < OASES_OVERLAP ? 0
+	                         : fmin(d->forward[1], d->communication) +
+	                               fmin(d->backward[0] + d->forward[0], d->communication);
+}
+
 static void fill_costs(const struct oases_problem *p, struct oases_graph *g)
 {
-	double h = (double)p->hidden;
-
 	for (int64_t k = 0; k < p->degree_count; k++) {
 		const struct oases_degree *d = &p->degrees[k];
-		double t = (double)d->degree;
-		double stored = 12 * (double)d->sequences * (double)p->sequence * h;
-
-		g->time[FIRST][k] = d->forward[0] + d->backward[0];
 		/* the published cost of a node counts the block after it at the node's own degree */
-		g->time[ATTENTION][k] = g->time[MLP][k] = both(p->schedule, d, 0) + both(p->schedule, d, 1);
-		g->time[LAST][k] = both(p->schedule, d, 0) + tail(p->schedule, d);
-		g->memory[0][k] = stored + 20 * (4 * h * h / t + 6 * h);
-		g->memory[1][k] = stored + 20 * (8 * h * h / t + 7 * h);
-		g->memory[2][k] = g->memory[1][k] + d->runtime_bytes;
+		double inner = both(p->schedule, d, 0) + both(p->schedule, d, 1);
+
+		g->time[ATTENTION][k] = inner + d->extra[0];
+		g->time[MLP][k] = inner + d->extra[1];
+		g->time[FIRST][k] =
+		    d->extra[0] + d->first_seconds + (p->published ? d->forward[0] + d->backward[0] : inner);
+		g->time[LAST][k] = d->extra[1] + d->last_seconds +
+		                   (p->published ? both(p->schedule, d, 0) + tail(p->schedule, d)
+		                                 : inner + unhidden(p->schedule, d));
+		g->memory[FIRST][k] = d->bytes[0] + d->first_bytes;
+		g->memory[ATTENTION][k] = d->bytes[0];
+		g->memory[MLP][k] = d->bytes[1];
+		g->memory[LAST][k] = d->bytes[1] + d->runtime_bytes;
 		for (int64_t i = 0; i < p->degree_count; i++)
 			for (int kind = 0; kind < 2; kind++)
 				g->edge[kind][i * p->degree_count + k] = change(&p->degrees[i], d, kind);
@@ -83,10 +102,9 @@ int oases_graph_open(const struct oases_problem *p, struct oases_graph *out)
 		return SB_ENOMEM;
 	fill_costs(p, out);
 	for (int64_t i = 0; i < n; i++) {
-		int place = i == 0 ? FIRST : i == n - 1 ? LAST : ATTENTION;
+		int place = i == 0 ? FIRST : i == n - 1 ? LAST : i % 2 == 0 ? ATTENTION : MLP;
 
-		out->nodes[i] = (struct option_node){p->degree_count, out->time[place],
-		                                     out->memory[i == n - 1 ? 2 : i % 2]};
+		out->nodes[i] = (struct option_node){p->degree_count, out->time[place], out->memory[place]};
 		out->edges[i] = (struct option_edge){i, i + 1, out->edge[(i + 1) % 2], NULL};
 	}
 	out->graph = (struct option_graph){out->nodes, out->edges, n, n - 1, 0};

@@ -25,10 +25,16 @@ struct oases_degree {
 	int64_t degree, sequences;      /* sequences: its whole local batch */
 	double forward[2], backward[2]; /* of an attention block, of an MLP block */
 	double communication;           /* of either, one collective */
-	double runtime_bytes;           /* beside weights and activations, at the whole local batch */
+	double bytes[2];                /* weights with their state, and what is kept, of a block */
+	double extra[2];                /* seconds that a block adds to a step beside that */
+	double first_seconds, last_seconds, first_bytes; /* of what stands before and after the layers */
+	double runtime_bytes; /* beside weights and activations, at the whole local batch */
 };
 struct oases_problem {
-	int64_t hidden, layers, sequence;
+	int64_t layers;
+	/* The published cost leaves out what the first block recomputes, and takes the last one for an
+	 * attention block; else each block counts once. */
+	bool published;
 	const struct oases_degree *degrees; /* ascending */
 	int64_t degree_count;
 	enum oases_schedule schedule;
@@ -38,9 +44,11 @@ struct oases_graph {
 	struct option_graph graph; /* option = place in degrees */
 	struct option_node *nodes;
 	struct option_edge *edges;
-	double time[4][OASES_DEGREES_MAX], memory[3][OASES_DEGREES_MAX];
+	double time[4][OASES_DEGREES_MAX], memory[4][OASES_DEGREES_MAX];
 	double edge[2][OASES_DEGREES_MAX * OASES_DEGREES_MAX];
 };
+/* Sets the bytes of a degree as published: three tensors of 32 bits kept, 20 bytes a parameter. */
+void oases_published_bytes(int64_t hidden, int64_t sequence, struct oases_degree *io);
 /* The problem as a chain; it keeps no pointer to the problem, but must not be moved. SB_ENOMEM. */
 int oases_graph_open(const struct oases_problem *p, struct oases_graph *out);
 void oases_graph_free(struct oases_graph *g);

@@ -50,7 +50,7 @@ static struct oases_problem problem_of(int64_t hidden, int64_t devices, int64_t 
                                        struct oases_degree *degrees)
 {
 	struct oases_problem p = {
-	    .hidden = hidden, .layers = 24, .sequence = 1024, .degrees = degrees, .schedule = OASES_FULL};
+	    .layers = 24, .published = true, .degrees = degrees, .schedule = OASES_FULL};
 
 	for (int64_t t = 1; t <= devices; t *= 2) {
 		int64_t local = sequences * t / devices;
@@ -58,14 +58,15 @@ static struct oases_problem problem_of(int64_t hidden, int64_t devices, int64_t 
 
 		if (local < 2 || !whole || !half)
 			continue;
-		degrees[p.degree_count++] = (struct oases_degree){
-		    t,
-		    local,
-		    {real(half, "attn_fwd_ms"), real(half, "mlp_fwd_ms")},
-		    {real(half, "attn_bwd_ms"), real(half, "mlp_bwd_ms")},
-		    real(half, "comm_ms"),
-		    1048576 * real(whole, "runtime_mem_mb"),
+		degrees[p.degree_count] = (struct oases_degree){
+		    .degree = t,
+		    .sequences = local,
+		    .forward = {real(half, "attn_fwd_ms"), real(half, "mlp_fwd_ms")},
+		    .backward = {real(half, "attn_bwd_ms"), real(half, "mlp_bwd_ms")},
+		    .communication = real(half, "comm_ms"),
+		    .runtime_bytes = 1048576 * real(whole, "runtime_mem_mb"),
 		};
+		oases_published_bytes(hidden, 1024, &degrees[p.degree_count++]);
 	}
 	return p;
 }
