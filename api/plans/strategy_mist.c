@@ -93,11 +93,11 @@ static int read_input(const json_t *request, struct input *in, struct sb_error *
 	return SB_OK;
 }
 
-/* Can `estimate` say it? All stages alike, nothing on the host, and all layers checkpointed or none. */
+/* Can `estimate` say it? All stages alike but for their layers and how many are checkpointed, nothing on the
+ * host. */
 static bool plain(const struct mist_plan *plan)
 {
 	const struct mist_stage *a = &plan->stage[0];
-	bool full = a->checkpointed > 0;
 
 	for (int64_t i = 0; i < plan->stages; i++) {
 		const struct mist_stage *s = &plan->stage[i];
@@ -107,7 +107,7 @@ static bool plain(const struct mist_plan *plan)
 				return false;
 		}
 		if (s->micro_batch != a->micro_batch || s->dp != a->dp || s->tp != a->tp ||
-		    zero_of(s) != zero_of(a) || s->checkpointed != (full ? s->layers : 0))
+		    zero_of(s) != zero_of(a))
 			return false;
 	}
 	return true;
@@ -172,7 +172,7 @@ static int our_prediction(const struct input *in, const struct mist_plan *plan, 
 {
 	const struct cost_problem *p = &in->request.problem;
 	const struct mist_stage *a = &plan->stage[0];
-	int64_t *layers = calloc((size_t)plan->stages, sizeof(*layers));
+	int64_t *layers = calloc(2 * (size_t)plan->stages, sizeof(*layers));
 	struct strategy s = strategy_default(&p->model, &p->cluster);
 	struct strategy_cost c;
 	json_t *predicted;
@@ -180,18 +180,23 @@ static int our_prediction(const struct input *in, const struct mist_plan *plan, 
 
 	if (rc != SB_OK)
 		return rc;
-	for (int64_t i = 0; i < plan->stages; i++)
+	for (int64_t i = 0; i < plan->stages; i++) {
 		layers[i] = plan->stage[i].layers;
+		layers[plan->stages + i] = plan->stage[i].checkpointed;
+		if (plan->stage[i].checkpointed > 0)
+			s.recompute = RECOMPUTE_FULL;
+	}
 	s.dp = a->dp;
 	s.tp = a->tp;
 	s.pp = plan->stages;
 	s.micro_batch = a->micro_batch;
 	s.zero = zero_of(a);
 	s.overlap_gradients = true;
-	s.recompute = a->checkpointed > 0 ? RECOMPUTE_FULL : RECOMPUTE_NONE;
 	s.attention = in->problem.attention;
 	s.gradient_bytes = in->problem.gradient_bytes;
 	s.stage_layers = layers;
+	if (s.recompute == RECOMPUTE_FULL)
+		s.stage_recompute = layers + plan->stages;
 	rc = strategy_cost(p, &s, &c, err);
 	if (rc == SB_OK) {
 		predicted = predicted_to_json(&c);
@@ -209,7 +214,8 @@ static void add_warnings(const struct input *in, bool ours, json_t *warnings)
 {
 	if (!ours)
 		plan_warn(warnings, "own_prediction",
-		          "the stages differ, or keep something on the host, which kind estimate cannot say: "
+		          "the degrees of stages differ, or something is on the host, which kind estimate "
+		          "cannot say: "
 		          "predicted is by Mist's own model");
 	if (!in->measured)
 		plan_warn(

@@ -90,16 +90,21 @@ void mist_ways_of(const struct mist_problem *p, int64_t stages, int64_t micro_ba
 	}
 }
 
+static double both(const struct stage_option *o)
+{
+	return o->stable + o->delta;
+}
+
 void mist_pick(struct mist_picks *x, struct stage_option o, int64_t way, int64_t checkpointed)
 {
 	int at = x->count, end;
 
 	while (at > 0 && x->option[at - 1].stable > o.stable)
 		at--;
-	if ((at > 0 && x->option[at - 1].delta <= o.delta) ||
-	    (at < x->count && x->option[at].stable <= o.stable && x->option[at].delta <= o.delta))
+	if ((at > 0 && both(&x->option[at - 1]) <= both(&o)) ||
+	    (at < x->count && x->option[at].stable <= o.stable && both(&x->option[at]) <= both(&o)))
 		return;
-	for (end = at; end < x->count && x->option[end].delta >= o.delta;)
+	for (end = at; end < x->count && both(&x->option[end]) >= both(&o);)
 		end++;
 	if (end == at && x->count == MIST_PICKS_MAX) {
 		x->thinned = true;

@@ -40,6 +40,7 @@ void mist_ways_free(struct mist_ways *w);
 /* Lists all ways of a stage: three levels of shards, Mist's shares on the host (gradients too where weights
  * are there). */
 void mist_ways_of(const struct mist_problem *p, int64_t stages, int64_t micro_batches, struct mist_ways *w);
-/* Takes an option into a Pareto set: stable up, delta down. Equal ones keep the first. */
+/* Takes an option into a Pareto set: stable up, stable + delta down. (A stage's delta counts together with the sum of
+ * stable from it on: what delta gains by stable's loss is none.) Equal ones keep the first. */
 void mist_pick(struct mist_picks *x, struct stage_option o, int64_t way, int64_t checkpointed);
 #endif

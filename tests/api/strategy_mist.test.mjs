@@ -61,6 +61,13 @@ test("stages of their own: predicted by Mist's model, and told", async () => {
   check(kept, 16, 256, 40);
   for (const x of kept.predicted.stages) assert.deepEqual(Object.values(x.offload), [0, 0, 0, 0]);
   assert.ok(kept.quality.value >= plan.quality.value);
+  // stages that only recompute differently are a strategy of ours: predicted by it, near what Mist's model says
+  const alike = kept.predicted.stages.every((x) => x.dp === kept.solution.dp && x.tp === kept.solution.tp);
+  assert.ok(alike && !codes(kept).includes("own_prediction"));
+  assert.deepEqual(kept.solution.stages.map((x) => x.recompute_layers), kept.predicted.stages.map((x) => x.checkpointed_layers));
+  assert.ok(Math.abs(kept.predicted.step_seconds / kept.quality.value - 1) < 0.1);
+  const { json: estimate } = await s.post("/v1/plans", { ...PROBLEM, kind: "estimate", method: undefined, constraints: undefined, strategy: kept.solution });
+  assert.ok(Math.abs(estimate.predicted.step_seconds / kept.predicted.step_seconds - 1) <= 1e-9);
 });
 
 test("a plan that estimate can say is predicted by it", async () => {
