@@ -162,21 +162,24 @@ int problem_resolve(const struct plan_lookup *lookup, const json_t *request, jso
 	return rc;
 }
 
-const char *const calibration_members[] = {
-    "gemm_share",    "gemm_half_flop", "launch_seconds",  "memory_share",   "element_passes",
-    "score_share",   "score_bytes",    "flash_share",     "node_share",     "supernode_share",
-    "network_share", "node_latency",   "network_latency", "gather_exposed", "overlap_slowdown",
-    "straggler",     "step_seconds",   "fragmentation",   "context_bytes",  NULL};
+const char *const calibration_members[] = {"gemm_share",       "gemm_half_flop",   "launch_seconds",
+                                           "memory_share",     "element_passes",   "score_share",
+                                           "score_bytes",      "flash_share",      "node_share",
+                                           "supernode_share",  "network_share",    "node_latency",
+                                           "network_latency",  "adapter_conflict", "collective_seconds",
+                                           "overlap_slowdown", "straggler",        "step_seconds",
+                                           "fragmentation",    "context_bytes",    NULL};
 
 int calibration_from_json(const json_t *value, const struct place *at, struct constants *io,
                           struct sb_error *err)
 {
 	struct constants k = *io;
-	double *const slots[] = {&k.gemm_share,      &k.gemm_half_flop,  &k.launch_seconds,   &k.memory_share,
-	                         &k.element_passes,  &k.score_share,     &k.score_bytes,      &k.flash_share,
-	                         &k.node_share,      &k.supernode_share, &k.network_share,    &k.node_latency,
-	                         &k.network_latency, &k.gather_exposed,  &k.overlap_slowdown, &k.straggler,
-	                         &k.step_seconds,    &k.fragmentation,   &k.context_bytes};
+	double *const slots[] = {
+	    &k.gemm_share,      &k.gemm_half_flop,   &k.launch_seconds,     &k.memory_share,
+	    &k.element_passes,  &k.score_share,      &k.score_bytes,        &k.flash_share,
+	    &k.node_share,      &k.supernode_share,  &k.network_share,      &k.node_latency,
+	    &k.network_latency, &k.adapter_conflict, &k.collective_seconds, &k.overlap_slowdown,
+	    &k.straggler,       &k.step_seconds,     &k.fragmentation,      &k.context_bytes};
 	struct sb_error why = {0};
 	int rc = parse_members(value, at, calibration_members, err);
 

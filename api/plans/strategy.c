@@ -104,7 +104,7 @@ static int read_constraints(const json_t *request, struct search_request *r, boo
 	                                      NULL};
 	struct place root = place_of(""), here = place_of("/constraints");
 	const json_t *value;
-	int attention = (int)r->attention, dtype = 1;
+	int attention = (int)r->attention, dtype = r->gradient_bytes == 4 ? 1 : 0;
 	int rc = parse_object(request, &root, "constraints", OPTIONAL, &value, err);
 
 	if (rc != SB_OK || !value)
@@ -142,7 +142,7 @@ int strategy_request_from_json(const json_t *request, struct search_request *r, 
 	if (rc != SB_OK)
 		return rc;
 	r->attention = strategy_attention(&r->problem.model, &r->problem.cluster);
-	r->gradient_bytes = 4;
+	r->gradient_bytes = strategy_gradient_bytes(&r->problem.model);
 	r->alternatives = (int)limit;
 	if (micro > 0) {
 		r->only[ONLY_MICRO_BATCH].count = 1;

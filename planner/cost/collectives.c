@@ -23,7 +23,7 @@ struct network network_of(const struct cluster *c, const struct constants *k)
 	const double shares[] = {k->node_share, k->supernode_share, k->network_share};
 	const double latencies[] = {k->node_latency, k->network_latency, k->network_latency};
 	const int64_t domains[] = {c->devices_per_node, c->supernode_devices, INT64_MAX};
-	struct network n = {0};
+	struct network n = {.conflict = k->adapter_conflict, .start = k->collective_seconds};
 
 	for (int l = 0; l < LINK_SCOPES; l++) {
 		double latency = c->links[l].latency_seconds;
@@ -206,13 +206,21 @@ static int spanned(const struct group *g, int l)
 	return l == 0 ? g->inside[0] > 1 : g->ranks > below(g, l) && g->inside[l] > below(g, l);
 }
 
+/* Adapters of level l that one group keeps busy in a domain of the level below. */
+static double adapters(const struct network *n, const struct group *g, int l)
+{
+	int64_t ranks = below(g, l);
+
+	return l > 0 && ranks < n->domain[l - 1] ? pow((double)ranks, 1 - n->conflict) : (double)ranks;
+}
+
 double ring_bandwidth(const struct network *n, const struct group *g)
 {
 	double b = INFINITY;
 
 	for (int l = 0; l < n->levels; l++) {
 		if (spanned(g, l))
-			b = fmin(b, (double)below(g, l) * n->bandwidth[l]);
+			b = fmin(b, adapters(n, g, l) * n->bandwidth[l]);
 	}
 	return b;
 }
@@ -239,7 +247,8 @@ static double hierarchical(const struct network *n, const struct group *g, doubl
 		if (!spanned(g, l))
 			continue;
 		q = (l == n->levels - 1 ? (double)g->ranks : (double)g->inside[l]) / inner;
-		seconds += (q - 1) * n->latency[l] + (q - 1) / q * (bytes / inner) / n->bandwidth[l];
+		seconds +=
+		    (q - 1) * n->latency[l] + (q - 1) / q * bytes / (adapters(n, g, l) * n->bandwidth[l]);
 	}
 	return seconds;
 }
@@ -252,7 +261,7 @@ double all_gather_seconds(const struct network *n, const struct group *g, double
 	if (g->ranks <= 1)
 		return 0;
 	flat = (ranks - 1) * hop_latency(n, g) + (ranks - 1) / ranks * bytes / ring_bandwidth(n, g);
-	return fmin(flat, hierarchical(n, g, bytes));
+	return n->start / 2 + fmin(flat, hierarchical(n, g, bytes));
 }
 
 double all_reduce_seconds(const struct network *n, const struct group *g, double bytes)
@@ -261,7 +270,7 @@ double all_reduce_seconds(const struct network *n, const struct group *g, double
 
 	if (g->ranks <= 1)
 		return 0;
-	tree = 2 * log2((double)g->ranks) * hop_latency(n, g) + 2 * bytes / ring_bandwidth(n, g);
+	tree = n->start + 2 * log2((double)g->ranks) * hop_latency(n, g) + 2 * bytes / ring_bandwidth(n, g);
 	return fmin(2 * all_gather_seconds(n, g, bytes), tree);
 }
 
@@ -278,7 +287,7 @@ double all_to_all_seconds(const struct network *n, const struct group *g, double
 		if (spanned(g, l))
 			slowest = fmax(slowest, (reach - near) / ranks * bytes / n->bandwidth[l]);
 	}
-	return slowest + (ranks - 1) * hop_latency(n, g);
+	return n->start + slowest + (ranks - 1) * hop_latency(n, g);
 }
 
 double send_seconds(const struct network *n, const struct group *g, double bytes)

@@ -11,6 +11,7 @@ struct network {
 	int levels;
 	int64_t domain[LINK_SCOPES]; /* devices of one domain; the last level holds everything */
 	double bandwidth[LINK_SCOPES], latency[LINK_SCOPES]; /* reached, not nominal */
+	double conflict, start; /* constants adapter_conflict and collective_seconds */
 };
 /* The levels that a cluster's links make up: bytes per second and rank times the share that software reaches,
  * seconds a hop. Links of rate 0 are left out; with none left there is one level that sends for nothing. */
@@ -48,6 +49,8 @@ double all_gather_seconds(const struct network *n, const struct group *g,
 double all_to_all_seconds(const struct network *n, const struct group *g, double bytes);
 /* One neighbour to the next, over the slowest link that the group's chain uses. */
 double send_seconds(const struct network *n, const struct group *g, double bytes);
-/* Bandwidth of one flat ring through the group, bytes per second and rank. */
+/* Bandwidth of one flat ring through the group, bytes per second and rank. r ranks in one domain drive r
+ * adapters (cost-model section 7), where they are alone in it. Groups that share a domain choose adapters
+ * without knowing of each other: r to the power of 1 - conflict. */
 double ring_bandwidth(const struct network *n, const struct group *g);
 #endif

@@ -2,6 +2,11 @@
 
 #include <math.h>
 
+/* Bytes a score element, backward over forward. Forward 13: the product writes 2, softmax reads and writes 4,
+ * dropout reads 2, writes 2 and a mask of 1, the second product reads 2. Backward 19: the product's gradient
+ * writes 2, dropout 5, softmax 6, the three products read 6. */
+#define SCORE_BACKWARD (19.0 / 13)
+
 /* Strides of the dimensions in the strategy's rank order. */
 static void strides_of(const struct strategy *s, int64_t stride[DIMS])
 {
@@ -120,18 +125,25 @@ static double expert_gemms(const struct cost_problem *p, const struct strategy *
 	return seconds;
 }
 
+struct passes {
+	double forward, backward;
+};
+
 /* The attention core on one device: all context steps of its share together. */
-static double core_seconds(const struct cost_problem *p, const struct strategy *s)
+static struct passes core_seconds(const struct cost_problem *p, const struct strategy *s)
 {
 	const struct model *m = &p->model;
 	double share = (double)s->micro_batch / ((double)s->tp * (double)s->cp);
 	double flop = model_layer_flops(m, LAYER_DENSE).scores * share;
-	double peak = p->cluster.device.peak_flops, len = (double)m->seq_len;
+	double peak = p->cluster.device.peak_flops, len = (double)m->seq_len, busy, moved;
 
-	if (s->attention == ATTENTION_FLASH)
-		return 0.5 * flop / (peak * p->constants.flash_share);
-	return flop / (peak * p->constants.score_share) +
-	       memory_seconds(p, p->constants.score_bytes * (double)m->heads * len * len * share);
+	if (s->attention == ATTENTION_FLASH) {
+		busy = 0.5 * flop / (peak * p->constants.flash_share);
+		return (struct passes){busy, 2.5 * busy};
+	}
+	busy = flop / (peak * p->constants.score_share);
+	moved = memory_seconds(p, p->constants.score_bytes * (double)m->heads * len * len * share);
+	return (struct passes){busy + moved, 2 * busy + SCORE_BACKWARD * moved};
 }
 
 static double element_seconds(const struct cost_problem *p, const struct strategy *s, enum layer_kind kind,
@@ -153,12 +165,15 @@ static double element_seconds(const struct cost_problem *p, const struct strateg
 	return memory_seconds(p, bytes);
 }
 
-struct exchange {
-	double forward, backward;
-};
+double overlapped_seconds(const struct constants *k, double exchange, double window)
+{
+	return fmax(0, exchange - window) + (k->overlap_slowdown - 1) * fmin(exchange, window);
+}
 
-static struct exchange tensor_exchange(const struct cost_problem *p, const struct strategy *s,
-                                       const struct groups *g, enum layer_kind kind)
+/* `linear` is the time of the layer's products, and of their input gradients: sequence parallelism gathers
+ * the products' inputs again under those. */
+static struct passes tensor_exchange(const struct cost_problem *p, const struct strategy *s,
+                                     const struct groups *g, enum layer_kind kind, double linear)
 {
 	double y =
 	    2 * (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp * (double)p->model.hidden;
@@ -166,12 +181,13 @@ static struct exchange tensor_exchange(const struct cost_problem *p, const struc
 	double gather = s->sequence_parallel ? all_gather_seconds(&p->network, &g->tp, y) : 0;
 	double once = s->sequence_parallel ? 2 * gather : all_reduce_seconds(&p->network, &g->tp, y);
 
-	return (struct exchange){blocks * once, blocks * (once + p->constants.gather_exposed * gather)};
+	return (struct passes){blocks * once,
+	                       blocks * once + overlapped_seconds(&p->constants, blocks * gather, linear)};
 }
 
 /* Ring attention: each of the cp steps hides the next block's transfer under its compute. */
-static struct exchange context_exchange(const struct cost_problem *p, const struct strategy *s,
-                                        const struct groups *g, double core, double core_backward)
+static struct passes context_exchange(const struct cost_problem *p, const struct strategy *s,
+                                      const struct groups *g, struct passes core)
 {
 	const struct model *m = &p->model;
 	double width = m->has_mla
@@ -181,10 +197,10 @@ static struct exchange context_exchange(const struct cost_problem *p, const stru
 	double block = 2 * (double)s->micro_batch * (double)m->seq_len / c * width / (double)s->tp;
 
 	if (s->cp == 1)
-		return (struct exchange){0, 0};
-	return (struct exchange){
-	    (c - 1) * fmax(0, send_seconds(&p->network, &g->cp, block) - core / c),
-	    (c - 1) * fmax(0, send_seconds(&p->network, &g->cp, 2 * block) - core_backward / c)};
+		return (struct passes){0, 0};
+	return (struct passes){(c - 1) * fmax(0, send_seconds(&p->network, &g->cp, block) - core.forward / c),
+	                       (c - 1) *
+	                           fmax(0, send_seconds(&p->network, &g->cp, 2 * block) - core.backward / c)};
 }
 
 static double expert_exchange(const struct cost_problem *p, const struct strategy *s, const struct groups *g)
@@ -199,10 +215,9 @@ struct layer_time layer_seconds(const struct cost_problem *p, const struct strat
                                 const struct groups *g, enum layer_kind kind)
 {
 	double rows = (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp;
-	double linear = attention_gemms(p, s, rows), core = core_seconds(p, s);
+	double linear = attention_gemms(p, s, rows);
 	double element = element_seconds(p, s, kind, rows), expert = 0;
-	double core_backward = core * (s->attention == ATTENTION_FLASH ? 2.5 : 2);
-	struct exchange tensor = tensor_exchange(p, s, g, kind), context;
+	struct passes core = core_seconds(p, s), tensor, context;
 	struct layer_time t;
 	double replay = 0;
 
@@ -213,17 +228,18 @@ struct layer_time layer_seconds(const struct cost_problem *p, const struct strat
 		linear +=
 		    ffn_gemms(p, rows, (double)p->model.ffn_hidden / (double)s->tp, (double)p->model.hidden);
 	}
-	context = context_exchange(p, s, g, core, core_backward);
+	tensor = tensor_exchange(p, s, g, kind, linear);
+	context = context_exchange(p, s, g, core);
 	if (s->recompute == RECOMPUTE_FULL)
-		replay = linear + core + element;
+		replay = linear + core.forward + element;
 	else if (s->recompute == RECOMPUTE_SELECTIVE && s->attention == ATTENTION_UNFUSED)
-		replay = core;
+		replay = core.forward;
 	if (s->recompute == RECOMPUTE_FULL) { /* the replayed forward sends again */
 		tensor.backward += tensor.forward;
 		context.backward += context.forward;
 	}
-	t.forward = linear + core + element + tensor.forward + context.forward + expert;
-	t.parts[PART_COMPUTE] = 3 * linear + core + core_backward + 3 * element;
+	t.forward = linear + core.forward + element + tensor.forward + context.forward + expert;
+	t.parts[PART_COMPUTE] = 3 * linear + core.forward + core.backward + 3 * element;
 	t.parts[PART_RECOMPUTE] = replay;
 	t.parts[PART_TENSOR] = tensor.forward + tensor.backward;
 	t.parts[PART_CONTEXT] = context.forward + context.backward;

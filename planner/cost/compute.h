@@ -41,6 +41,8 @@ struct layer_time embedding_seconds(const struct cost_problem *p, const struct s
 /* The final norm, head and loss on the last stage, likewise. */
 struct layer_time head_seconds(const struct cost_problem *p, const struct strategy *s,
                                const struct groups *g);
+/* What is left of an exchange that runs under a window of compute (cost-model section 9). */
+double overlapped_seconds(const struct constants *k, double exchange, double window);
 /* Seconds of one matrix product (m x k) x (k x n) in 16 bit: a saturating share of the peak, or the memory's
  * speed. cost-model section 4. */
 double gemm_seconds(const struct cost_problem *p, double m, double n, double k);

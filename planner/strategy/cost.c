@@ -24,8 +24,11 @@ struct layer_costs layer_costs_of(const struct cost_problem *p, const struct str
 	c.embedding = embedding_seconds(p, s, g);
 	c.head = head_seconds(p, s, g);
 	c.memory = memory_model_of(p, s);
-	/* Each tensor rank sends its own part of the tensor (scatter-gather). */
+	/* Each tensor rank sends its own part of the tensor; without sequence parallelism the receivers
+	 * gather it (Narayanan et al. 2021, section 4.1). */
 	c.send = send_seconds(&p->network, &g->pp, 2 * rows * (double)p->model.hidden / (double)s->tp);
+	if (!s->sequence_parallel && s->pp > 1)
+		c.send += all_gather_seconds(&p->network, &g->tp, 2 * rows * (double)p->model.hidden);
 	return c;
 }
 
@@ -52,12 +55,11 @@ static struct owned run_parameters(const struct cost_problem *p, const struct me
 	return n;
 }
 
-/* What is left of an exchange that runs under a window of compute (cost-model section 9). */
 static double exposed(const struct cost_problem *p, const struct strategy *s, double exchange, double window)
 {
 	if (!s->overlap_gradients)
 		return exchange;
-	return fmax(0, exchange - window) + (p->constants.overlap_slowdown - 1) * fmin(exchange, window);
+	return overlapped_seconds(&p->constants, exchange, window);
 }
 
 static double exchange_seconds(const struct cost_problem *p, const struct strategy *s, const struct groups *g,

@@ -4,11 +4,20 @@
 
 #define FUSED_FROM_TOKENS 2048
 
+/* Gated FFNs, latent attention and long sequences came with fused attention kernels and bfloat16. */
+static bool of_flash_generation(const struct model *m)
+{
+	return m->gated_ffn || m->has_mla || m->seq_len > FUSED_FROM_TOKENS;
+}
+
 enum attention strategy_attention(const struct model *m, const struct cluster *c)
 {
-	bool modern = m->gated_ffn || m->has_mla || m->seq_len > FUSED_FROM_TOKENS;
+	return c->device.flash_attention && of_flash_generation(m) ? ATTENTION_FLASH : ATTENTION_UNFUSED;
+}
 
-	return c->device.flash_attention && modern ? ATTENTION_FLASH : ATTENTION_UNFUSED;
+int strategy_gradient_bytes(const struct model *m)
+{
+	return m->float16 || !of_flash_generation(m) ? 2 : 4;
 }
 
 struct strategy strategy_default(const struct model *m, const struct cluster *c)
@@ -21,7 +30,7 @@ struct strategy strategy_default(const struct model *m, const struct cluster *c)
 	                         .ep = 1,
 	                         .etp = 1,
 	                         .micro_batch = 1,
-	                         .gradient_bytes = 4,
+	                         .gradient_bytes = strategy_gradient_bytes(m),
 	                         .attention = strategy_attention(m, c),
 	                         .order = {DIM_TP, DIM_CP, DIM_DP, DIM_PP}};
 }

@@ -43,6 +43,10 @@ struct strategy strategy_default(const struct model *m, const struct cluster *c)
 /* The kernel assumed when the user says nothing: fused where the device has one and the model is of the
  * generation that came with it (gated FFN, or sequences above 2048 tokens), else unfused. */
 enum attention strategy_attention(const struct model *m, const struct cluster *c);
+/* Bytes of a gradient element on the wire when the user says nothing: 2 for a model trained in float16, as
+ * models with a plain FFN and at most 2048 tokens were (Megatron-LM reduces in the type of training), else 4:
+ * it reduces the gradients of bfloat16 in 32 bit. */
+int strategy_gradient_bytes(const struct model *m);
 int64_t strategy_devices(const struct strategy *s);
 /* Micro-batches of one replica; 0 when the batch cannot be divided evenly. */
 int64_t strategy_micro_batches(const struct strategy *s, int64_t sequences);

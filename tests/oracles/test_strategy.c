@@ -9,6 +9,7 @@
 #include "api/plans/plans.h"
 
 #define ROWS_MAX 256
+#define FAMILIES_MAX 8
 
 static json_t *model_of(const json_t *m)
 {
@@ -73,6 +74,9 @@ struct errors {
 	int count;
 };
 
+/* The rows of all four sets that the promise of the whole is about, the anomalies of vTrain included. */
+static struct errors promised;
+
 static void note(struct errors *e, const char *id, double predicted, double measured)
 {
 	assert_true(e->count < ROWS_MAX);
@@ -88,8 +92,20 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Mean and worst absolute relative error. */
-static void summary(const char *set, const struct errors *e, double *out_mean, double *out_worst)
+static void promise(const struct errors *e)
+{
+	for (int i = 0; i < e->count; i++) {
+		assert_true(promised.count < ROWS_MAX);
+		promised.relative[promised.count++] = e->relative[i];
+	}
+}
+
+/* Mean, median and worst absolute relative error. */
+struct summary {
+	double mean, median, worst;
+};
+
+static struct summary summary(const char *set, const struct errors *e)
 {
 	double sorted[ROWS_MAX] = {0}, mean = 0, bias = 0;
 
@@ -103,8 +119,7 @@ static void summary(const char *set, const struct errors *e, double *out_mean, d
 	print_message("%s: %d rows, mean %.1f %%, median %.1f %%, bias %+.1f %%, worst %.1f %%\n", set,
 	              e->count, 100 * mean, 100 * sorted[e->count / 2], 100 * bias,
 	              100 * sorted[e->count - 1]);
-	*out_mean = mean;
-	*out_worst = sorted[e->count - 1];
+	return (struct summary){mean, sorted[e->count / 2], sorted[e->count - 1]};
 }
 
 /* Predicts the rows of a file of runs on A100s that recompute everything. What was measured is the number
@@ -131,24 +146,24 @@ static void predict_rows(const char *name, const char *group, const char *member
 static void test_megatron_sc21(void **state)
 {
 	struct errors e = {.count = 0};
-	double mean, worst;
+	struct summary s;
 
 	(void)state;
 	predict_rows("validation/megatron_sc21.json", "derived", "iteration_s", &e);
-	summary("megatron_sc21", &e, &mean, &worst);
-	assert_true(worst <= 0.20);
-	assert_true(mean <= 0.10);
+	promise(&e);
+	s = summary("megatron_sc21", &e);
+	assert_true(s.worst <= 0.10);
+	assert_true(s.mean <= 0.055);
 }
 
 static void test_korthikanti(void **state)
 {
 	struct errors e = {.count = 0};
-	double mean, worst;
 
 	(void)state;
 	predict_rows("validation/korthikanti_time.json", "measured", "iteration_s", &e);
-	summary("korthikanti_time", &e, &mean, &worst);
-	assert_true(mean <= 0.07);
+	promise(&e);
+	assert_true(summary("korthikanti_time", &e).mean <= 0.03);
 }
 
 /* Its Megatron-LM rows; the other rows are different software (parallel blocks, overlapped tensor
@@ -157,7 +172,6 @@ static void test_megascale(void **state)
 {
 	JSON_AUTO file = load("validation/megascale.json");
 	struct errors e = {.count = 0}, other = {.count = 0};
-	double mean, worst;
 	size_t i;
 	json_t *row;
 
@@ -173,16 +187,77 @@ static void test_megascale(void **state)
 		              integer(plan, "global_batch", 0), strategy_of(plan, "selective", 1, 1)),
 		     json_number_value(json_object_get(json_object_get(row, "measured"), "iteration_s")));
 	}
-	summary("megascale, its own software (not modelled)", &other, &mean, &worst);
-	summary("megascale, Megatron-LM", &e, &mean, &worst);
-	assert_true(mean <= 0.10);
+	(void)summary("megascale, its own software (not modelled)", &other);
+	promise(&e);
+	assert_true(summary("megascale, Megatron-LM", &e).mean <= 0.055);
+}
+
+/* The runs of one model on one number of devices. */
+struct family {
+	json_int_t hidden, layers, devices;
+	double predicted[ROWS_MAX], measured[ROWS_MAX];
+	int count;
+};
+
+static void join(struct family *families, int *count, const json_t *row, double predicted, double measured)
+{
+	json_int_t hidden = integer(row, "hidden", 0), layers = integer(row, "layers", 0);
+	json_int_t devices = integer(row, "devices", 0);
+	int f = 0;
+
+	while (f < *count && (families[f].hidden != hidden || families[f].layers != layers ||
+	                      families[f].devices != devices))
+		f++;
+	if (f == *count) {
+		assert_true(f < FAMILIES_MAX);
+		families[f] = (struct family){.hidden = hidden, .layers = layers, .devices = devices};
+		(*count)++;
+	}
+	families[f].predicted[families[f].count] = predicted;
+	families[f].measured[families[f].count++] = measured;
+}
+
+/* How many of the n values lie below x: its rank. */
+static int below(const double *values, int n, double x)
+{
+	int rank = 0;
+
+	for (int i = 0; i < n; i++)
+		rank += values[i] < x;
+	return rank;
+}
+
+/* How much longer the chosen plan really took than the best one, and the best among the five that are
+ * predicted to be fastest. */
+static double regret(const struct family *f)
+{
+	double best = INFINITY, first = INFINITY, five = INFINITY, ranks = 0;
+	int n = f->count;
+
+	for (int i = 0; i < n; i++) {
+		int rank = below(f->predicted, n, f->predicted[i]);
+		int apart = rank - below(f->measured, n, f->measured[i]);
+
+		best = fmin(best, f->measured[i]);
+		if (rank == 0)
+			first = fmin(first, f->measured[i]);
+		if (rank < 5)
+			five = fmin(five, f->measured[i]);
+		ranks += (double)apart * apart;
+	}
+	print_message(
+	    "  h %lld on %lld devices, %d plans: Spearman %.2f, regret %.1f %%, best of 5 %.1f %%\n",
+	    (long long)f->hidden, (long long)f->devices, n, 1 - 6 * ranks / ((double)n * ((double)n * n - 1)),
+	    100 * (first / best - 1), 100 * (five / best - 1));
+	return first / best - 1;
 }
 
 static void test_vtrain(void **state)
 {
 	JSON_AUTO file = load("validation/vtrain_multi.json");
+	static struct family families[FAMILIES_MAX];
 	struct errors e = {.count = 0}, odd = {.count = 0};
-	double mean, worst;
+	int count = 0;
 	size_t i;
 	json_t *row;
 
@@ -194,14 +269,31 @@ static void test_vtrain(void **state)
 		int known = strstr(id, "t8d8p1_gb512_mb64") ||
 		            (integer(row, "hidden", 0) == 8192 && integer(row, "tp", 0) == 2);
 
-		note(known ? &odd : &e, id,
-		     estimate(row, cluster_of("a100-80g", integer(row, "devices", 0), 12.5e9),
-		              integer(row, "global_batch", 0), strategy_of(row, "full", 0, 0)),
-		     json_number_value(json_object_get(row, "iteration_ms")) / 1000);
+		double measured = json_number_value(json_object_get(row, "iteration_ms")) / 1000;
+		double predicted = estimate(row, cluster_of("a100-80g", integer(row, "devices", 0), 12.5e9),
+		                            integer(row, "global_batch", 0), strategy_of(row, "full", 0, 0));
+
+		note(known ? &odd : &e, id, predicted, measured);
+		join(families, &count, row, predicted, measured);
 	}
-	summary("vtrain_multi, known anomalies", &odd, &mean, &worst);
-	summary("vtrain_multi", &e, &mean, &worst);
-	assert_true(mean <= 0.10);
+	/* On 512 devices the plans of 39B with two or four tensor ranks took up to 1.5 times what like plans
+	 * of the other models did (vtrain_multi.json names some of them): no model chooses around that. */
+	for (int f = 0; f < count; f++)
+		assert_true(regret(&families[f]) <= (families[f].hidden == 8192 ? 0.11 : 0.05));
+	(void)summary("vtrain_multi, known anomalies", &odd);
+	assert_true(summary("vtrain_multi without them", &e).mean <= 0.05);
+	promise(&e);
+	promise(&odd);
+}
+
+/* The promise of the project: one set of constants for all of them. */
+static void test_all_of_them(void **state)
+{
+	struct summary s = summary("all rows, the known anomalies included", &promised);
+
+	(void)state;
+	assert_true(s.mean <= 0.055);
+	assert_true(s.median <= 0.03);
 }
 
 /* The micro-batch is not published: 1 is assumed, so the errors say little (printed only, a loose bound). */
@@ -209,7 +301,6 @@ static void test_megatron_core_h100(void **state)
 {
 	JSON_AUTO file = load("validation/megatron_core_h100.json");
 	struct errors e = {.count = 0};
-	double mean, worst;
 	size_t i;
 	json_t *row;
 
@@ -226,8 +317,7 @@ static void test_megatron_core_h100(void **state)
 		              integer(plan, "global_batch", 0), s),
 		     json_number_value(json_object_get(json_object_get(row, "derived"), "iteration_s")));
 	}
-	summary("megatron_core_h100", &e, &mean, &worst);
-	assert_true(mean <= 0.30);
+	assert_true(summary("megatron_core_h100", &e).mean <= 0.30);
 }
 
 static json_t *search_310b(const json_t *row, json_int_t nodes)
@@ -278,9 +368,10 @@ static void test_search_310b(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_megatron_sc21),      cmocka_unit_test(test_korthikanti),
-	    cmocka_unit_test(test_megascale),          cmocka_unit_test(test_vtrain),
-	    cmocka_unit_test(test_megatron_core_h100), cmocka_unit_test(test_search_310b),
+	    cmocka_unit_test(test_megatron_sc21), cmocka_unit_test(test_korthikanti),
+	    cmocka_unit_test(test_megascale),     cmocka_unit_test(test_vtrain),
+	    cmocka_unit_test(test_all_of_them),   cmocka_unit_test(test_megatron_core_h100),
+	    cmocka_unit_test(test_search_310b),
 	};
 
 	return cmocka_run_group_tests_name("strategy", tests, NULL, NULL);

@@ -138,6 +138,7 @@ static void test_precision_and_overlap(void **state)
 	(void)state;
 	s.pp = s.vpp = 2;
 	x.model.float16 = true;
+	s.gradient_bytes = 4;
 	{
 		SB_BUF_AUTO text = exported(&x, &s, 16);
 
