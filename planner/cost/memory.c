@@ -133,10 +133,8 @@ struct memory_parts stage_memory(const struct cost_problem *p, const struct memo
 		          (double)run->kept[k] * m->kept_stored[k];
 		recomputed += run->layers[k] - run->kept[k];
 	}
-	if (first) {
+	if (first)
 		dense += m->embedding_parameters;
-		stored += m->first_stored;
-	}
 	if (last) {
 		/* A single stage keeps one copy of a tied matrix. */
 		dense +=
@@ -149,7 +147,9 @@ struct memory_parts stage_memory(const struct cost_problem *p, const struct memo
 	r.gradients = s->zero >= 2 && s->pp == 1 ? 4 * (dense / dp + expert / edp) : 4 * (dense + expert);
 	r.optimizer = s->zero >= 1 ? 12 * (dense / dp + expert / edp) : 12 * (dense + expert);
 	r.activations = in_flight * stored;
-	moving = (recomputed > 0 ? m->transient : m->kept_transient) + (last ? m->last_transient : 0);
+	/* Of the activations the layers' alone count as such, as published figures have it. */
+	moving = (recomputed > 0 ? m->transient : m->kept_transient) + (last ? m->last_transient : 0) +
+	         (first ? in_flight * m->first_stored : 0);
 	if (s->zero >= 2)
 		moving += 4 * m->largest_layer; /* the unit being reduced */
 	if (s->zero >= 3)
