@@ -16,7 +16,7 @@ struct constants {
 	double node_share;         /* of the link inside a node */
 	double supernode_share;    /* of the supernode link */
 	double network_share;      /* of the link between nodes */
-	double adapter_conflict;   /* 0 to 1: what groups that share a node's adapters lose, see
+	double adapter_conflict;   /* 0 to 1: what groups lose that share a node's adapters, see
 	                              ring_bandwidth() */
 	double collective_seconds; /* to start an all-reduce or all-to-all; a gather or scatter takes half */
 	double node_latency;       /* seconds a hop */

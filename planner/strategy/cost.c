@@ -4,11 +4,26 @@
 
 #define ADAM_BYTES 30 /* read gradient, two moments and master; write the last three and the 16-bit copy */
 
+double stage_send_bytes(const struct cost_problem *p, const struct strategy *s)
+{
+	double rows = (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp;
+
+	return 2 * rows * (double)p->model.hidden / (double)s->tp;
+}
+
+double stage_send_seconds(const struct cost_problem *p, const struct strategy *s, const struct groups *g)
+{
+	double bytes = stage_send_bytes(p, s), gather = 0;
+
+	if (!s->sequence_parallel && s->pp > 1)
+		gather = all_gather_seconds(&p->network, &g->tp, bytes * (double)s->tp);
+	return gather + send_seconds(&p->network, &g->pp, bytes);
+}
+
 struct layer_costs layer_costs_of(const struct cost_problem *p, const struct strategy *s,
                                   const struct groups *g)
 {
 	struct layer_costs c = {0};
-	double rows = (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp;
 
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		if (model_layers_of(&p->model, p->model.layers, (enum layer_kind)k) > 0)
@@ -24,11 +39,7 @@ struct layer_costs layer_costs_of(const struct cost_problem *p, const struct str
 	c.embedding = embedding_seconds(p, s, g);
 	c.head = head_seconds(p, s, g);
 	c.memory = memory_model_of(p, s);
-	/* Each tensor rank sends its own part of the tensor; without sequence parallelism the receivers
-	 * gather it (Narayanan et al. 2021, section 4.1). */
-	c.send = send_seconds(&p->network, &g->pp, 2 * rows * (double)p->model.hidden / (double)s->tp);
-	if (!s->sequence_parallel && s->pp > 1)
-		c.send += all_gather_seconds(&p->network, &g->tp, 2 * rows * (double)p->model.hidden);
+	c.send = stage_send_seconds(p, s, g);
 	return c;
 }
 

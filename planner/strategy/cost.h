@@ -13,6 +13,11 @@ struct layer_costs {
 	struct memory_model memory;
 	double send; /* between stages, one way */
 };
+/* What one device sends to the next stage, one micro-batch, one way: each tensor rank its own part of the
+ * tensor. Without sequence parallelism the receivers gather the parts, which the seconds hold (Narayanan et
+ * al. 2021, section 4.1). */
+double stage_send_bytes(const struct cost_problem *p, const struct strategy *s);
+double stage_send_seconds(const struct cost_problem *p, const struct strategy *s, const struct groups *g);
 /* For a fitting strategy; seconds and bytes. */
 struct layer_costs layer_costs_of(const struct cost_problem *p, const struct strategy *s,
                                   const struct groups *g);

@@ -20,7 +20,6 @@ static struct cost_problem in_bytes(const struct cost_problem *p)
 	bytes.cluster.device.peak_flops = INFINITY;
 	bytes.cluster.device.memory_bandwidth = INFINITY;
 	bytes.constants.launch_seconds = 0;
-	bytes.constants.gather_exposed = 1;
 	return bytes;
 }
 
@@ -79,14 +78,15 @@ static void add_traffic(const struct cost_problem *p, const struct strategy *s, 
 	const struct group *groups[TRAFFICS] = {&real.tp, &real.cp, &real.ep, &real.pp, &real.dp};
 	const struct layer_costs l = layer_costs_of(&bytes, s, &g);
 	const struct stage_run *run = busiest(e);
-	double m = (double)strategy_micro_batches(s, p->sequences);
+	double m = (double)strategy_micro_batches(s, p->sequences), sent = stage_send_bytes(p, s);
+	double sends = s->pp > 1 ? 2 * m * (double)s->vpp : 0;
 
 	for (int i = 0; i < TRAFFICS; i++)
 		e->traffic[i] = (struct explained_traffic){groups[i]->ranks, groups[i]->inside[0], 0};
-	e->traffic[TRAFFIC_TENSOR].bytes = m * part_of(&l, s, run, PART_TENSOR);
+	e->traffic[TRAFFIC_TENSOR].bytes = m * part_of(&l, s, run, PART_TENSOR) + sends * (l.send - sent);
 	e->traffic[TRAFFIC_CONTEXT].bytes = m * part_of(&l, s, run, PART_CONTEXT);
 	e->traffic[TRAFFIC_EXPERT].bytes = m * part_of(&l, s, run, PART_EXPERT);
-	e->traffic[TRAFFIC_PIPELINE].bytes = s->pp > 1 ? 2 * m * (double)s->vpp * l.send : 0;
+	e->traffic[TRAFFIC_PIPELINE].bytes = sends * sent;
 	e->traffic[TRAFFIC_GRADIENTS].bytes = gradient_bytes(&bytes, &l, s, &g, run, m);
 }
 

@@ -195,10 +195,7 @@ static void weigh_body(struct weighing *w, const struct layer_costs *l, const st
 static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t m)
 {
 	struct search *x = w->x;
-	const struct cost_problem *p = &x->r->problem;
-	double rows = (double)w->s.micro_batch * (double)p->model.seq_len / (double)w->s.cp;
-	double send =
-	    send_seconds(&p->network, &o->groups.pp, 2 * rows * (double)p->model.hidden / (double)w->s.tp);
+	double send = stage_send_seconds(&x->r->problem, &w->s, &o->groups);
 	struct layer_costs l;
 	int have = -1;
 	double all = 0, none = 0; /* layers recomputed */

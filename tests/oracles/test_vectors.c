@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/plans/parse.h"
-#include "planner/cost/collectives.h"
+#include "planner/cost/memory.h"
 #include "planner/model.h"
 #include "planner/schedule/schedule.h"
 
@@ -257,9 +257,10 @@ static void test_korthikanti_memory(void **state)
 			plotted++;
 		} else {
 			double want = json_number_value(json_object_get(measured, "activations_GiB"));
-			double kept =
-			    18.0 * 12 * (double)model.hidden * (double)model.hidden * (double)model.layers /
-			    (double)(integer(plan, "tp", 1) * integer(plan, "pp", 1)) / 1073741824.0;
+			double kept = 18.0 * (double)model_layer_parameters(&model, LAYER_DENSE).tensor *
+			              (double)model.layers /
+			              (double)(integer(plan, "tp", 1) * integer(plan, "pp", 1)) /
+			              1073741824.0;
 
 			assert_true(got == want);
 			assert_true(kept ==

@@ -34,15 +34,17 @@ static void test_ring_bandwidth_grows_with_ranks_inside(void **state)
 }
 
 /* By hand: four of eight ranks of a node drive four adapters, or two when half of that is lost to groups
- * beside them; all eight have nobody beside them. Starting is counted once for a whole reduction. */
+ * beside them; one drives its own, and all eight have nobody beside them. Starting is counted once for a
+ * whole reduction. */
 static void test_groups_beside_and_starts(void **state)
 {
 	struct network n = two_levels(230e9, 10e9);
-	struct group some = {32, {4, 32}, 0}, all = {64, {8, 64}, 0};
+	struct group one = {8, {1, 8}, 0}, some = {32, {4, 32}, 0}, all = {64, {8, 64}, 0};
 
 	(void)state;
 	near(ring_bandwidth(&n, &some), 40e9, 1e-12);
 	n.conflict = 0.5;
+	near(ring_bandwidth(&n, &one), 10e9, 1e-12);
 	near(ring_bandwidth(&n, &some), 20e9, 1e-12);
 	near(ring_bandwidth(&n, &all), 80e9, 1e-12);
 	n.start = 50e-6;
