@@ -156,7 +156,8 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 			ends.inside[i] = g->pp.inside[i] >= g->pp.ranks ? 2 : 1;
 		ends.inside[p->network.levels - 1] = 2;
 		t.exchange += all_reduce_seconds(
-		    &p->network, &ends, 4 * (double)(p->model.vocab * p->model.hidden) / (double)s->tp);
+		    &p->network, &ends,
+		    s->gradient_bytes * (double)(p->model.vocab * p->model.hidden) / (double)s->tp);
 	}
 	t.optimizer = optimizer_seconds(p, s, n);
 	return t;

@@ -159,7 +159,7 @@ static void test_bubbles(void **state)
 	}
 }
 
-/* A tied embedding stands on both ends of a pipeline and is summed over them: V h / t elements of 4 bytes.
+/* A tied embedding stands on both ends of a pipeline and is summed over them: V h / t elements.
  * Alone on its device it is there once. */
 static void test_tied_embedding(void **state)
 {
@@ -182,7 +182,7 @@ static void test_tied_embedding(void **state)
 	{
 		struct groups g = groups_of(&p.network, &s);
 		struct layer_costs l = layer_costs_of(&p, &s, &g);
-		double sum = all_reduce_seconds(&p.network, &g.pp, 4 * shared);
+		double sum = all_reduce_seconds(&p.network, &g.pp, s.gradient_bytes * shared);
 
 		near(stage_seconds(&p, &l, &s, &g, &first).exchange, sum, 1e-12);
 		near(stage_seconds(&p, &l, &s, &g, &last).exchange, sum, 1e-12);
