@@ -211,7 +211,7 @@ static double adapters(const struct network *n, const struct group *g, int l)
 {
 	int64_t ranks = below(g, l);
 
-return l > 0 && ranks < n->domain[l - 1] ? fmax(1, (double)ranks * (1 - n->conflict)) : (double)ranks;
+	return l > 0 && ranks < n->domain[l - 1] ? fmax(1, (double)ranks * (1 - n->conflict)) : (double)ranks;
 }
 
 double ring_bandwidth(const struct network *n, const struct group *g)

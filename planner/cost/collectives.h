@@ -50,7 +50,8 @@ double all_to_all_seconds(const struct network *n, const struct group *g, double
 /* One neighbour to the next, over the slowest link that the group's chain uses. */
 double send_seconds(const struct network *n, const struct group *g, double bytes);
 /* Bandwidth of one flat ring through the group, bytes per second and rank. r ranks in one domain drive r
- * adapters (cost-model section 7) when they are all of it: their rings use each adapter both ways. With others
- * beside them a ring comes in by one adapter and leaves by another: r (1 - conflict), and never less than 1. */
+ * adapters (cost-model section 7) when they are all of it: their rings use each adapter both ways. With
+ * others beside them a ring comes in by one adapter and leaves by another: r (1 - conflict), and never less
+ * than 1. */
 double ring_bandwidth(const struct network *n, const struct group *g);
 #endif

@@ -93,6 +93,7 @@ static void replicas_exchange_gradients_and_weights(void **state)
 
 	(void)state;
 	s.dp = 4;
+	s.gradient_bytes = 4;
 	assert_true(near(bytes_of(&p, &s, TRAFFIC_GRADIENTS), 2 * 3.0 / 4 * 4 * n));
 	s.zero = 1;
 	assert_true(near(bytes_of(&p, &s, TRAFFIC_GRADIENTS), 3.0 / 4 * (4 + 2) * n));
