@@ -6,8 +6,8 @@
 /* Ampere. Fitted: gemm_share, gemm_half_flop, network_share and straggler, by least squares (soft L1 of 3 %)
  * of log(predicted / measured) on 88 runs of GPT models on A100 clusters: Narayanan et al. 2021, table 1;
  * Korthikanti et al. 2022, tables 3 and 5; MegaScale 2024, table 2, Megatron-LM rows; vTrain, MICRO 2024,
- * multi-node measurements, its known anomalies among them. Mean error 4.9 %, median 2.3 %; with each fifth of
- * the rows predicted from the other four 5.0 % and 2.7 %. adapter_conflict is what the data-parallel groups
+ * multi-node measurements, its known anomalies among them. Mean error 4.9 %, median 2.4 %; with each fifth of
+ * the rows predicted from the other four 5.0 % and 2.5 %. adapter_conflict is what the data-parallel groups
  * with two or four ranks a node show (vTrain, tensor degree 4 and 2): left free, the fit finds 0.52.
  * Given by other sources: node_share, collective_seconds and node_latency, nccl-tests on two to eight A100,
  * 8 to 512 MB, within 14 %; score_bytes, counted (compute.c), and score_share, Korthikanti's table 4:
