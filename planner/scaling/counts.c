@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/strategy/space.h"
+
 size_t scaling_counts(const struct cluster *c, int64_t *out)
 {
 	size_t n = 0;
@@ -31,26 +33,41 @@ int scaling_part(const struct cluster *c, int64_t devices, struct cluster *out)
 	return SB_OK;
 }
 
-static int search_one(const struct search_request *r, const struct search_point *at, int64_t effort,
-                      struct search_request *one, struct search_result *x, struct point_result *out,
-                      struct sb_error *err)
+static int point_request(const struct search_request *r, const struct search_point *at,
+                         struct search_request *out, struct sb_error *err)
 {
-	struct sb_error why = {0};
 	int rc = SB_OK;
 
-	*one = *r;
+	*out = *r;
 	if (at->devices > 0)
-		rc = scaling_part(&r->problem.cluster, at->devices, &one->problem.cluster);
+		rc = scaling_part(&r->problem.cluster, at->devices, &out->problem.cluster);
 	if (rc != SB_OK)
 		return sb_fail_field(err, rc, "out_of_range", "devices",
 		                     "must be parts of one node, or whole nodes of the cluster");
 	if (at->sequences > 0)
-		one->problem.sequences = at->sequences;
-	one->problem.network = network_of(&one->problem.cluster, &one->problem.constants);
-	one->effort = effort;
-	out->rc = strategy_search(one, x, &why);
-	out->gave_up = strcmp(why.word, "search_too_large") == 0;
-	return out->rc == SB_ENOMEM ? sb_no_memory(err) : SB_OK;
+		out->problem.sequences = at->sequences;
+	out->problem.network = network_of(&out->problem.cluster, &out->problem.constants);
+	return SB_OK;
+}
+
+/* What a search does before its walk, in steps of the walk: for every tp, cp (a power of two) and pp it pairs
+ * each number of replicas with each micro-batch, both divisors of the batch. Eight pairs take as long as a
+ * step. */
+static int64_t preparation(const struct search_request *r)
+{
+	const struct cost_problem *p = &r->problem;
+	struct search_result ignored = {0};
+	struct values batch, tp, pp;
+	int64_t devices = cluster_devices(&p->cluster), shapes = 0;
+
+	divisors(p->sequences, &batch);
+	tensor_values(r, &ignored, &tp);
+	pipeline_values(r, &pp);
+	for (int i = 0; i < tp.count; i++)
+		for (int64_t cp = 1; cp <= p->model.seq_len && cp <= devices / tp.value[i]; cp *= 2)
+			for (int k = 0; k < pp.count; k++)
+				shapes += pp.value[k] <= devices / (tp.value[i] * cp);
+	return shapes * batch.count * batch.count / 16;
 }
 
 /* A request and its result are too large for a stack. */
@@ -58,6 +75,15 @@ struct workspace {
 	struct search_request request;
 	struct search_result result;
 };
+
+static int search_one(struct workspace *w, struct point_result *out, struct sb_error *err)
+{
+	struct sb_error why = {0};
+
+	out->rc = strategy_search(&w->request, &w->result, &why);
+	out->gave_up = strcmp(why.word, "search_too_large") == 0;
+	return out->rc == SB_ENOMEM ? sb_no_memory(err) : SB_OK;
+}
 
 int search_points(const struct search_request *r, const struct search_point *points, size_t count,
                   point_visit *visit, void *self, struct sb_error *err)
@@ -67,18 +93,23 @@ int search_points(const struct search_request *r, const struct search_point *poi
 	int rc = w ? SB_OK : sb_no_memory(err);
 
 	for (size_t i = 0; rc == SB_OK && i < count; i++) {
-		struct point_result found = {.request = &w->request, .result = &w->result};
-		int64_t share = left / (int64_t)(count - i);
+		struct point_result found = {SB_EIMPOSSIBLE, true, &w->request, &w->result};
+		int64_t share;
 
-		/* a walk ends some steps beyond its effort */
-		share = share < 1 ? 1 : share < SEARCH_EFFORT ? share : SEARCH_EFFORT;
-		rc = search_one(r, &points[i], share, &w->request, &w->result, &found, err);
+		rc = point_request(r, &points[i], &w->request, err);
 		if (rc != SB_OK)
 			break;
-		left -= w->result.effort;
-		rc = visit(self, i, &found);
+		left -= preparation(&w->request);
+		share = left / (int64_t)(count - i);
+		w->request.effort = share < 1 ? 1 : share < SEARCH_EFFORT ? share : SEARCH_EFFORT;
+		memset(&w->result, 0, sizeof(w->result));
+		if (i == 0 || left > 0)
+			rc = search_one(w, &found, err);
+		if (rc == SB_OK)
+			rc = visit(self, i, &found);
 		if (rc == SB_ENOMEM)
 			sb_no_memory(err);
+		left -= w->result.effort;
 	}
 	free(w);
 	return rc;
