@@ -136,6 +136,7 @@ static int add_note(const json_t *note, struct options *out, struct sb_error *er
 }
 
 /* Every member that is no list, by its path; the lists that we read are our notes. */
+/* NOLINTNEXTLINE(misc-no-recursion): bounded by OPTIONS_DEPTH */
 static int flatten(const json_t *object, const char *path, int depth, struct options *out,
                    struct sb_error *err)
 {

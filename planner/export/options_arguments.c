@@ -47,7 +47,10 @@ static int next_word(struct words *w, struct options *o, bool *out_there, struct
 		char c = *w->at++;
 
 		if (quote ? c == quote : c == '"' || c == '\'') {
-			quote = quote ? 0 : c;
+			if (quote)
+				quote = 0;
+			else
+				quote = c;
 			continue;
 		}
 		w->line += c == '\n';

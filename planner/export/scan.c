@@ -25,8 +25,10 @@ static size_t comment_of(const char *text, size_t len)
 	char quote = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		if (quote)
-			quote = text[i] == quote ? 0 : quote;
+		if (quote && text[i] == quote)
+			quote = 0;
+		else if (quote)
+			continue;
 		else if (text[i] == '"' || text[i] == '\'')
 			quote = text[i];
 		else if (text[i] == '#' && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t'))
@@ -69,8 +71,10 @@ static bool append_flow(struct sb_buf *out, const char *text, size_t len, int64_
 	for (size_t i = 0; i < len; i++) {
 		char c = text[i];
 
-		if (*quote)
-			*quote = c == *quote ? 0 : *quote;
+		if (*quote && c == *quote)
+			*quote = 0;
+		else if (*quote)
+			continue;
 		else if (c == '"' || c == '\'')
 			*quote = c;
 		else if (c == '[' || c == '{')

@@ -119,8 +119,7 @@ static int write(const struct launch_plan *l, const char *notes, struct sb_buf *
 
 static const char *const why[LAUNCH_FIELDS] = {
     [FIELD_STAGE_RECOMPUTE] = "torchtitan recomputes in all layers or in none",
-    [FIELD_ZERO] = "torchtitan shards gradients (and weights) with the optimizer, and experts only where it "
-                   "shards; over cp it always does",
+    [FIELD_ZERO] = "torchtitan shards gradients with the optimizer, and always over cp or below experts",
     [FIELD_SEQUENCE_PARALLEL] = "torchtitan has it with tensor parallelism, always",
     [FIELD_OVERLAP_GRADIENTS] = "torchtitan always overlaps",
     [FIELD_GRADIENT_DTYPE] = "torchtitan reduces in float32",

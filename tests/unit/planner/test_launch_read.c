@@ -161,8 +161,8 @@ static void test_torchtitan_refuses(void **state)
 	    "[parallelism]\ndata_parallel_shard_degree = 0\n",
 	    "[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_schedule = \"DualPipeV\"\n",
 	    "[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_schedule = \"Interleaved1F1B\"\n",
-	    "[parallelism]\npipeline_parallel_degree = 2\n"
-	    "module_fqns_per_model_part = [[\"layers.0\"], [\"layers.1\"]]\n",
+	    ("[parallelism]\npipeline_parallel_degree = 2\n"
+	     "module_fqns_per_model_part = [[\"layers.0\"], [\"layers.1\"]]\n"),
 	    "[activation_checkpoint]\nmode = \"memory_budget\"\n",
 	};
 	struct setting x = setting("llama3-70b", "dgx-h100", 16);
