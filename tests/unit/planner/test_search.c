@@ -102,6 +102,7 @@ static struct brute brute_force(const struct search_request *r)
 	struct strategy s = strategy_default(&r->problem.model, &r->problem.cluster);
 
 	s.attention = r->attention;
+	s.gradient_bytes = r->gradient_bytes;
 	for (s.tp = 1; s.tp <= 8; s.tp *= 2) {
 		for (s.cp = 1; s.cp <= 4; s.cp *= 2) {
 			for (s.pp = 1; s.pp <= r->problem.model.layers; s.pp++) {

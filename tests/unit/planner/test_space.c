@@ -159,6 +159,7 @@ static struct every enumerate(const struct search_request *r)
 	struct strategy s = strategy_default(&r->problem.model, c);
 
 	s.attention = r->attention;
+	s.gradient_bytes = r->gradient_bytes;
 	for (s.tp = 1; s.tp <= devices; s.tp++) {
 		for (s.cp = 1; s.tp * s.cp <= devices; s.cp *= 2) {
 			if (!in_line(s.tp, c->devices_per_node) ||
