@@ -211,8 +211,10 @@ static json_t *measured_options(const json_t *profiles, size_t i, size_t rows)
 	for (size_t k = 0; k < json_array_size(profiles); k++) {
 		const json_t *p = json_array_get(profiles, k);
 		double seconds = both_passes(row_of(p, i, rows));
+		bool end = i == 0 || i > rows;
 
-		if (!isnan(seconds))
+		/* a profile without an end tells 0 of it */
+		if (!isnan(seconds) && !(end && seconds == 0))
 			json_array_append_new(options,
 			                      json_pack("{s:O,s:f}", "layout", json_object_get(p, "layout"),
 			                                "seconds", seconds));

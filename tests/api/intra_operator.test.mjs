@@ -1,7 +1,12 @@
 // The kind intra-operator: its three methods answer in the frame of all plans, their checks of the research hold, and what cannot be is told
 // with its member.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { GENERATE } from "../support/service.mjs";
 import { errorsOf } from "./schema.mjs";
 import { Service } from "./service.mjs";
 
@@ -145,6 +150,24 @@ test("cfp: without resharding each segment takes its own best, and with it the c
   const sum = await solved({ ...KIND, method: "cfp", devices: 4, link: { bytes_per_second: 1 }, segments: [
     { tensor_bytes: 8, options: [{ entry: "rows", exit: "partial", seconds: 1 }] }, { options: [{ layout: "replicated", seconds: 1 }] }] });
   near(sum.predicted.seconds, 1 + 1 + 12);
+});
+
+test("cfp: the layers of stored profiles in two layouts, each measured once", async () => {
+  const place = mkdtempSync(join(tmpdir(), "signalbox-cfp-")), profiles = [], seconds = [];
+  for (const seed of ["3", "4"]) {
+    const file = join(place, seed);
+    execFileSync(GENERATE, ["kineto", "--layers", "24", "--seed", seed, file]);
+    const { json: profile } = await s.upload("job", readFileSync(file));
+    const { json } = await s.get(`/v1/profiles/${profile.id}/layers`);
+    const [row] = json.layers;
+    profiles.push({ layout: `seed ${seed}`, profile: profile.id });
+    seconds.push(row.count * (row.forward + row.backward));
+  }
+  rmSync(place, { recursive: true, force: true });
+  const plan = await solved({ ...KIND, method: "cfp", devices: 8, link: { bytes_per_second: 1e9 }, tensor_bytes: 0, profiles });
+  near(plan.predicted.seconds, Math.min(...seconds));
+  assert.deepEqual([plan.solution.distinct_segments, plan.solution.segments.length, plan.solution.segments[0].count], [1, 1, 24]);
+  assert.equal(plan.solution.segments[0].layout, profiles[seconds.indexOf(Math.min(...seconds))].layout);
 });
 
 test("what cannot be is told with its member", async () => {
