@@ -143,8 +143,7 @@ struct memory_parts stage_memory(const struct cost_problem *p, const struct memo
 		                              : 0);
 	}
 	r.weights = s->zero >= 3 ? 2 * (dense / dp + expert / edp) : 2 * (dense + expert);
-	/* A pipeline accumulates whole gradients whatever the level (cost-model section 5). */
-	r.gradients = s->zero >= 2 && s->pp == 1 ? 4 * (dense / dp + expert / edp) : 4 * (dense + expert);
+	r.gradients = s->zero >= 2 ? 4 * (dense / dp + expert / edp) : 4 * (dense + expert);
 	r.optimizer = s->zero >= 1 ? 12 * (dense / dp + expert / edp) : 12 * (dense + expert);
 	r.activations = in_flight * stored;
 	/* Of the activations the layers' alone count as such, as published figures have it. */

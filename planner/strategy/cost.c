@@ -73,6 +73,13 @@ static double exposed(const struct cost_problem *p, const struct strategy *s, do
 	return overlapped_seconds(&p->constants, exchange, window);
 }
 
+/* Gradients that are not kept whole are reduced in every micro-batch: with ZeRO 3, and with ZeRO 2 in a
+ * pipeline, where the micro-batches of several stages interleave (cost-model section 5). */
+static bool reduces_each(const struct strategy *s)
+{
+	return s->zero >= 3 || (s->zero == 2 && s->pp > 1);
+}
+
 static double exchange_seconds(const struct cost_problem *p, const struct strategy *s, const struct groups *g,
                                struct owned n, const struct stage_time *t)
 {
@@ -89,7 +96,7 @@ static double exchange_seconds(const struct cost_problem *p, const struct strate
 		                      : all_gather_seconds(net, &g->dp, 2 * n.dense) +
 		                            all_gather_seconds(net, &g->edp, 2 * n.expert);
 	}
-	if (s->zero >= 3) /* reduced in every micro-batch: already part of the stage's time */
+	if (reduces_each(s)) /* already part of the stage's time */
 		reduce = 0;
 	seconds = exposed(p, s, reduce, t->backward + t->head_backward);
 	return seconds + exposed(p, s, gather, t->forward + t->head_forward);
@@ -107,7 +114,7 @@ static double optimizer_seconds(const struct cost_problem *p, const struct strat
 }
 
 /* ZeRO-3 gathers each layer's weights in both passes and reduces its gradients, under the neighbour's
- * compute. */
+ * compute; what only reduces them gathers nothing. */
 static void add_sharded_weights(const struct cost_problem *p, const struct strategy *s,
                                 const struct groups *g, struct owned n, struct stage_time *t)
 {
@@ -116,9 +123,10 @@ static void add_sharded_weights(const struct cost_problem *p, const struct strat
 	    all_gather_seconds(net, &g->dp, 2 * n.dense) + all_gather_seconds(net, &g->edp, 2 * n.expert);
 	double slow = p->constants.overlap_slowdown - 1;
 	/* The second gather, and the reduction of the gradients. */
-	double back = (1 + s->gradient_bytes / 2.0) * gather;
+	double back = ((s->zero >= 3 ? 1 : 0) + s->gradient_bytes / 2.0) * gather;
 
-	t->forward = fmax(t->forward, gather) + slow * fmin(t->forward, gather);
+	if (s->zero >= 3)
+		t->forward = fmax(t->forward, gather) + slow * fmin(t->forward, gather);
 	t->backward = fmax(t->backward, back) + slow * fmin(t->backward, back);
 }
 
@@ -135,7 +143,7 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 		t.backward += (double)(run->layers[k] - run->kept[k]) * l->layer[k].backward +
 		              (double)run->kept[k] * l->kept[k].backward;
 	}
-	if (s->zero >= 3)
+	if (reduces_each(s))
 		add_sharded_weights(p, s, g, n, &t);
 	/* Blocking sends take the stage's time, once each way for every chunk. */
 	t.forward += sends;

@@ -13,9 +13,11 @@ struct weighing {
 	int all_orders; /* those of equal cost counted one by one */
 };
 
-static int zero_levels(const struct strategy *s)
+/* Few stacks run ZeRO 2 and 3 in a pipeline (torchtitan's FSDP2 does; Megatron-LM, DeepSpeed and MindFormers
+ * do not): only where the request names the level. */
+static int zero_levels(const struct search_request *r, const struct strategy *s)
 {
-	return s->dp * s->cp == 1 ? 1 : s->pp > 1 ? 2 : 4;
+	return s->dp * s->cp == 1 ? 1 : s->pp > 1 && r->only[ONLY_ZERO].count == 0 ? 2 : 4;
 }
 
 static void note_memory(struct search *x, const struct strategy *s, double memory)
@@ -110,7 +112,7 @@ static void add_bodies(struct weighing *w, const struct memory_model *memory, co
 	const struct search_request *r = w->x->r;
 	enum recompute c = w->s.recompute;
 
-	for (int zero = zero_levels(&w->s) - 1; zero >= 0; zero--) {
+	for (int zero = zero_levels(w->x->r, &w->s) - 1; zero >= 0; zero--) {
 		struct body b = {cut, zero, c, false, cut->first_run, cut->runs, 0};
 
 		if (!allowed_value(r, ONLY_ZERO, zero))
@@ -232,7 +234,8 @@ static void list_orders(struct weighing *w, struct division *d)
 
 static int64_t all_of_batch(const struct weighing *w)
 {
-	return (int64_t)w->pipeline->cuts * zero_levels(&w->s) * w->all_orders * recompute_modes(w->x->r);
+	return (int64_t)w->pipeline->cuts * zero_levels(w->x->r, &w->s) * w->all_orders *
+	       recompute_modes(w->x->r);
 }
 
 /* One division of the experts in one batch. */
@@ -273,7 +276,7 @@ static double least_memory(const struct weighing *w)
 		average.layers[k] = model_layers_of(&p->model, p->model.layers, (enum layer_kind)k) / s.pp;
 	if (s.pp == 2) /* neither first nor last */
 		s.pp = 3;
-	for (s.zero = 0; s.zero < zero_levels(&w->s); s.zero++) {
+	for (s.zero = 0; s.zero < zero_levels(w->x->r, &w->s); s.zero++) {
 		struct memory_parts parts = stage_memory(p, &m, &s, &average, 0);
 
 		least = fmin(least, memory_total(&parts));
@@ -336,7 +339,7 @@ void weigh_layout(struct search *x, const struct layout *y)
 	w.s.dp = y->dp;
 	w.s.pp = w.pipeline->pp;
 	w.all_orders = order_count(&x->r->problem.cluster, &w.s);
-	if (w.s.pp > 1)
+	if (w.s.pp > 1 && x->r->only[ONLY_ZERO].count == 0)
 		reject(&w, REJECT_ZERO, 2, NAN);
 	list_divisions(&w, y->tp * y->cp * y->dp);
 	for (int sp = 1; sp >= 0; sp--) {
@@ -376,7 +379,7 @@ void cut_off_layout(struct search *x, const struct layout *y)
 	for (int i = 0; i < x->batch.count && x->batch.value[i] <= share; i++)
 		batches += share % x->batch.value[i] == 0;
 	reject(&w, REJECT_SLOWER,
-	       pairs * batches * q->cuts * zero_levels(&w.s) * recompute_modes(x->r) *
+	       pairs * batches * q->cuts * zero_levels(x->r, &w.s) * recompute_modes(x->r) *
 	           order_count(&x->r->problem.cluster, &w.s),
 	       y->bound);
 }

@@ -83,6 +83,8 @@ static inline struct search_request random_problem(uint64_t seed)
 	r.attention = below(2) ? ATTENTION_FLASH : ATTENTION_UNFUSED;
 	p->sequences = PICK(2, 4, 6);
 	p->memory_bytes = c->device.memory_bytes;
+	if (below(2)) /* ZeRO 2 and 3 in a pipeline too */
+		r.only[ONLY_ZERO] = (struct allowed){4, {0, 1, 2, 3}};
 	refresh(&r);
 	return r;
 }

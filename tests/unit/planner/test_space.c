@@ -111,7 +111,10 @@ static void options(struct every *e, struct strategy s)
 		if (s.tp > 1 && sp == 0 && m->has_moe)
 			continue;
 		for (int rec = 0; rec < RECOMPUTES; rec++) {
-			for (s.zero = 0; s.zero <= (s.dp * s.cp == 1 ? 0 : s.pp > 1 ? 1 : 3); s.zero++) {
+			for (s.zero = 0; s.zero <= (s.dp * s.cp == 1                           ? 0
+			                            : s.pp > 1 && !e->r->only[ONLY_ZERO].count ? 1
+			                                                                       : 3);
+			     s.zero++) {
 				s.sequence_parallel = sp;
 				s.recompute = (enum recompute)rec;
 				s.overlap_gradients = s.zero > 0;
