@@ -21,14 +21,20 @@ static struct work pipeline_work(const struct model *m, const struct layer_costs
 	return w;
 }
 
-static struct known_costs *look_up(struct search *x, const struct costs_key *key, bool *out_known)
+static uint64_t hash_of(const int64_t *words, size_t count)
 {
 	uint64_t hash = 0;
-	struct known_costs *known;
 
-	for (size_t i = 0; i < sizeof(*key) / sizeof(int64_t); i++)
-		hash = (hash ^ (uint64_t)((const int64_t *)key)[i]) * 0x9e3779b97f4a7c15U;
-	known = &x->known[hash >> (64 - KNOWN_COSTS_BITS)];
+	for (size_t i = 0; i < count; i++)
+		hash = (hash ^ (uint64_t)words[i]) * 0x9e3779b97f4a7c15U;
+	return hash;
+}
+
+static struct known_costs *look_up(struct search *x, const struct costs_key *key, bool *out_known)
+{
+	uint64_t hash = hash_of((const int64_t *)key, sizeof(*key) / sizeof(int64_t));
+	struct known_costs *known = &x->known[hash >> (64 - KNOWN_COSTS_BITS)];
+
 	*out_known = known->key.micro_batch != 0 && memcmp(&known->key, key, sizeof(*key)) == 0;
 	known->key = *key;
 	return known;
@@ -73,22 +79,24 @@ static struct group nearest_group(const struct search *x, int64_t ranks, bool co
 
 struct work search_least_work(struct search *x, const struct strategy *s, bool experts)
 {
-	struct costs_key key = key_of(s);
-	struct known_costs *known;
+	const int64_t key[] = {
+	    s->tp,  s->cp,          s->ep,
+	    s->etp, s->micro_batch, (int64_t)s->recompute * 4 + (s->sequence_parallel ? 2 : 0) + experts};
+	uint64_t hash = hash_of(key, sizeof(key) / sizeof(key[0]));
+	struct known_work *known = &x->works[hash >> (64 - KNOWN_WORK_BITS)];
 	struct groups g = {.pp = {.ranks = 1, .inside = {1, 1, 1}}};
-	bool have;
+	struct layer_costs costs;
 
-	key.flags += experts;
-	known = look_up(x, &key, &have);
-	if (have)
+	if (known->micro_batch != 0 && memcmp(known, key, sizeof(key)) == 0)
 		return known->work;
 	g.dp = g.edp = g.pp;
 	g.tp = nearest_group(x, s->tp, true);
 	g.cp = nearest_group(x, s->cp, true);
 	g.ep = nearest_group(x, s->ep, experts);
 	g.etp = nearest_group(x, s->etp, experts);
-	known->costs = layer_costs_of(&x->swift, s, &g);
-	known->work = pipeline_work(&x->r->problem.model, &known->costs, known->costs.layer);
+	costs = layer_costs_of(&x->swift, s, &g);
+	memcpy(known, key, sizeof(key));
+	known->work = pipeline_work(&x->r->problem.model, &costs, costs.layer);
 	return known->work;
 }
 

@@ -8,7 +8,8 @@
 
 #define MOST_NODES_FACTOR 64
 #define MOST_NODES 65536
-#define FRONT_SIMULATED 64 /* points of a front all of which are simulated */
+#define FRONT_SIMULATED 64   /* points of a front all of which are simulated, */
+#define FRONT_WORK (1 << 16) /* if they have no more passes than this: a few milliseconds */
 
 const char *rejection_word(enum rejection r)
 {
@@ -96,12 +97,18 @@ static int settle_alternatives(struct search *x, struct sb_error *err)
 
 /* Leaves of a long front those whose bounds fall, and of a longer one the given number, evenly, both ends
  * included. */
-static int thin_front(struct keep *k, int wanted)
+static int thin_front(const struct cost_problem *p, struct keep *k, int wanted)
 {
 	double least = INFINITY;
+	double work = 0;
 	int have = 0;
 
-	if (k->front_count <= FRONT_SIMULATED && !k->front_full)
+	for (int i = 0; i < k->front_count; i++) {
+		const struct strategy *s = &k->front[i].strategy;
+
+		work += (double)(s->pp * s->vpp) * (double)strategy_micro_batches(s, p->sequences);
+	}
+	if (k->front_count <= FRONT_SIMULATED && !k->front_full && work < FRONT_WORK)
 		return k->front_count;
 	for (int i = 0; i < k->front_count; i++) {
 		if (k->front[i].bound < least) {
@@ -119,7 +126,7 @@ static int settle_frontier(struct search *x, struct sb_error *err)
 {
 	struct search_result *out = x->out;
 	int wanted = x->r->frontier > 0 ? x->r->frontier : SEARCH_FRONTIER;
-	int count = thin_front(x->keep, wanted), kept = 0;
+	int count = thin_front(&x->r->problem, x->keep, wanted), kept = 0;
 	double least = INFINITY;
 	struct choice found[FRONT_SIMULATED + 1];
 

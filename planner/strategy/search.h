@@ -8,11 +8,11 @@
  * The space: tp dividing heads and widths and not splitting nodes unevenly; cp a power of two with at least
  * 256 tokens a rank; any pp; dp and micro_batch dividing the batch; vpp dividing the layers of a stage; ep
  * dividing the experts and etp their width, folded freely into the tp x cp x dp ranks of a stage (parallel
- * folding); ZeRO 0..3 (2 and 3 in a pipeline only where the request names them: few stacks run that); recomputation of
- * nothing, of all layers, or in each stage of as few as make it fit;
- * sequence parallelism on and off; the last stage shortened by up to the layers that the head weighs; every
- * order of the ranks where all of them fill nodes evenly, else the usual one. Any number of devices
- * up to the cluster's, so that one more device never makes the plan worse. */
+ * folding); ZeRO 0..3 (2 and 3 in a pipeline only where the request names them: few stacks run that);
+ * recomputation of nothing, of all layers, or in each stage of as few as make it fit; sequence parallelism on
+ * and off; the last stage shortened by up to the layers that the head weighs; every order of the ranks where
+ * all of them fill nodes evenly, else the usual one. Any number of devices up to the cluster's, so that one
+ * more device never makes the plan worse. */
 
 enum constraint {
 	ONLY_DP,

@@ -17,6 +17,8 @@ void search_free(struct search *x)
 	free(x->divisions);
 	free(x->bodies);
 	free(x->known);
+	free(x->works);
+	free(x->plain);
 }
 
 static int add_cut(struct search *x, const struct strategy *s, struct sb_error *err)
@@ -77,7 +79,8 @@ static int prepare_pipelines(struct search *x, struct sb_error *err)
 		most = x->pipelines[i].cuts > most ? x->pipelines[i].cuts : most;
 	}
 	x->bodies = malloc(((size_t)most * 2 * RECOMPUTES * 4 + 1) * sizeof(*x->bodies));
-	return rc == SB_OK && !x->bodies ? sb_no_memory(err) : rc;
+	x->plain = malloc((size_t)most * 4 + 1);
+	return rc == SB_OK && (!x->bodies || !x->plain) ? sb_no_memory(err) : rc;
 }
 
 /* The least seconds of one micro-batch by size and sequence parallelism, whatever the experts do: compute
@@ -197,8 +200,9 @@ int search_prepare(struct search *x, struct sb_error *err)
 	expert_values(x->r, &x->ep, &x->etp);
 	x->keep = malloc(sizeof(*x->keep));
 	x->known = calloc(KNOWN_COSTS, sizeof(*x->known));
+	x->works = calloc(KNOWN_WORK, sizeof(*x->works));
 	x->divisions = malloc(((size_t)x->ep.count * (size_t)x->etp.count + 1) * sizeof(*x->divisions));
-	if (!x->keep || !x->known || !x->divisions)
+	if (!x->keep || !x->known || !x->works || !x->divisions)
 		return sb_no_memory(err);
 	keep_init(x->keep);
 	rc = prepare_pipelines(x, err);

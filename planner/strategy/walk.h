@@ -45,8 +45,10 @@ struct body {
 	double memory;
 };
 
-#define KNOWN_COSTS_BITS 13
+#define KNOWN_COSTS_BITS 12
 #define KNOWN_COSTS (1 << KNOWN_COSTS_BITS)
+#define KNOWN_WORK_BITS 15
+#define KNOWN_WORK (1 << KNOWN_WORK_BITS)
 /* One way to divide the experts over the ranks of a layout. */
 struct division {
 	int64_t ep, etp;
@@ -59,8 +61,13 @@ struct division {
 /* Costs of a micro-batch that were worked out before, by everything that they depend on. */
 struct costs_key {
 	int64_t tp, cp, ep, etp, micro_batch;
-	int64_t inside[4][LINK_SCOPES]; /* of tp, cp, ep, etp; all 0: of search_least_work() */
+	int64_t inside[4][LINK_SCOPES]; /* of tp, cp, ep, etp */
 	int64_t flags;
+};
+/* Likewise, of search_least_work(). */
+struct known_work {
+	int64_t tp, cp, ep, etp, micro_batch, flags;
+	struct work work;
 };
 struct known_costs {
 	struct costs_key key;
@@ -92,6 +99,8 @@ struct search {
 	int division_count;
 	struct body *bodies; /* of one layout and batch */
 	int body_count;
+	bool *plain;               /* by cut and ZeRO level: fits without recomputation */
+	struct known_work *works;  /* KNOWN_WORK of them, likewise */
 	struct known_costs *known; /* KNOWN_COSTS of them; a micro-batch of 0 = empty */
 	double reached;            /* seconds of x->out->best, the fastest that was simulated */
 	bool out_of_memory;

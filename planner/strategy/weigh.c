@@ -50,7 +50,7 @@ static const struct stage_run *runs_of(const struct search *x, const struct body
 }
 
 /* Takes in a body whose memory is known, if it fits. */
-static void add_body(struct weighing *w, const struct memory_model *memory, struct body *b, int64_t m,
+static bool add_body(struct weighing *w, const struct memory_model *memory, struct body *b, int64_t m,
                      double quick)
 {
 	struct search *x = w->x;
@@ -66,11 +66,12 @@ static void add_body(struct weighing *w, const struct memory_model *memory, stru
 	note_memory(x, &w->s, b->memory);
 	if (b->memory > (double)x->r->problem.memory_bytes) {
 		reject(w, REJECT_MEMORY, w->all_orders, quick);
-		return;
+		return false;
 	}
 	x->bodies[x->body_count++] = *b;
 	if (b->fit)
 		x->fitted_count += b->runs;
+	return true;
 }
 
 /* The fewest layers that make each stage fit; nothing to add where none need be recomputed. */
@@ -114,13 +115,17 @@ static void add_bodies(struct weighing *w, const struct memory_model *memory, co
 
 	for (int zero = zero_levels(w->x->r, &w->s) - 1; zero >= 0; zero--) {
 		struct body b = {cut, zero, c, false, cut->first_run, cut->runs, 0};
+		bool *plain, fits;
 
 		if (!allowed_value(r, ONLY_ZERO, zero))
 			continue;
-		if (allowed_value(r, ONLY_RECOMPUTE, c) ||
-		    (c == RECOMPUTE_NONE && allowed_value(r, ONLY_RECOMPUTE, RECOMPUTES)))
-			add_body(w, memory, &b, m, quick);
-		if (c != RECOMPUTE_NONE && allowed_value(r, ONLY_RECOMPUTE, RECOMPUTES))
+		plain = &w->x->plain[(cut - &w->x->cuts[w->pipeline->first_cut]) * 4 + zero];
+		fits = (allowed_value(r, ONLY_RECOMPUTE, c) ||
+		        (c == RECOMPUTE_NONE && allowed_value(r, ONLY_RECOMPUTE, RECOMPUTES))) &&
+		       add_body(w, memory, &b, m, quick);
+		if (c == RECOMPUTE_NONE)
+			*plain = fits;
+		if (c != RECOMPUTE_NONE && !*plain && allowed_value(r, ONLY_RECOMPUTE, RECOMPUTES))
 			add_fitted(w, memory, b, m, quick);
 	}
 }
