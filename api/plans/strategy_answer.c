@@ -133,6 +133,11 @@ json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
 		    list, "uncalibrated",
 		    "no measured run of this device stands behind the constants: expect larger errors, or "
 		    "give calibration");
+	if (s->pp > 1 && s->zero >= 2)
+		plan_warn(
+		    list, "zero_with_pipeline",
+		    "ZeRO 2 and 3 in a pipeline reduce gradients in every micro-batch: torchtitan (FSDP2) "
+		    "runs that, Megatron-LM, DeepSpeed and MindFormers do not");
 	if (!c->simulated)
 		plan_warn(list, "extrapolated",
 		          "the schedule is too long to simulate whole: its steady state was extrapolated");

@@ -14,6 +14,7 @@
 	ROW("exact", strategy_exact, NULL)                                                                   \
 	ROW("amp", strategy_amp, strategy_amp_schema)                                                        \
 	ROW("apss", strategy_apss, strategy_amp_schema)                                                      \
+	ROW("folding", strategy_folding, NULL)                                                               \
 	ROW("mist", strategy_mist, strategy_mist_schema)                                                     \
 	ROW("oases", strategy_oases, NULL)                                                                   \
 	ROW("pangu-5d", strategy_pangu, NULL)                                                                \

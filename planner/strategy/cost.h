@@ -68,6 +68,9 @@ struct memory_parts peak_memory(const struct cost_problem *p, const struct layer
 int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_model *m,
                           const struct strategy *s, int64_t micro_batches, const struct stage_run *runs,
                           int64_t count, struct stage_run *out);
+/* The runs of any strategy, those with recompute_fit included. out_runs has room for 2 * pp. */
+int64_t strategy_costed_runs(const struct cost_problem *p, const struct memory_model *m,
+                             const struct strategy *s, struct stage_run *out_runs);
 /* Layers that each stage recomputes, pp counts. SB_ENOMEM. */
 int strategy_recomputed(const struct cost_problem *p, const struct strategy *s, int64_t *out,
                         struct sb_error *err);

@@ -33,7 +33,7 @@ static int expand(const struct cost_problem *p, const struct layer_costs *l, con
 {
 	size_t stages = (size_t)s->pp, cells = stages * (size_t)s->vpp;
 
-	x->runs = calloc(stages, sizeof(*x->runs));
+	x->runs = calloc(2 * stages, sizeof(*x->runs));
 	x->times = calloc(stages, sizeof(*x->times));
 	x->forward = calloc(cells, sizeof(*x->forward));
 	x->backward = calloc(cells, sizeof(*x->backward));
@@ -41,19 +41,7 @@ static int expand(const struct cost_problem *p, const struct layer_costs *l, con
 	x->end_longer = calloc(stages, sizeof(*x->end_longer));
 	if (!x->runs || !x->times || !x->forward || !x->backward || !x->end || !x->end_longer)
 		return sb_no_memory(err);
-	x->count = strategy_runs(&p->model, s, x->runs);
-	if (s->recompute_fit) {
-		struct stage_run *whole = x->runs;
-
-		x->runs = calloc(stages, sizeof(*x->runs));
-		if (x->runs)
-			x->count =
-			    strategy_fit_runs(p, &l->memory, s, strategy_micro_batches(s, p->sequences),
-			                      whole, x->count, x->runs);
-		free(whole);
-		if (!x->runs)
-			return sb_no_memory(err);
-	}
+	x->count = strategy_costed_runs(p, &l->memory, s, x->runs);
 	for (int64_t r = 0; r < x->count; r++) {
 		struct stage_time t = x->times[r] = stage_seconds(p, l, s, g, &x->runs[r]);
 

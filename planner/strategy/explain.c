@@ -45,7 +45,8 @@ static double part_of(const struct layer_costs *l, const struct strategy *s, con
 	double sum = 0;
 
 	for (int k = 0; k < LAYER_KINDS; k++)
-		sum += (double)run->layers[k] * l->layer[k].parts[part];
+		sum += (double)(run->layers[k] - run->kept[k]) * l->layer[k].parts[part] +
+		       (double)run->kept[k] * l->kept[k].parts[part];
 	if (run->first == 0)
 		sum += l->embedding.parts[part];
 	if (run->first + run->count == s->pp)
@@ -96,7 +97,7 @@ int strategy_explain(const struct cost_problem *p, const struct strategy *s, str
 	struct groups g = groups_of(&p->network, s);
 	struct layer_costs l = layer_costs_of(p, s, &g);
 	int64_t m = strategy_micro_batches(s, p->sequences);
-	struct stage_run *runs = calloc((size_t)s->pp, sizeof(*runs));
+	struct stage_run *runs = calloc(2 * (size_t)s->pp, sizeof(*runs));
 
 	*out = (struct explanation){.stages = calloc((size_t)s->pp, sizeof(*out->stages))};
 	if (!runs || !out->stages) {
@@ -104,7 +105,7 @@ int strategy_explain(const struct cost_problem *p, const struct strategy *s, str
 		explanation_free(out);
 		return sb_no_memory(err);
 	}
-	out->stage_count = strategy_runs(&p->model, s, runs);
+	out->stage_count = strategy_costed_runs(p, &l.memory, s, runs);
 	for (int64_t i = 0; i < out->stage_count; i++) {
 		out->stages[i].run = runs[i];
 		out->stages[i].seconds = stage_seconds(p, &l, s, &g, &runs[i]);

@@ -65,6 +65,18 @@ int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_mode
 	return written;
 }
 
+int64_t strategy_costed_runs(const struct cost_problem *p, const struct memory_model *m,
+                             const struct strategy *s, struct stage_run *out_runs)
+{
+	struct stage_run *whole = out_runs + s->pp;
+	int64_t count = strategy_runs(&p->model, s, out_runs);
+
+	if (!s->recompute_fit)
+		return count;
+	memcpy(whole, out_runs, (size_t)count * sizeof(*whole));
+	return strategy_fit_runs(p, m, s, strategy_micro_batches(s, p->sequences), whole, count, out_runs);
+}
+
 int strategy_recomputed(const struct cost_problem *p, const struct strategy *s, int64_t *out,
                         struct sb_error *err)
 {

@@ -41,6 +41,7 @@ struct search_request {
 	int gradient_bytes;
 	int alternatives; /* wanted, at most SEARCH_ALTERNATIVES */
 	int frontier;     /* points wanted, at most SEARCH_FRONTIER_MOST; 0 = SEARCH_FRONTIER */
+	bool unfolded;    /* experts as without parallel folding: etp = tp, ep within dp */
 	int64_t effort;   /* steps of the walk after which to give up, 0 = SEARCH_EFFORT */
 };
 

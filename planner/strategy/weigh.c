@@ -302,6 +302,8 @@ static void list_divisions(struct weighing *w, int64_t ranks)
 		x->effort++;
 		w->s.ep = x->ep.value[i / x->etp.count];
 		w->s.etp = x->etp.value[i % x->etp.count];
+		if (x->r->unfolded && (w->s.etp != w->s.tp || w->s.dp % w->s.ep != 0))
+			continue;
 		if (w->s.ep > ranks || ranks % (w->s.ep * w->s.etp) != 0) {
 			reject(w, REJECT_EXPERTS, 1, NAN);
 			continue;

@@ -1,4 +1,6 @@
 /* Parallel folding: experts divided over the ranks of a stage in their own way (systems 3.12). */
+#include <stdlib.h>
+
 #include "tests/unit/planner/small_problems.h"
 
 /* Systems 3.12: 64 devices in 4 stages leave 16 ranks a stage: 15 triples (t, c, d) for attention, 15 (et, e,
@@ -74,10 +76,39 @@ static void test_folded_experts_stay_in_their_node(void **state)
 	assert_int_equal(g.dp.inside[0], 4);
 }
 
+/* Every plan without folding is in the space with it: the best with it is never slower. */
+static void test_folding_is_never_slower(void **state)
+{
+	struct search_result *x = malloc(sizeof(*x));
+	int compared = 0, faster = 0;
+
+	(void)state;
+	assert_non_null(x);
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		struct search_request r = random_problem(seed + 5000);
+		double folded;
+
+		if (!r.problem.model.has_moe || strategy_search(&r, x, NULL) != SB_OK)
+			continue;
+		folded = x->best.cost.step_seconds;
+		r.unfolded = true;
+		if (strategy_search(&r, x, NULL) != SB_OK)
+			continue;
+		assert_int_equal(x->best.strategy.etp, x->best.strategy.tp);
+		assert_int_equal(x->best.strategy.dp % x->best.strategy.ep, 0);
+		assert_true(folded <= x->best.cost.step_seconds * (1 + 1e-12));
+		compared++;
+		faster += folded < 0.999 * x->best.cost.step_seconds;
+	}
+	assert_true(compared > 50 && faster > 0);
+	free(x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_folded_pairs),
+	    cmocka_unit_test(test_folding_is_never_slower),
 	    cmocka_unit_test(test_folded_experts_stay_in_their_node),
 	};
 
