@@ -120,7 +120,7 @@ static int settle(struct option_front *f, const struct option_graph *g)
 		option_graph_sum(g, options, &f->points[i].memory, &f->points[i].time);
 	}
 	free(options);
-	if (rc != SB_OK)
+	if (rc != SB_OK || f->count == 0)
 		return rc;
 	qsort(f->points, f->count, sizeof(*f->points), leaner_first);
 	for (size_t i = 0; i < f->count; i++)
