@@ -110,7 +110,9 @@ static int read_table(const json_t *time, const struct place *at, struct csimd_t
 		rc = read_counts(time, at, table, &n, err);
 	if (rc == SB_OK)
 		rc = read_list(time, at, "forward", n, 0, CSIMD_TIME_MAX, table->seconds, err);
-	if (rc == SB_OK && backward && !json_is_null(backward))
+	if (rc != SB_OK)
+		return rc;
+	if (backward && !json_is_null(backward))
 		rc = read_list(time, at, "backward", n, 0, CSIMD_TIME_MAX, table->seconds + n, err);
 	else
 		for (size_t i = 0; i < n; i++)
