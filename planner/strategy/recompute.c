@@ -16,17 +16,17 @@ static double bytes_with(const struct cost_problem *p, const struct memory_model
 /* A stage fits from some number of recomputed layers on, or not at all: more of them store less, and what one
  * layer needs while it is replayed is needed from the first on. What does not fit either way takes the leaner
  * one. */
-static int64_t fewest(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
-                      int64_t micro_batches, struct stage_run *stage)
+static int64_t fewest_of(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
+                         int64_t micro_batches, int64_t high, struct stage_run *stage)
 {
-	double most = (double)p->memory_bytes, none = bytes_with(p, m, s, micro_batches, 0, stage);
-	int64_t layers = 0, low = 1, high;
+	double most = (double)p->memory_bytes, none = bytes_with(p, m, s, micro_batches, 0, stage), all;
+	int64_t low = 1;
 
-	for (int k = 0; k < LAYER_KINDS; k++)
-		layers += stage->layers[k];
-	high = layers / s->vpp;
 	if (none <= most)
 		return 0;
+	all = bytes_with(p, m, s, micro_batches, high * s->vpp, stage);
+	if (all > most)
+		return all < none ? high * s->vpp : 0;
 	while (low < high) {
 		int64_t mid = low + (high - low) / 2;
 
@@ -35,9 +35,36 @@ static int64_t fewest(const struct cost_problem *p, const struct memory_model *m
 		else
 			low = mid + 1;
 	}
-	return bytes_with(p, m, s, micro_batches, high * s->vpp, stage) < none ? high * s->vpp : 0;
+	return high * s->vpp;
 }
 
+static int64_t layers_of(const struct stage_run *run)
+{
+	int64_t layers = 0;
+
+	for (int k = 0; k < LAYER_KINDS; k++)
+		layers += run->layers[k];
+	return layers;
+}
+
+static int64_t fewest(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
+                      int64_t micro_batches, struct stage_run *stage)
+{
+	return fewest_of(p, m, s, micro_batches, layers_of(stage) / s->vpp, stage);
+}
+
+static bool one_kind(const struct stage_run *run)
+{
+	int kinds = 0;
+
+	for (int k = 0; k < LAYER_KINDS; k++)
+		kinds += run->layers[k] > 0;
+	return kinds <= 1;
+}
+
+/* Equal stages hold fewer micro-batches the later they stand. The first that needs nothing stands for all
+ * behind it; and where the layers are alike (else those that are recomputed first may be others), none needs
+ * more than the one before it. */
 int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_model *m,
                           const struct strategy *s, int64_t micro_batches, const struct stage_run *runs,
                           int64_t count, struct stage_run *out)
@@ -45,21 +72,26 @@ int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_mode
 	int64_t written = 0;
 
 	for (int64_t r = 0; r < count; r++) {
-		int64_t layers = 0;
+		int64_t layers = layers_of(&runs[r]), most = layers / s->vpp;
 
-		for (int k = 0; k < LAYER_KINDS; k++)
-			layers += runs[r].layers[k];
 		for (int64_t i = 0; i < runs[r].count; i++) {
 			struct stage_run one = runs[r], *before = written > 0 ? &out[written - 1] : NULL;
+			int64_t n;
 
 			one.first += i;
 			one.start += i * layers;
 			one.count = 1;
-			strategy_recompute_first(&p->model, s, fewest(p, m, s, micro_batches, &one), &one);
+			n = fewest_of(p, m, s, micro_batches, most, &one);
+			strategy_recompute_first(&p->model, s, n, &one);
+			if (one_kind(&one))
+				most = n / s->vpp;
+			if (n == 0)
+				one.count = runs[r].count - i;
 			if (i > 0 && memcmp(before->kept, one.kept, sizeof(one.kept)) == 0)
-				before->count++;
+				before->count += one.count;
 			else
 				out[written++] = one;
+			i += one.count - 1;
 		}
 	}
 	return written;
@@ -89,10 +121,8 @@ int strategy_recomputed(const struct cost_problem *p, const struct strategy *s, 
 	count = strategy_runs(&p->model, s, runs);
 	for (int64_t r = 0; r < count; r++) {
 		for (int64_t i = 0; i < runs[r].count; i++, at++) {
-			int64_t layers = 0;
+			int64_t layers = layers_of(&runs[r]);
 
-			for (int k = 0; k < LAYER_KINDS; k++)
-				layers += runs[r].layers[k];
 			one = runs[r];
 			one.first += i;
 			one.start += i * layers;

@@ -231,10 +231,14 @@ void strategy_recompute_first(const struct model *m, const struct strategy *s, i
 {
 	int64_t slices = s->pp * s->vpp;
 
+	memcpy(run->kept, run->layers, sizeof(run->kept));
+	if (!m->has_moe) { /* which of equal layers they are does not matter */
+		run->kept[LAYER_DENSE] -= n;
+		return;
+	}
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		enum layer_kind kind = (enum layer_kind)k;
 
-		run->kept[k] = run->layers[k];
 		for (int64_t j = 0; s->vpp > 1 && j < s->vpp; j++) {
 			int64_t from = (j * s->pp + run->first) * m->layers / slices;
 
