@@ -73,9 +73,7 @@ static double exposed(const struct cost_problem *p, const struct strategy *s, do
 	return overlapped_seconds(&p->constants, exchange, window);
 }
 
-/* Gradients that are not kept whole are reduced in every micro-batch: with ZeRO 3, and with ZeRO 2 in a
- * pipeline, where the micro-batches of several stages interleave (cost-model section 5). */
-static bool reduces_each(const struct strategy *s)
+bool strategy_reduces_each(const struct strategy *s)
 {
 	return s->zero >= 3 || (s->zero == 2 && s->pp > 1);
 }
@@ -96,7 +94,7 @@ static double exchange_seconds(const struct cost_problem *p, const struct strate
 		                      : all_gather_seconds(net, &g->dp, 2 * n.dense) +
 		                            all_gather_seconds(net, &g->edp, 2 * n.expert);
 	}
-	if (reduces_each(s)) /* already part of the stage's time */
+	if (strategy_reduces_each(s)) /* already part of the stage's time */
 		reduce = 0;
 	seconds = exposed(p, s, reduce, t->backward + t->head_backward);
 	return seconds + exposed(p, s, gather, t->forward + t->head_forward);
@@ -143,7 +141,7 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 		t.backward += (double)(run->layers[k] - run->kept[k]) * l->layer[k].backward +
 		              (double)run->kept[k] * l->kept[k].backward;
 	}
-	if (reduces_each(s))
+	if (strategy_reduces_each(s))
 		add_sharded_weights(p, s, g, n, &t);
 	/* Blocking sends take the stage's time, once each way for every chunk. */
 	t.forward += sends;

@@ -103,6 +103,69 @@ static void replicas_exchange_gradients_and_weights(void **state)
 	assert_true(near(bytes_of(&p, &s, TRAFFIC_GRADIENTS), 4 * 3.0 / 4 * (2 + 2 + 4) * n));
 }
 
+/* Four layers on one stage, two of them recomputed: those two alone repeat the forward pass's two. */
+static void layers_that_are_not_recomputed_send_once(void **state)
+{
+	const int64_t two = 2;
+	struct cost_problem p = problem_of(GPT);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+	double all, none;
+
+	(void)state;
+	s.tp = 8;
+	s.dp = 2;
+	none = bytes_of(&p, &s, TRAFFIC_TENSOR);
+	s.recompute = RECOMPUTE_FULL;
+	all = bytes_of(&p, &s, TRAFFIC_TENSOR);
+	assert_true(near(all - none, 8 * 2 * 7.0 / 8 * 4 * 2 * Y));
+	s.stage_recompute = &two;
+	assert_true(near(bytes_of(&p, &s, TRAFFIC_TENSOR), (all + none) / 2));
+	/* with room for all, as few as must be are none */
+	s.stage_recompute = NULL;
+	s.recompute_fit = true;
+	assert_true(near(bytes_of(&p, &s, TRAFFIC_TENSOR), none));
+}
+
+/* The ends of a pipeline with tied embeddings sum the gradients of 8192 x 1024 weights once a step, however
+ * often ZeRO-3 gathers: 4 bytes each, 2 x 1/2 of them. */
+static void tied_ends_exchange_once_a_step(void **state)
+{
+	struct model tied = GPT;
+	struct cost_problem one, two;
+	struct strategy s;
+	double untied;
+
+	(void)state;
+	one = problem_of(GPT);
+	s = strategy_default(&one.model, &one.cluster);
+	s.pp = 2;
+	s.dp = 4;
+	s.zero = 3;
+	s.gradient_bytes = 4;
+	untied = bytes_of(&one, &s, TRAFFIC_GRADIENTS);
+	tied.tied_embedding = true;
+	two = problem_of(tied);
+	assert_true(near(bytes_of(&two, &s, TRAFFIC_GRADIENTS), untied + 4.0 * 8192 * 1024));
+}
+
+/* ZeRO-2 in a pipeline scatters the gradients of all four micro-batches, 3/4 of 4 bytes each, and gathers the
+ * weights once: ZeRO-1 has one scatter and one gather. */
+static void zero_2_in_a_pipeline_reduces_each(void **state)
+{
+	struct cost_problem p = problem_of(GPT);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+	double once;
+
+	(void)state;
+	s.pp = 2;
+	s.dp = 4;
+	s.zero = 1;
+	s.gradient_bytes = 4;
+	once = bytes_of(&p, &s, TRAFFIC_GRADIENTS); /* 3/4 x (4 + 2) a parameter */
+	s.zero = 2;
+	assert_true(near(bytes_of(&p, &s, TRAFFIC_GRADIENTS), once / 6 * (4 * 4 + 2)));
+}
+
 static void experts_send_each_token_to_its_top_k(void **state)
 {
 	struct model m = GPT;
@@ -155,6 +218,9 @@ int main(void)
 	    cmocka_unit_test(tensor_ranks_reduce_four_times_a_layer),
 	    cmocka_unit_test(stages_send_their_part_each_way),
 	    cmocka_unit_test(replicas_exchange_gradients_and_weights),
+	    cmocka_unit_test(layers_that_are_not_recomputed_send_once),
+	    cmocka_unit_test(tied_ends_exchange_once_a_step),
+	    cmocka_unit_test(zero_2_in_a_pipeline_reduces_each),
 	    cmocka_unit_test(experts_send_each_token_to_its_top_k),
 	    cmocka_unit_test(stages_add_up),
 	};
