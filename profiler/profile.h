@@ -70,6 +70,8 @@ struct kernel {
 struct host_work {
 	uint32_t event;    /* index into the trace */
 	uint8_t precision; /* enum precision of its operands */
+	bool whole;        /* attention of which the capture does not tell whether it is causal: FLOP of the
+	                      whole square */
 	double flops;
 	double bytes; /* each operand read or written once: a lower bound; NaN = not known */
 };

@@ -16,9 +16,10 @@ static json_t *fit_json(const struct rate_fit *f, const char *rate)
 /* {calls, seconds, flops, flops_per_second}, or in bytes. */
 static json_t *sum_json(const struct work_sum *s, const char *amount, const char *rate)
 {
-	return s->calls == 0 ? json_null()
-	                     : json_pack("{s:I,s:f,s:f,s:f}", "calls", (json_int_t)s->calls, "seconds",
-	                                 s->seconds, amount, s->amount, rate, s->amount / s->seconds);
+	return s->calls == 0 || !isfinite(s->seconds + s->amount / s->seconds)
+	           ? json_null()
+	           : json_pack("{s:I,s:f,s:f,s:f}", "calls", (json_int_t)s->calls, "seconds", s->seconds,
+	                       amount, s->amount, rate, s->amount / s->seconds);
 }
 
 static json_t *products_json(const struct efficiency *e)
@@ -57,13 +58,13 @@ static json_t *collectives_json(const struct efficiency *e)
 	for (size_t i = 0; i < e->collective_count; i++) {
 		const struct collective_rate *r = &e->collectives[i];
 
-		json_array_append_new(list,
-		                      json_pack("{s:s,s:I,s:o,s:I,s:f,s:f,s:o}", "type", kinds[r->kind],
-		                                "ranks", (json_int_t)r->ranks, "span",
-		                                r->span < 0 ? json_null() : json_integer(r->span), "calls",
-		                                (json_int_t)r->calls, "largest_bytes", r->largest_bytes,
-		                                "bus_bytes_per_second", r->bus_bytes_per_second, "fit",
-		                                fit_json(&r->fit, "bus_bytes_per_second")));
+		json_array_append_new(
+		    list,
+		    json_pack("{s:s,s:I,s:o,s:o,s:I,s:f,s:f,s:o}", "type", kinds[r->kind], "ranks",
+		              (json_int_t)r->ranks, "span", r->span < 0 ? json_null() : json_integer(r->span),
+		              "stride", r->stride < 0 ? json_null() : json_integer(r->stride), "calls",
+		              (json_int_t)r->calls, "largest_bytes", r->largest_bytes, "bus_bytes_per_second",
+		              r->bus_bytes_per_second, "fit", fit_json(&r->fit, "bus_bytes_per_second")));
 	}
 	return list;
 }
@@ -75,8 +76,11 @@ static json_t *links_json(const struct efficiency *e)
 	for (size_t i = 0; i < e->link_count; i++) {
 		json_t *o = sum_json(&e->links[i].sum, "bytes", "bytes_per_second");
 
-		json_object_set_new(o, "link", json_string(e->links[i].name));
-		json_array_append_new(list, o);
+		if (json_is_object(o)) {
+			json_object_set_new(o, "link", json_string(e->links[i].name));
+			json_array_append(list, o);
+		}
+		json_decref(o);
 	}
 	return list;
 }

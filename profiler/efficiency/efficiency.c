@@ -58,7 +58,7 @@ static int add_calls(const struct capture *c, struct product_call *calls, size_t
 			if (calls[i].flops < ATTENTION_LEAST_FLOPS)
 				continue;
 			add_work(&e->attention, calls[i].flops, seconds);
-			e->attention_whole |= c->kernel_count > 0;
+			e->attention_whole |= calls[i].whole;
 		} else {
 			add_work(&e->products, calls[i].flops, seconds);
 			add_work(&e->product_class[class_of(calls[i].flops)], calls[i].flops, seconds);
@@ -71,6 +71,51 @@ static int add_calls(const struct capture *c, struct product_call *calls, size_t
 	return rc;
 }
 
+/* Goes through each of its tensors once, whole: what the shapes say is what moves. Others read a part of an
+ * input (Gather, Slice), or none (ZerosLike). */
+static bool is_element_wise(const char *type)
+{
+	static const char *const names[] = {"Add",
+	                                    "Sub",
+	                                    "Mul",
+	                                    "Muls",
+	                                    "Div",
+	                                    "RealDiv",
+	                                    "Cast",
+	                                    "Relu",
+	                                    "ReluGrad",
+	                                    "Gelu",
+	                                    "GeluGrad",
+	                                    "FastGelu",
+	                                    "FastGeluGrad",
+	                                    "Swish",
+	                                    "SwishGrad",
+	                                    "SwiGlu",
+	                                    "SwiGluGrad",
+	                                    "Silu",
+	                                    "SiluGrad",
+	                                    "Sigmoid",
+	                                    "SigmoidGrad",
+	                                    "Tanh",
+	                                    "TanhGrad",
+	                                    "Exp",
+	                                    "Sqrt",
+	                                    "Rsqrt",
+	                                    "Square",
+	                                    "Neg",
+	                                    "Maximum",
+	                                    "Minimum",
+	                                    "Axpy",
+	                                    "TensorMove",
+	                                    "ForeachAddList",
+	                                    "ForeachMulScalar"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(type, names[i]) == 0)
+			return true;
+	return false;
+}
+
 static void add_element_wise(const struct capture *c, struct efficiency *e)
 {
 	const struct rank_view v = {.c = c};
@@ -79,7 +124,8 @@ static void add_element_wise(const struct capture *c, struct efficiency *e)
 		const struct kernel *k = &c->kernels[i];
 		double bytes;
 
-		if (k->communication || k->dur_ns <= 0 || !on_vector_cores(&v, k))
+		if (k->communication || k->dur_ns <= 0 || !on_vector_cores(&v, k) ||
+		    !is_element_wise(view_text(&v, k->type)))
 			continue;
 		bytes = kernel_work(&v, k).bytes;
 		if (bytes >= ELEMENT_WISE_LEAST_BYTES)

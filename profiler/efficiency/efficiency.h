@@ -42,10 +42,13 @@ struct collective_rate {
 	enum collective_kind kind;
 	int64_t ranks;
 	int64_t span; /* from the lowest rank to the highest; -1 = not known */
+	int64_t
+	    stride; /* every stride-th rank of a block of ranks x stride that begins at a multiple of its
+	               size, as groups of parallel training lie; -1 = they lie otherwise, or are not known */
 	int64_t calls;
 	double largest_bytes;        /* on each rank's link (bus bytes of nccl-tests) */
 	double bus_bytes_per_second; /* of that size */
-	struct rate_fit fit;         /* over the sizes, bytes on the link */
+	struct rate_fit fit;         /* over the sizes, bytes on the link; none where the ranks waited */
 };
 #define COLLECTIVE_RATES_MAX 64
 
@@ -58,12 +61,12 @@ struct efficiency {
 	struct work_sum
 	    attention; /* fused attention, large calls only; FLOP of the causal half where that is told */
 	bool attention_whole;         /* the captures do not tell what is causal: the whole square counts */
-	struct work_sum element_wise; /* bytes of large operators on separate vector cores */
+	struct work_sum element_wise; /* bytes of large element-wise operators on separate vector cores */
 	int64_t gaps;                 /* between kernels, the later one launched before the first ended */
 	double gap_seconds;           /* their median; NaN = none */
 	int64_t overlapped;           /* products under communication whose like also ran alone */
 	double overlap_slowdown;      /* how many times as long they took as alone; NaN = none */
-	struct collective_rate collectives[COLLECTIVE_RATES_MAX]; /* by kind, ranks, span */
+	struct collective_rate collectives[COLLECTIVE_RATES_MAX]; /* by kind, ranks, span, stride */
 	size_t collective_count;
 	/* What went over each kind of link, where communication.json tells: while it was sent. */
 	struct link_rate_sum {
@@ -82,9 +85,9 @@ int efficiency_measure(const struct profile *p, struct efficiency *out);
 struct product_call {
 	double flops;
 	int64_t start_ns, dur_ns; /* of its kernels, one after the other; > 0 */
-	uint32_t name;
-	uint8_t precision; /* enum precision */
-	bool attention;
+	uint32_t name, shapes;    /* texts; calls alike in both, in FLOP and precision are of one product */
+	uint8_t precision;        /* enum precision */
+	bool attention, whole;    /* whole: of its square, for what is causal is not told */
 };
 /* The calls of a capture whose work is known. *out_calls is the caller's to free. SB_ENOMEM. */
 int product_calls(const struct capture *c, struct product_call **out_calls, size_t *out_count);

@@ -67,14 +67,22 @@ int64_t covered_ns(const struct covered *s, int64_t start, int64_t end)
 	return before(s, end) - before(s, start);
 }
 
+static int by_product(const struct product_call *x, const struct product_call *y)
+{
+	const int64_t left[] = {x->name, x->shapes, x->precision};
+	const int64_t right[] = {y->name, y->shapes, y->precision};
+	int order = sb_compare(left, right, 3);
+
+	return order != 0 ? order : (x->flops > y->flops) - (x->flops < y->flops);
+}
+
 static int by_kind(const void *a, const void *b)
 {
 	const struct product_call *x = a, *y = b;
+	int order = by_product(x, y);
 
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	if (x->flops != y->flops)
-		return x->flops < y->flops ? -1 : 1;
+	if (order != 0)
+		return order;
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
@@ -88,9 +96,7 @@ void overlap_add(const struct covered *s, struct product_call *calls, size_t cou
 		double beside = 0, alone = 0;
 		int64_t n_beside = 0, n_alone = 0;
 
-		for (next = i;
-		     next < count && calls[next].name == calls[i].name && calls[next].flops == calls[i].flops;
-		     next++) {
+		for (next = i; next < count && by_product(&calls[next], &calls[i]) == 0; next++) {
 			int64_t start = interval_bound(calls[next].start_ns);
 			int64_t end = interval_end(start, calls[next].dur_ns);
 			double share = (double)covered_ns(s, start, end) / (double)calls[next].dur_ns;

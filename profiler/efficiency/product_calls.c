@@ -34,12 +34,15 @@ static int calls_of_table(const struct capture *c, struct product_call **out, si
 			continue;
 		flops = kernel_work(&v, k).flops;
 		if (flops > 0)
-			calls[n++] = (struct product_call){flops,
-			                                   k->start_ns,
-			                                   k->dur_ns,
-			                                   k->type,
-			                                   (uint8_t)kernel_precision(&v, k->input_types, 0),
-			                                   attention};
+			calls[n++] = (struct product_call){
+			    .flops = flops,
+			    .start_ns = k->start_ns,
+			    .dur_ns = k->dur_ns,
+			    .name = k->type,
+			    .shapes = k->input_shapes,
+			    .precision = (uint8_t)kernel_precision(&v, k->input_types, 0),
+			    .attention = attention,
+			    .whole = attention};
 	}
 	*out = calls;
 	*out_count = n;
@@ -68,7 +71,7 @@ static int calls_of_timeline(const struct capture *c, struct product_call **out,
 			call->start_ns = t->start_ns[i];
 			call->name = t->name[i];
 		}
-		call->dur_ns += t->dur_ns[i];
+		call->dur_ns = sb_add_sat(call->dur_ns, t->dur_ns[i]);
 	}
 	for (size_t i = 0; i < c->host_work_count; i++) {
 		const struct host_work *h = &c->host_works[i];
@@ -80,6 +83,7 @@ static int calls_of_timeline(const struct capture *c, struct product_call **out,
 		call.flops = h->flops;
 		call.precision = (uint8_t)gpu_work_precision(&g, c, (uint32_t)i);
 		call.attention = is_attention(name);
+		call.whole = h->whole;
 		calls[n++] = call;
 	}
 	*out = calls;

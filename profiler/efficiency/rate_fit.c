@@ -59,7 +59,7 @@ struct rate_fit rate_fit_of(const struct rate_point *p, size_t count)
 		overhead = 0;
 		slope = xy / xx;
 	}
-	if (!(slope > 0) || !isfinite(slope))
+	if (!(slope > 0) || !isfinite(slope) || !isfinite(1 / slope))
 		return f;
 	for (size_t i = 0; i < count; i++)
 		error += fabs((overhead + slope * p[i].amount) / p[i].seconds - 1) / (double)count;

@@ -74,7 +74,7 @@ static double bytes_of(const struct rank_view *v, uint32_t shapes, uint32_t type
 		if (len > 0)
 			sum += e ? shape_elements(&s) * e->bytes : NAN;
 	}
-	return sum;
+	return part_of(view_text(v, shapes), TENSORS_MAX, &len) ? NAN : sum;
 }
 
 bool is_matrix_product(const char *type)
@@ -155,5 +155,7 @@ struct work kernel_work(const struct rank_view *v, const struct kernel *k)
 		w.flops = convolution_flops(v, k);
 	else if (strncmp(type, "FlashAttentionScore", 19) == 0)
 		w.flops = attention_flops(v, k);
+	if (!isfinite(w.flops)) /* no shapes of a tensor that a device could hold */
+		w.flops = NAN;
 	return w;
 }

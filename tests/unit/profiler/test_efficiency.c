@@ -99,15 +99,21 @@ static size_t add_product(char *out, size_t room, size_t at, int i, int n, doubl
 	           start, us, i + 1);
 }
 
-static size_t add_reduce(char *out, size_t room, size_t at, long elements, double start, double us)
+static size_t add_reduce_of(char *out, size_t room, size_t at, const char *ranks, long elements, double start,
+                            double us)
 {
 	return add(out, room, at,
 	           ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce_Sum\",\"pid\":0,"
 	           "\"tid\":9,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"device\":0,\"stream\":9,"
 	           "\"Collective name\":\"allreduce\",\"In msg nelems\":%ld,\"Out msg nelems\":%ld,"
 	           "\"dtype\":\"BFloat16\",\"Group size\":4,\"Process Group Name\":\"1\","
-	           "\"Process Group Ranks\":\"[0, 1, 2, 3]\"}}",
-	           start, us, elements, elements);
+	           "\"Process Group Ranks\":\"%s\"}}",
+	           start, us, elements, elements, ranks);
+}
+
+static size_t add_reduce(char *out, size_t room, size_t at, long elements, double start, double us)
+{
+	return add_reduce_of(out, room, at, "[0, 1, 2, 3]", elements, start, us);
 }
 
 static void a_timeline_tells_rates_gaps_and_overlap(void **state)
@@ -146,6 +152,7 @@ static void a_timeline_tells_rates_gaps_and_overlap(void **state)
 	assert_int_equal(e.collective_count, 1);
 	assert_int_equal(e.collectives[0].kind, COLLECTIVE_ALL_REDUCE);
 	assert_true(e.collectives[0].ranks == 4 && e.collectives[0].span == 3 && e.collectives[0].calls == 3);
+	assert_int_equal(e.collectives[0].stride, 1);
 	assert_true(near(e.collectives[0].largest_bytes, 1.5 * 33554432));
 	assert_true(near(e.collectives[0].bus_bytes_per_second, 1.5 * 33554432 / 500e-6));
 	assert_true(near(e.collectives[0].fit.rate, 104857.6 * 1e6));
@@ -179,6 +186,99 @@ static void the_line_of_products_is_the_one_they_were_made_by(void **state)
 	assert_true(near(product_class_least(4), 1e9));
 }
 
+/* Groups of parallel training are every stride-th rank of an aligned block; others have no stride. */
+static void the_lie_of_a_group_is_read_of_its_ranks(void **state)
+{
+	static const struct {
+		const char *list;
+		int64_t ranks, span, stride;
+	} groups[] = {
+	    {"[0, 1]", 2, 1, 1},
+	    {"[4, 5, 6]", 3, 2, -1}, /* blocks of three begin at 0, 3, 6 */
+	    {"[6,7,8]", 3, 2, 1},
+	    {"[2, 10, 18, 26]", 4, 24, 8},
+	    {"[9, 17, 25]", 3, 16,
+	     -1}, /* the block would be 8 to 31: it does not begin at a multiple of 24 */
+	    {"[0, 1, 8, 9, 10]", 5, 10, -1},
+	    {"[3, 2, 1]", 3, 2, -1},
+	    {"[1, 1, 1, 1]", 4, 0, -1},
+	    {"[0, 1, ..., 9223372036854775807]", 0, -1, -1},
+	    {"[0, 9223372036854775807]", 2, INT64_MAX, -1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		char text[1024];
+		size_t at = add(text, sizeof(text), 0, "{\"traceEvents\":[{\"ph\":\"M\",\"name\":\"x\"}");
+		PROFILE_AUTO p = {0};
+		struct efficiency e;
+
+		at = add_reduce_of(text, sizeof(text), at, groups[i].list, 1000, 1, 5);
+		add(text, sizeof(text), at, "]}");
+		read_ok(text, &p);
+		assert_int_equal(efficiency_measure(&p, &e), SB_OK);
+		assert_int_equal(e.collective_count, groups[i].ranks > 0);
+		if (groups[i].ranks == 0)
+			continue;
+		assert_int_equal(e.collectives[0].ranks, groups[i].ranks);
+		assert_int_equal(e.collectives[0].span, groups[i].span);
+		assert_int_equal(e.collectives[0].stride, groups[i].stride);
+	}
+}
+
+/* 2 ms before the first byte: no link takes so long, the ranks waited. The rate of the largest stays, which
+ * is no more than what the link does: 1.5 x 2^25 bytes in 2.48 ms. */
+static void a_line_over_waiting_ranks_is_none(void **state)
+{
+	char text[2048];
+	size_t at = add(text, sizeof(text), 0, "{\"traceEvents\":[{\"ph\":\"M\",\"name\":\"x\"}");
+	PROFILE_AUTO p = {0};
+	struct efficiency e;
+
+	(void)state;
+	at = add_reduce(text, sizeof(text), at, 1 << 21, 1000, 2060);
+	at = add_reduce(text, sizeof(text), at, 1 << 24, 9000, 2480);
+	add(text, sizeof(text), at, "]}");
+	read_ok(text, &p);
+	assert_int_equal(efficiency_measure(&p, &e), SB_OK);
+	assert_true(isnan(e.collectives[0].fit.rate) && isnan(e.collectives[0].fit.overhead));
+	assert_true(near(e.collectives[0].bus_bytes_per_second, 1.5 * 33554432 / 2480e-6));
+}
+
+/* Without the values of the arguments it is not told what is causal; with them it is. q, k, v of 2 x 16 x
+ * 2048 x 128: 4 x 2 x 16 x 2048^2 x 128 FLOP. */
+static void attention_says_whether_its_square_is_whole(void **state)
+{
+	static const char *const values[] = {"", ",\"Concrete Inputs\":[\"\",\"\",\"\",\"0.\",\"True\"]",
+	                                     ",\"Concrete Inputs\":[\"\",\"\",\"\",\"0.\",\"False\"]"};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		char text[2048];
+		size_t at = add(text, sizeof(text), 0, "{\"traceEvents\":[{\"ph\":\"M\",\"name\":\"x\"}");
+		PROFILE_AUTO p = {0};
+		struct efficiency e;
+
+		at = add(
+		    text, sizeof(text), at,
+		    ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":"
+		    "\"aten::_scaled_dot_product_flash_attention\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":20,"
+		    "\"args\":{\"Input type\":[\"c10::Half\",\"c10::Half\",\"c10::Half\"],\"Input Dims\":"
+		    "[[2,16,2048,128],[2,16,2048,128],[2,16,2048,128]]%s}},"
+		    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":"
+		    "1,"
+		    "\"ts\":5,\"dur\":2,\"args\":{\"correlation\":1}},"
+		    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"flash\",\"pid\":0,\"tid\":7,\"ts\":30,"
+		    "\"dur\":500,\"args\":{\"device\":0,\"stream\":7,\"correlation\":1}}]}",
+		    values[i]);
+		read_ok(text, &p);
+		assert_int_equal(efficiency_measure(&p, &e), SB_OK);
+		assert_int_equal(e.attention.calls, 1);
+		assert_int_equal(e.attention_whole, i == 0);
+		assert_true(near(e.attention.amount, 4.0 * 2 * 16 * 2048 * 2048 * 128 / (i == 1 ? 2 : 1)));
+	}
+}
+
 static void nothing_is_measured_where_nothing_is_told(void **state)
 {
 	PROFILE_AUTO p = {0};
@@ -202,6 +302,9 @@ int main(void)
 	    cmocka_unit_test(covered_time_counts_once),
 	    cmocka_unit_test(a_timeline_tells_rates_gaps_and_overlap),
 	    cmocka_unit_test(the_line_of_products_is_the_one_they_were_made_by),
+	    cmocka_unit_test(the_lie_of_a_group_is_read_of_its_ranks),
+	    cmocka_unit_test(a_line_over_waiting_ranks_is_none),
+	    cmocka_unit_test(attention_says_whether_its_square_is_whole),
 	    cmocka_unit_test(nothing_is_measured_where_nothing_is_told),
 	};
 

@@ -205,7 +205,7 @@ static void shapes_stand_in_for_counters_on_gpus(void **state)
 	add_event(c, gpu, EVENT_KERNEL, "other", 2050000, 50000, -1);
 	c->host_works = calloc(1, sizeof(*c->host_works));
 	c->host_works[0] =
-	    (struct host_work){0, PRECISION_FP16, 2.0 * 4096 * 4096 * 4096, 3 * 2.0 * 4096 * 4096};
+	    (struct host_work){0, PRECISION_FP16, false, 2.0 * 4096 * 4096 * 4096, 3 * 2.0 * 4096 * 4096};
 	c->host_work_count = 1;
 	judge(&j);
 	const struct finding *f = found(&j, "compute.underutilized");
