@@ -75,26 +75,62 @@ static void add_to_mean(struct measured_line *m, double rate, double error, doub
 	m->calls = all;
 }
 
-/* Ranks so far apart lie in one domain of so many devices. Between domains the ranks inside one of them share
- * the ring's links, so that each link carries the bus rate over their number (cost-model section 7). */
+/* How many ranks of a group, every stride-th of an aligned block, lie in each domain of so many devices; 0 =
+ * not as many in all. */
+static double ranks_in(double domain, double ranks, double stride)
+{
+	if (fmod(domain, ranks * stride) == 0)
+		return ranks;
+	if (fmod(ranks * stride, domain) != 0)
+		return 0;
+	if (stride >= domain)
+		return 1;
+	return fmod(domain, stride) == 0 ? domain / stride : 0;
+}
+
+/* The widest links that a group needs, and what a ring's rate is on one of them: the r ranks in a domain of
+ * the next narrower links share it (B_eff = r x B, cost-model section 7). NaN where that is not known: the
+ * group lies unevenly, links further in hold the ring up, or others in those domains may do so
+ * (adapter_conflict). */
+static double link_rate(const struct cluster *c, double ranks, double stride, double rate,
+                        enum link_scope *out_scope)
+{
+	const double domains[] = {(double)c->devices_per_node, (double)c->supernode_devices, INFINITY};
+	double below = 1, inner = 1, narrowest = INFINITY;
+
+	for (int l = 0; l < LINK_SCOPES; l++) {
+		double link = c->links[l].bytes_per_second, in;
+
+		if (!(link > 0) || !(domains[l] > 0))
+			continue;
+		in = l == LINK_CLUSTER ? ranks : ranks_in(domains[l], ranks, stride);
+		if (in == 0)
+			return NAN;
+		*out_scope = (enum link_scope)l;
+		if (in == ranks)
+			return below * link <= narrowest && (below == 1 || below == inner) ? rate / below
+			                                                                   : NAN;
+		if (in > below)
+			narrowest = fmin(narrowest, below * link);
+		below = in;
+		inner = domains[l];
+	}
+	return NAN;
+}
+
 static void add_collective(const struct cluster *c, const json_t *o, struct measured *m)
 {
-	double span = number_of(o, "span"), ranks = number_of(o, "ranks");
+	double ranks = number_of(o, "ranks"), stride = number_of(o, "stride"), rate;
 	struct measured_line l = line_of(o, "bus_bytes_per_second");
-	double stride = span / (ranks - 1), inside;
 	const char *type = json_string_value(json_object_get(o, "type"));
 	enum link_scope scope = LINK_CLUSTER;
 
 	if (isnan(l.overhead) && !(number_of(o, "largest_bytes") >= RATE_LEAST_BYTES))
 		return;
-	if (isnan(span) || !(ranks > 1) || !type || strcmp(type, "all_to_all") == 0)
+	if (!(ranks > 1) || !(stride > 0) || !type || strcmp(type, "all_to_all") == 0)
 		return;
-	if (span < (double)c->devices_per_node)
-		scope = LINK_NODE;
-	else if (span < (double)c->supernode_devices)
-		scope = LINK_SUPERNODE;
-	inside = scope == LINK_NODE ? 1 : fmax(1, floor((double)c->devices_per_node / stride));
-	add_to_mean(&m->links[scope], l.rate / inside, l.error, l.calls);
+	rate = link_rate(c, ranks, stride, l.rate, &scope);
+	add_to_mean(&m->links[scope], rate, l.error, l.calls);
 }
 
 static void add_link(const json_t *o, struct measured *m)
@@ -113,6 +149,8 @@ static struct measured measured_of(const struct cluster *c, const json_t *e)
 	const json_t *products = json_object_get(e, "matrix_products"),
 	             *gap = json_object_get(e, "kernel_gap");
 	const json_t *overlap = json_object_get(e, "overlap"), *attention = json_object_get(e, "attention");
+	const json_t *classes = json_object_get(products, "classes");
+	const json_t *largest = json_array_get(classes, json_array_size(classes) - 1);
 	struct measured m = {.products = line_of(products, "flops_per_second"),
 	                     .attention = line_of(attention, "flops_per_second"),
 	                     .element_wise = line_of(json_object_get(e, "element_wise"), "bytes_per_second")};
@@ -120,6 +158,7 @@ static struct measured measured_of(const struct cluster *c, const json_t *e)
 	json_t *o;
 
 	m.product_flop = number_of(products, "flops") / number_of(products, "calls");
+	m.product_most = number_of(largest, "flops") / number_of(largest, "calls");
 	m.gaps = (struct measured_line){NAN, number_of(gap, "median_seconds"), NAN, number_of(gap, "count")};
 	m.overlap =
 	    (struct measured_line){NAN, number_of(overlap, "slowdown"), NAN, number_of(overlap, "calls")};
@@ -166,7 +205,8 @@ int calibration_measure(const json_t *cluster, json_t *const *documents, size_t 
 	}
 	if (json_array_size(rows) == 0)
 		rc = parse_fail(err, SB_EIMPOSSIBLE, "nothing_measured", &root, "profiles",
-		                "show nothing that the cost model could be calibrated by: record shapes");
+		                "show nothing that the cost model could be calibrated by: record shapes, "
+		                "of operators as large as the jobs' that are planned");
 	else
 		rc = calibration_from_json(constants, &root, &k, err);
 	if (rc == SB_OK && !(*out = json_pack("{s:O,s:O}", "constants", constants, "measured", rows)))
@@ -188,4 +228,46 @@ int calibration_check(const json_t *document, struct sb_error *err)
 	if (rc == SB_OK)
 		rc = parse_object(document, &root, "constants", REQUIRED, &constants, err);
 	return rc == SB_OK ? calibration_from_json(constants, &here, &k, err) : rc;
+}
+
+int calibration_cluster(const json_t *given, json_t **out, struct sb_error *err)
+{
+	const struct plan_lookup lookup = {0};
+	struct place at = place_of("/cluster");
+	JSON_AUTO resolved = NULL;
+	JSON_AUTO request = json_object();
+	struct cluster c;
+	int rc;
+
+	if (!request || json_object_set_new(request, "cluster", json_deep_copy(given)) != 0)
+		return sb_no_memory(err);
+	rc = problem_resolve(&lookup, request, &resolved, err);
+	if (rc == SB_OK)
+		rc = cluster_from_json(json_object_get(resolved, "cluster"), &at, &c, err);
+	if (rc == SB_OK)
+		*out = json_incref(json_object_get(resolved, "cluster"));
+	return rc;
+}
+
+int calibration_cluster_text(const char *text, size_t len, const char *name, json_t **out,
+                             struct sb_error *err)
+{
+	json_error_t where;
+	JSON_AUTO given = json_read_request(text, len, &where);
+
+	return given ? calibration_cluster(given, out, err)
+	             : sb_fail_at(err, SB_EINVAL, "not_json", name, where.line, where.position, "%s",
+	                          where.text);
+}
+
+int calibration_text(json_t *cluster, json_t *const *documents, size_t count, char **out_text,
+                     struct sb_error *err)
+{
+	JSON_AUTO made = NULL;
+	int rc = calibration_measure(cluster, documents, count, &made, err);
+
+	if (rc != SB_OK)
+		return rc;
+	*out_text = json_object_set(made, "cluster", cluster) == 0 ? json_write(made, NULL) : NULL;
+	return *out_text ? SB_OK : sb_no_memory(err);
 }

@@ -26,6 +26,15 @@ int calibration_read(const struct plan_lookup *lookup, const json_t *request, st
  * on this cluster, as a share above 1 ("out_of_range"). SB_ENOMEM. */
 int calibration_measure(const json_t *cluster, json_t *const *documents, size_t count, json_t **out,
                         struct sb_error *err);
+/* A cluster without a request around it, with {preset, nodes, …} resolved, and checked; or the text of one,
+ * name being what to call it in errors. New reference in *out. SB_EINVAL, SB_EIMPOSSIBLE. */
+int calibration_cluster(const json_t *given, json_t **out, struct sb_error *err);
+int calibration_cluster_text(const char *text, size_t len, const char *name, json_t **out,
+                             struct sb_error *err);
+/* What `signalbox calibrate` prints: as calibration_measure(), with the cluster; it can be stored and used as
+ * it is. The caller frees. */
+int calibration_text(json_t *cluster, json_t *const *documents, size_t count, char **out_text,
+                     struct sb_error *err);
 /* Checks a calibration that a user stores: {constants:{…}} and what calibration_measure() adds. SB_EINVAL,
  * SB_EIMPOSSIBLE with the JSON pointer in err->field. */
 int calibration_check(const json_t *document, struct sb_error *err);

@@ -226,6 +226,10 @@ int results_load_operators(struct call *c, struct operator_table *out, struct sb
  * version finished lacks what that did not know), the upload is read once more, and the answer is "not
  * ready". */
 void results_failed(struct call *c, int rc, const struct sb_error *err);
+struct place;
+/* A request names, at `at`, a profile one of whose documents is not there. One that is stored is answered
+ * for, as by results_failed(): SB_ENOENT, and the response has a status. Otherwise SB_EIMPOSSIBLE. */
+int results_lacking(struct call *c, const char *id, const struct place *at, struct sb_error *err);
 void timeline_get(struct call *c);
 void critical_path_get(struct call *c);
 void comparisons_get(struct call *c);

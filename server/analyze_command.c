@@ -5,14 +5,6 @@
 
 #include "api/profiles/report.h"
 #include "server/commands.h"
-#include "server/paths.h"
-#include "server/progress.h"
-#include "server/readers.h"
-
-static void show(void *self, int64_t done, int64_t total)
-{
-	progress_show(self, done, total);
-}
 
 static int usage(void)
 {
@@ -39,44 +31,12 @@ static int print_results(const struct profile_results *r, const char *name, int6
 	return command_fail(&err, 1);
 }
 
-/* Reads with all cores. */
-static int compute(const struct read_input *inputs, size_t count, struct profile_results *out,
-                   struct sb_error *err)
-{
-	struct progress_bar bar;
-	struct readers *readers = NULL;
-	struct reader_team team;
-	struct read_hooks hooks = {.self = &bar, .progress = show, .executor = &team.executor};
-	int rc = readers_new(-1, &readers);
-
-	if (rc != SB_OK)
-		return sb_fail(err, rc, "start_failed", "cannot start threads: %s", sb_strerror(rc));
-	reader_team_init(&team, readers);
-	progress_start(&bar, "reading");
-	rc = results_compute(inputs, count, &READ_LIMITS_DEFAULT, &hooks, out, err);
-	progress_end(&bar);
-	reader_team_end(&team);
-	readers_free(&readers);
-	return rc;
-}
-
 static int analyze(const struct path_list *files, const char *name, bool json)
 {
-	struct read_input *inputs = calloc(files->count, sizeof(*inputs));
 	struct sb_error err = {.offset = -1};
 	RESULTS_AUTO results = {0};
-	int rc;
 
-	if (!inputs)
-		return command_fail(&(struct sb_error){.code = SB_ENOMEM, .offset = -1}, 1);
-	for (size_t i = 0; i < files->count; i++)
-		inputs[i] = (struct read_input){.path = files->files[i].label,
-		                                .fd = -1,
-		                                .disk_path = files->files[i].disk_path,
-		                                .length = files->files[i].bytes};
-	rc = compute(inputs, files->count, &results, &err);
-	free(inputs);
-	if (rc != SB_OK)
+	if (command_results(files, &results, &err) != SB_OK)
 		return command_fail(&err, 1);
 	return print_results(&results, name, files->bytes, json);
 }

@@ -24,6 +24,7 @@ static const struct {
      "[--listen HOST:PORT] [--data DIR] [--allow-remote] [--jobs N] [--limit NAME=VALUE]... [--log LEVEL]"},
     {"analyze", analyze_command, "PATH... [--json] [--name NAME]"},
     {"plan", plan_command, "FILE|- [--export FORMAT | --schedule]"},
+    {"calibrate", calibrate_command, "--cluster NAME|FILE PATH..."},
     {"push", push_command, "--server URL PATH... [--name NAME] [--wait]"},
     {"version", version_command, ""},
     {"healthcheck", healthcheck_command, "[--server URL]"},

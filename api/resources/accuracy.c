@@ -80,8 +80,10 @@ static void answer_rows(struct call *c, const char *plan, bool summary)
 
 	if (!page_begin(c, 'a', false, &page))
 		return;
-	if (page.after[0] && sb_parse_int(page.after, strlen(page.after), &after) != SB_OK)
-		after = 0;
+	if (page.after[0] && sb_parse_int(page.after, strlen(page.after), &after) != SB_OK) {
+		problem_query(c->res, "cursor", "This is no cursor of this list.");
+		return;
+	}
 	if (store_measurement_list(c->s->config.store, plan, ROWS_MAX, &rows, &count, &err) != SB_OK) {
 		api_problem_from(c->res, &err);
 		return;
@@ -131,15 +133,14 @@ static int read_prediction(const struct store_plan *p, struct store_measurement 
 
 static int read_profile(struct call *c, const char *id, struct store_measurement *m, struct sb_error *err)
 {
-	struct place root = place_of("");
+	struct place root = place_of(""), here = place_of("/profile");
 	struct measured_step step;
 	int rc, rc_memory;
 	JSON_AUTO breakdown = document_of(c, id, "breakdown", &rc, err);
 	JSON_AUTO memory = document_of(c, id, "memory", &rc_memory, NULL);
 
 	if (rc == SB_ENOENT)
-		return parse_fail(err, SB_EIMPOSSIBLE, "unknown_profile", &root, "profile",
-		                  "is no profile that is ready");
+		return results_lacking(c, id, &here, err);
 	if (rc == SB_OK)
 		rc = measured_step_of(breakdown, memory, &step);
 	if (rc != SB_OK)
@@ -194,7 +195,7 @@ void plan_profiles_create(struct call *c)
 		rc = store_measurement_put(c->s->config.store, &m, &err);
 	if (rc == SB_OK)
 		reply_json(c, 200, row_json(&m));
-	else
+	else if (c->res->status == 0)
 		api_problem_from(c->res, &err);
 }
 

@@ -24,9 +24,7 @@ static int load_documents(struct call *c, const json_t *profiles, json_t **docum
 			                  "must be a profile's id");
 		rc = store_document_get(c->s->config.store, id, "efficiency", &text, &len, err);
 		if (rc == SB_ENOENT)
-			return parse_fail(err, SB_EIMPOSSIBLE, "unknown_profile", &here, NULL,
-			                  "is no profile that is ready (one of an older version is, once its "
-			                  "/efficiency was asked for)");
+			return results_lacking(c, id, &here, err);
 		documents[i] = rc == SB_OK ? json_loads(text, 0, NULL) : NULL;
 		if (rc == SB_OK && !documents[i])
 			rc = sb_fail(err, SB_EFORMAT, "damaged", "the stored document is damaged");
@@ -78,7 +76,7 @@ void calibrations_create(struct call *c)
 	json_decref(w.resolved);
 	if (rc == SB_OK)
 		reply_json(c, created ? 201 : 200, named_document(w.name, text));
-	else
+	else if (c->res->status == 0)
 		api_problem_from(c->res, &err);
 	free(text);
 	if (rc != SB_OK)

@@ -1,8 +1,10 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "api/internal.h"
+#include "api/plans/parse.h"
 #include "api/profiles/documents.h"
 
 #define ROWS_DEFAULT 1000
@@ -43,6 +45,18 @@ void results_failed(struct call *c, int rc, const struct sb_error *err)
 		read_again(c);
 	else
 		api_problem_from(c->res, err);
+}
+
+int results_lacking(struct call *c, const char *id, const struct place *at, struct sb_error *err)
+{
+	struct store_profile p = {0};
+
+	if (store_profile_get(c->s->config.store, id, &p, NULL) != SB_OK)
+		return parse_fail(err, SB_EIMPOSSIBLE, "unknown_profile", at, NULL, "is no stored profile");
+	snprintf(c->param, sizeof(c->param), "%s", p.id);
+	store_profile_clear(&p);
+	results_failed(c, SB_ENOENT, err);
+	return SB_ENOENT;
 }
 
 void results_document(struct call *c)

@@ -1,6 +1,7 @@
 #include "planner/cost/calibrate.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 const char *calibrated_name(enum calibrated_constant k)
 {
@@ -37,9 +38,10 @@ static void ask(const struct cluster *c, const struct constants *now, const stru
 	/* without a line the mean call stands for all */
 	double half = isnan(p->overhead) ? now->gemm_half_flop : NAN;
 	double share = isnan(p->overhead) ? (m->product_flop + half) / m->product_flop * p->rate : p->rate;
+	bool large = (isnan(p->overhead) ? m->product_flop : m->product_most) >= now->gemm_half_flop;
 
-	out[CALIBRATED_GEMM_SHARE] = of_line(p, share / d->peak_flops);
-	out[CALIBRATED_GEMM_HALF_FLOP] = of_line(p, p->overhead * p->rate);
+	out[CALIBRATED_GEMM_SHARE] = of_line(p, large ? share / d->peak_flops : NAN);
+	out[CALIBRATED_GEMM_HALF_FLOP] = of_line(p, large ? p->overhead * p->rate : NAN);
 	out[CALIBRATED_LAUNCH_SECONDS] = of_line(&m->gaps, m->gaps.overhead);
 	out[CALIBRATED_MEMORY_SHARE] = of_line(&m->element_wise, m->element_wise.rate / d->memory_bandwidth);
 	out[CALIBRATED_FLASH_SHARE] = of_line(&m->attention, m->attention.rate / d->peak_flops);

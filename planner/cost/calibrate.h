@@ -16,6 +16,7 @@ struct measured_line {
 struct measured {
 	struct measured_line products;           /* matrix products in 16 bit */
 	double product_flop;                     /* FLOP of their mean call; counts where there is no line */
+	double product_most;                     /* FLOP of the largest, about */
 	struct measured_line gaps;               /* overhead: what lies between two kernels */
 	struct measured_line attention;          /* fused, FLOP of the causal half */
 	struct measured_line element_wise;       /* bytes */
@@ -47,7 +48,8 @@ struct calibrated {
 /* The constants that the profiles tell, for devices and links as the cluster has them. A matrix product of F
  * FLOP takes (F + gemm_half_flop) / (peak x gemm_share) on the device (cost-model section 4), so a line
  * through products of several sizes tells both; products of one size tell the share alone, with half_flop as
- * it is. A share may come out above 1 where the cluster is not what was measured: constants_check() then
+ * it is. Products that are all below half_flop say how they start, not what share large ones reach: they tell
+ * neither. A share may come out above 1 where the cluster is not what was measured: constants_check() then
  * refuses it. */
 void calibrate(const struct cluster *c, const struct constants *now, const struct measured *profiles,
                size_t count, struct calibrated out[CALIBRATED_CONSTANTS]);

@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { kineto } from "./inputs.mjs";
-import { Service } from "./service.mjs";
+import fs from "node:fs";
+import path from "node:path";
+import { run, Service, temporary } from "./service.mjs";
 
 let s;
 before(async () => { s = await Service.start(); });
@@ -78,6 +80,88 @@ test("constants are those that the job was made by", async () => {
   assert.equal((await s.post("/v1/calibrations", { name: "lab", profiles: [profile.id, other.id], cluster: CLUSTER })).status, 200);
 });
 
+test("which links a group of ranks tells of", async () => {
+  const group = (n, stride, first = 0) => Array.from({ length: n }, (_, i) => first + i * stride);
+  const shares = async (cluster, ...groups) => {
+    const reduces = groups.flatMap(([ranks, rate]) => [16e6, 64e6, 256e6].map((bytes) => ({ ranks, bytes, rate })));
+    const { json: profile } = await s.upload("groups", job([90000], { reduces }));
+    const { status, json } = await s.post("/v1/calibrations", { name: "groups", profiles: [profile.id], cluster: { ...CLUSTER, ...cluster } });
+    assert.ok(status < 300, JSON.stringify(json));
+    const { node_share = null, supernode_share = null, network_share = null } = json.constants;
+    return [node_share, supernode_share, network_share].map((x) => x && Number(x.toFixed(4)));
+  };
+  // two nodes of four: a ring of all eight crosses on four links at once, of every second rank on two, which others may be on
+  assert.deepEqual(await shares({}, [group(8, 1), 60e9]), [null, null, 0.6]);
+  assert.deepEqual(await shares({}, [group(4, 2, 1), 40e9]), [null, null, null]);
+  // not aligned to nodes, or with gaps: how many share a link is not known
+  assert.deepEqual(await shares({}, [group(4, 1, 2), 15e9], [[0, 1, 4, 5], 15e9], [group(2, 3, 2), 15e9]), [null, null, null]);
+  // four links of 25 GB/s are not the narrowest where the one inside the node has 50
+  const narrow = { links: [{ scope: "node", bytes_per_second: 50e9 }, CLUSTER.links[1]] };
+  assert.deepEqual(await shares(narrow, [group(8, 1), 40e9], [group(2, 4), 15e9]), [null, null, 0.6]);
+  // supernodes of two nodes of two: across them four ranks share, inside one two
+  const supernodes = { nodes: 4, devices_per_node: 2, links: [CLUSTER.links[0], { scope: "supernode", bytes_per_second: 100e9, devices: 4 }, CLUSTER.links[1]] };
+  assert.deepEqual(await shares(supernodes, [group(8, 1), 60e9], [group(4, 1, 4), 140e9], [group(2, 1), 200e9]), [0.8, 0.7, 0.6]);
+});
+
+test("what no device could do does not cost the profile", async () => {
+  const side = Array(6).fill("9000000000000000000").join();
+  const table = `Device_id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Dim,Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats
+0,MatMul,MatMul,AI_CORE,1000,10,0,1,"""${side};${side}""",FLOAT16;FLOAT16,ND;ND,"""${side}""",FLOAT16,ND\n`;
+  const { json: profile } = await s.upload("kernel_details.csv", Buffer.from(table));
+  assert.equal(profile.state, "ready", JSON.stringify(profile.error));
+  assert.equal((await s.get(`/v1/profiles/${profile.id}/efficiency`)).json.matrix_products, null);
+});
+
+test("a profile that is not read yet is told so", async () => {
+  const { json: plan } = await s.post("/v1/plans", { kind: "estimate", model: "llama3-8b", cluster: { ...CLUSTER, nodes: 8 }, batch: { global_sequences: 32 }, strategy: { dp: 8, tp: 4, zero: 1, recompute: "full" } });
+  const { json: queued } = await s.request("POST", "/v1/profiles?name=late", { body: job(Array(2000).fill(1000)) });
+  const calls = [["/v1/calibrations", { name: "late", profiles: [queued.id], cluster: CLUSTER }], [`/v1/plans/${plan.id}/profiles`, { profile: queued.id }]];
+  for (const [target, body] of calls) {
+    const a = await s.post(target, body);
+    assert.ok(a.status === 409 ? a.json.code === "not_ready" && a.headers["retry-after"] === "1" : a.status < 300, JSON.stringify(a.json));
+  }
+  await s.settled(queued.id);
+  for (const [target, body] of calls) assert.ok((await s.post(target, body)).status < 300);
+  await s.request("DELETE", `/v1/profiles/${queued.id}`);
+});
+
+test("the command makes the same without a service, and what it prints can be stored", async () => {
+  const dir = temporary(), trace = path.join(dir, "trace.json"), cluster = path.join(dir, "cluster.json");
+  try {
+    fs.writeFileSync(trace, job([90000], { reduces: REDUCES }));
+    fs.writeFileSync(cluster, JSON.stringify(CLUSTER));
+    const { code, stdout, stderr } = await run(["calibrate", "--cluster", cluster, trace]);
+    assert.equal(code, 0, stderr);
+    const { json: profile } = await s.upload("made", fs.readFileSync(trace));
+    const made = await s.post("/v1/calibrations", { name: "served", profiles: [profile.id], cluster: CLUSTER });
+    const printed = JSON.parse(stdout);
+    // the service keeps 15 digits of what it measured
+    assert.deepEqual(Object.keys(printed.constants), Object.keys(made.json.constants));
+    for (const [name, value] of Object.entries(made.json.constants)) near(printed.constants[name], value, 1e-12);
+    assert.deepEqual(printed.measured.map((m) => [m.constant, m.calls]), made.json.measured.map((m) => [m.constant, m.calls]));
+    assert.deepEqual(printed.cluster, CLUSTER);
+    const put = await s.request("PUT", "/v1/calibrations/printed", { headers: { "content-type": "application/json" }, body: stdout });
+    assert.equal(put.status, 201, JSON.stringify(put.json));
+    // by the name of a preset, and several captures
+    const preset = await run(["calibrate", "--cluster", "dgx-h100", trace, trace]);
+    assert.equal(preset.code, 0, preset.stderr);
+    const twice = JSON.parse(preset.stdout).measured.find((m) => m.constant === "gemm_share");
+    assert.equal(twice.calls, 6); // three products a capture
+    near(twice.value, 150 / 989, 1e-3); // of the 989 TFLOP/s of an H100
+    fs.writeFileSync(path.join(dir, "bad.json"), "{");
+    fs.writeFileSync(path.join(dir, "bare.json"), kineto(1));
+    for (const [args, status, what] of [[["dgx-h100"], 2, /usage/], [["no-such", trace], 1, /no-such/], [[path.join(dir, "bad.json"), trace], 1, /bad\.json/],
+      [["dgx-h100", path.join(dir, "missing")], 1, /missing/], [["dgx-h100", path.join(dir, "bare.json")], 1, /record shapes/]]) {
+      const a = await run(["calibrate", "--cluster", ...args]);
+      assert.deepEqual([a.code, a.stdout], [status, ""], a.stderr);
+      assert.match(a.stderr, what);
+    }
+    assert.equal((await run(["calibrate", trace])).code, 2);
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true });
+  }
+});
+
 test("a calibration that cannot be is refused with its member", async () => {
   const { json: profile } = await s.upload("made", job([90000], { reduces: REDUCES }));
   const { json: bare } = await s.upload("bare", kineto(1));
@@ -127,6 +211,7 @@ test("what plans foretold is held against what was measured", async () => {
   assert.deepEqual([all.summary.count, all.items.length, all.items[0].profile], [2, 1, second.id]);
   const next = (await s.get(`/v1/accuracy?limit=1&cursor=${all.next_cursor}`)).json;
   assert.deepEqual([next.items[0].profile, next.next_cursor], [first.id, null]);
+  assert.equal((await s.get("/v1/accuracy?cursor=a.name")).status, 400);
   assert.equal((await s.get(`/v1/plans/${plan.id}/profiles`)).json.items.length, 2);
   await s.request("DELETE", `/v1/profiles/${first.id}`);
   assert.equal((await s.get("/v1/accuracy")).json.summary.count, 1);

@@ -26,7 +26,7 @@ test("wrong usage is status 2, with a hint on stderr and nothing on stdout", asy
     ["serve", "--listen", "127.0.0.1:99999"], ["serve", "--listen", "::1:80"], ["serve", "--limit", "x=1"],
     ["serve", "--limit", "connections=0"], ["serve", "--jobs", "0"], ["serve", "--log", "loud"], ["plan"],
     ["plan", "a", "b"], ["plan", "a", "--nonsense"], ["push", "file"], ["push", "--server", s.url],
-    ["push", "--server", "ftp://x", path.join(dir, "plain.json")], ["analyze"], ["version", "x"], ["healthcheck", "x"]]) {
+    ["push", "--server", "ftp://x", path.join(dir, "plain.json")], ["analyze"], ["calibrate"], ["version", "x"], ["healthcheck", "x"]]) {
     const { code, stdout, stderr } = await run(args);
     assert.equal(code, 2, `${args}: ${stderr}`);
     assert.equal(stdout, "");
@@ -38,11 +38,11 @@ test("version and help", async () => {
   assert.match((await run(["version"])).stdout, /^signalbox \d+\.\d+\.\d+\n$/);
   const help = await run(["--help"]);
   assert.equal(help.code, 0);
-  for (const command of ["serve", "analyze", "plan", "push", "version"]) assert.match(help.stdout, new RegExp(`signalbox ${command}`));
+  for (const command of ["serve", "analyze", "plan", "calibrate", "push", "version"]) assert.match(help.stdout, new RegExp(`signalbox ${command}`));
 });
 
 test("each command tells its own usage", async () => {
-  for (const command of ["serve", "analyze", "plan", "push", "version", "healthcheck"])
+  for (const command of ["serve", "analyze", "plan", "calibrate", "push", "version", "healthcheck"])
     for (const flag of ["--help", "-h"]) {
       const help = await run([command, flag]);
       assert.equal(help.code, 0, help.stderr);

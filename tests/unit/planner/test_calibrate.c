@@ -13,7 +13,8 @@ static const struct measured_line NOTHING = {NAN, NAN, NAN, 0};
 
 static struct measured nothing(void)
 {
-	struct measured m = {NOTHING, NAN, NOTHING, NOTHING, NOTHING, NOTHING, {NOTHING, NOTHING, NOTHING}};
+	struct measured m = {NOTHING, NAN,     NAN,     NOTHING,
+	                     NOTHING, NOTHING, NOTHING, {NOTHING, NOTHING, NOTHING}};
 
 	return m;
 }
@@ -39,6 +40,7 @@ static void each_constant_from_its_measure(void **state)
 	(void)state;
 	/* seconds = 100 us + FLOP / 75e12: (FLOP + 7.5e9) / 75e12 */
 	m.products = (struct measured_line){75e12, 100e-6, 0.02, 40};
+	m.product_most = 1e11;
 	m.gaps = (struct measured_line){NAN, 2e-6, NAN, 1000};
 	m.attention = (struct measured_line){45e12, NAN, NAN, 10};
 	m.element_wise = (struct measured_line){1.5e12, NAN, NAN, 10};
@@ -77,6 +79,28 @@ static void products_of_one_size_tell_the_share(void **state)
 	assert_true(isnan(out[CALIBRATED_GEMM_HALF_FLOP].value));
 	for (int k = CALIBRATED_LAUNCH_SECONDS; k < CALIBRATED_CONSTANTS; k++)
 		assert_true(isnan(out[k].value) && out[k].calls == 0);
+}
+
+/* With half_flop at 15e9, products of 14e9 spend more than half of their time on how they start. */
+static void small_products_tell_no_share(void **state)
+{
+	struct constants now = constants_for(&CLUSTER);
+	struct calibrated out[CALIBRATED_CONSTANTS];
+	struct measured m = nothing();
+
+	(void)state;
+	now.gemm_half_flop = 15e9;
+	for (int line = 0; line < 2; line++) {
+		m.products = (struct measured_line){20e12, line ? 1e-6 : NAN, NAN, 3};
+		m.product_flop = m.product_most = 14e9;
+		calibrate(&CLUSTER, &now, &m, 1, out);
+		assert_true(isnan(out[CALIBRATED_GEMM_SHARE].value));
+		assert_true(isnan(out[CALIBRATED_GEMM_HALF_FLOP].value));
+		m.product_flop = m.product_most = 15e9;
+		calibrate(&CLUSTER, &now, &m, 1, out);
+		/* twice the rate where the mean is half of it; the line has its own */
+		assert_true(near(out[CALIBRATED_GEMM_SHARE].value, line ? 0.2 : 0.4));
+	}
 }
 
 static void profiles_are_weighed_by_their_calls(void **state)
@@ -120,6 +144,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_constant_from_its_measure),
 	    cmocka_unit_test(products_of_one_size_tell_the_share),
+	    cmocka_unit_test(small_products_tell_no_share),
 	    cmocka_unit_test(profiles_are_weighed_by_their_calls),
 	    cmocka_unit_test(no_slowdown_is_below_one),
 	    cmocka_unit_test(names_are_those_of_the_constants),

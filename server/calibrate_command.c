@@ -1,0 +1,80 @@
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/calibration.h"
+#include "api/http.h"
+#include "api/named.h"
+#include "server/commands.h"
+
+static int usage(void)
+{
+	fputs("usage: signalbox calibrate --cluster NAME|FILE PATH...\n", stderr);
+	return 2;
+}
+
+/* A preset by its name, else a file with a cluster as JSON. */
+static int read_cluster(const char *from, json_t **out, struct sb_error *err)
+{
+	JSON_AUTO preset = preset_document("clusters", from);
+	SB_BUF_AUTO text;
+	int rc;
+
+	sb_buf_init(&text, (size_t)API_LIMITS_DEFAULT.request_bytes);
+	if (preset)
+		return calibration_cluster(preset, out, err);
+	rc = command_read(from, &text, err);
+	if (rc == SB_ENOENT)
+		return sb_fail(err, rc, "unknown_name",
+		               "--cluster: %s is neither a cluster that is known nor a file", from);
+	return rc == SB_OK ? calibration_cluster_text(text.data ? text.data : "", text.len, from, out, err)
+	                   : rc;
+}
+
+/* What one file, directory or archive shows of the hardware. */
+static int measure(char *const *path, json_t **out, struct sb_error *err)
+{
+	PATHS_AUTO files = {0};
+	RESULTS_AUTO results = {0};
+	int rc = paths_collect(path, 1, &files, err);
+
+	if (rc == SB_OK)
+		rc = command_results(&files, &results, err);
+	if (rc == SB_OK && !(*out = document_efficiency(&results.profile)))
+		rc = sb_no_memory(err);
+	return rc;
+}
+
+static int calibrate_paths(const char *from, char *const *paths, size_t count)
+{
+	json_t *documents[CALIBRATION_PROFILES_MAX] = {0};
+	struct sb_error err = {.offset = -1};
+	JSON_AUTO cluster = NULL;
+	char *text = NULL;
+	int rc = read_cluster(from, &cluster, &err), status;
+
+	for (size_t i = 0; rc == SB_OK && i < count; i++)
+		rc = measure(paths + i, &documents[i], &err);
+	if (rc == SB_OK)
+		rc = calibration_text(cluster, documents, count, &text, &err);
+	status = rc == SB_OK ? command_print(text, "calibration") : command_fail(&err, 1);
+	for (size_t i = 0; i < count; i++)
+		json_decref(documents[i]);
+	free(text);
+	return status;
+}
+
+int calibrate_command(int argc, char **argv)
+{
+	static const struct option options[] = {{"cluster", required_argument, NULL, 'c'},
+	                                        {NULL, 0, NULL, 0}};
+	const char *cluster = NULL;
+	int c;
+
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
+	while ((c = getopt_long(argc, argv, "", options, NULL)) == 'c')
+		cluster = optarg;
+	if (c != -1 || !cluster || optind >= argc || argc - optind > CALIBRATION_PROFILES_MAX)
+		return usage();
+	return calibrate_paths(cluster, argv + optind, (size_t)(argc - optind));
+}
