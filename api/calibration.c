@@ -63,6 +63,8 @@ static struct measured_line line_of(const json_t *sum, const char *rate)
 /* Below this a transfer is half start-up (cost-model section 7: 8 MB on NVLink), so that without a line over
  * several sizes its rate says little of the link. */
 #define RATE_LEAST_BYTES (32e6)
+/* Nor does a line over sizes that are all more start-up than transfer. */
+#define LINE_LEAST_BYTES (8e6)
 
 static void add_to_mean(struct measured_line *m, double rate, double error, double calls)
 {
@@ -125,7 +127,7 @@ static void add_collective(const struct cluster *c, const json_t *o, struct meas
 	const char *type = json_string_value(json_object_get(o, "type"));
 	enum link_scope scope = LINK_CLUSTER;
 
-	if (isnan(l.overhead) && !(number_of(o, "largest_bytes") >= RATE_LEAST_BYTES))
+	if (!(number_of(o, "largest_bytes") >= (isnan(l.overhead) ? RATE_LEAST_BYTES : LINE_LEAST_BYTES)))
 		return;
 	if (!(ranks > 1) || !(stride > 0) || !type || strcmp(type, "all_to_all") == 0)
 		return;

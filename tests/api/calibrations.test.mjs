@@ -83,7 +83,7 @@ test("constants are those that the job was made by", async () => {
 test("which links a group of ranks tells of", async () => {
   const group = (n, stride, first = 0) => Array.from({ length: n }, (_, i) => first + i * stride);
   const shares = async (cluster, ...groups) => {
-    const reduces = groups.flatMap(([ranks, rate]) => [16e6, 64e6, 256e6].map((bytes) => ({ ranks, bytes, rate })));
+    const reduces = groups.flatMap(([ranks, rate, sizes = [16e6, 64e6, 256e6]]) => sizes.map((bytes) => ({ ranks, bytes, rate })));
     const { json: profile } = await s.upload("groups", job([90000], { reduces }));
     const { status, json } = await s.post("/v1/calibrations", { name: "groups", profiles: [profile.id], cluster: { ...CLUSTER, ...cluster } });
     assert.ok(status < 300, JSON.stringify(json));
@@ -95,6 +95,8 @@ test("which links a group of ranks tells of", async () => {
   assert.deepEqual(await shares({}, [group(4, 2, 1), 40e9]), [null, null, null]);
   // not aligned to nodes, or with gaps: how many share a link is not known
   assert.deepEqual(await shares({}, [group(4, 1, 2), 15e9], [[0, 1, 4, 5], 15e9], [group(2, 3, 2), 15e9]), [null, null, null]);
+  // 6 MB on the link of a ring of four are more start-up than transfer and tell no rate; 8 MB do
+  assert.deepEqual(await shares({}, [group(4, 1), 200e9, [1e6, 4e6]], [group(2, 4), 15e9, [2e6, 8e6]]), [null, null, 0.6]);
   // four links of 25 GB/s are not the narrowest where the one inside the node has 50
   const narrow = { links: [{ scope: "node", bytes_per_second: 50e9 }, CLUSTER.links[1]] };
   assert.deepEqual(await shares(narrow, [group(8, 1), 40e9], [group(2, 4), 15e9]), [null, null, 0.6]);
