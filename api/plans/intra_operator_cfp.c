@@ -45,15 +45,15 @@ static int read_option(const json_t *o, const struct place *at, struct cfp_input
                        struct sb_error *err)
 {
 	static const char *const members[] = {"layout", "entry", "exit", "seconds", "memory_bytes", NULL};
-	const char *layout = NULL, *entry, *leave;
+	const char *layout = NULL, *entry = NULL, *leave;
 	int rc = parse_members(o, at, members, err);
 
 	if (rc == SB_OK)
-		rc = parse_text(o, at, "layout", json_object_get(o, "entry") ? OPTIONAL : REQUIRED, &layout,
-		                err);
-	entry = leave = layout;
-	if (rc == SB_OK)
 		rc = parse_text(o, at, "entry", OPTIONAL, &entry, err);
+	if (rc == SB_OK)
+		rc = parse_text(o, at, "layout", entry ? OPTIONAL : REQUIRED, &layout, err);
+	entry = entry ? entry : layout;
+	leave = layout;
 	if (rc == SB_OK)
 		rc = parse_text(o, at, "exit", layout ? OPTIONAL : REQUIRED, &leave, err);
 	if (rc == SB_OK)

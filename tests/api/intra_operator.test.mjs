@@ -187,6 +187,7 @@ test("what cannot be is told with its member", async () => {
     [{ ...CFP, segments: [] }, 400, "/segments"], [{ ...CFP, operators: [{ operator: "a" }] }, 400, "/operators/0/shape"],
     [{ ...CFP, operators: undefined, profiles: [{ layout: "rows", profile: "none" }], tensor_bytes: 1 }, 400, "/profiles"],
     [{ ...CFP, operators: [{ operator: "a", shape: [1] }] }, 400, "/operators/0/seconds"],
+    [{ ...CFP, operators: undefined, segments: [{ options: [{ entry: null, exit: "rows", seconds: 1 }] }] }, 400, "/segments/0/options/0/layout"],
   ]) {
     const { status: is, json } = await s.post("/v1/plans", problem);
     assert.equal(is, status, JSON.stringify([problem, json]).slice(0, 600));
