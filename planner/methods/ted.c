@@ -132,41 +132,42 @@ static void weigh(const struct search_request *r, const struct ted_switches *w, 
 	keep(out, c);
 }
 
-/* The most replicas that the devices and the batch allow, and that the expert ranks divide; 0: none. */
-static int64_t replicas(const struct search_request *r, const struct values *batch, int64_t tp, int64_t ep)
+/* No step on so many devices is shorter: the products with weights at the device's peak. */
+static double least_seconds(const struct search_request *r, int64_t devices)
 {
-	int64_t most = cluster_devices(&r->problem.cluster) / tp;
+	const struct model *m = &r->problem.model;
+	double flops = 0;
 
-	for (int i = batch->count - 1; i >= 0; i--)
-		if (batch->value[i] <= most && batch->value[i] % ep == 0 &&
-		    allowed_value(r, ONLY_DP, batch->value[i]))
-			return batch->value[i];
-	return 0;
+	for (int k = 0; k < LAYER_KINDS; k++)
+		flops += (double)model_layers_of(m, m->layers, (enum layer_kind)k) *
+		         model_layer_flops(m, (enum layer_kind)k).linear;
+	return 3 * flops * (double)r->problem.sequences /
+	       ((double)devices * r->problem.cluster.device.peak_flops);
 }
 
-static int weigh_layout(const struct search_request *r, const struct ted_switches *w,
-                        const struct values *batch, int64_t tp, int64_t ep, struct ted_result *out)
+/* What a choice of these degrees must beat to be kept. */
+static double bar(const struct ted_result *x, int64_t tp, int64_t ep)
+{
+	for (int i = 0; i < x->count; i++)
+		if (x->kept[i].strategy.tp == tp && x->kept[i].strategy.ep == ep)
+			return x->kept[i].seconds;
+	return x->count == TED_KEPT ? x->kept[TED_KEPT - 1].seconds : INFINITY;
+}
+
+/* One layout on so many replicas. *out_full: not even single sequences fit. */
+static int weigh_replicas(const struct search_request *r, const struct ted_switches *w,
+                          const struct values *batch, struct strategy *s, bool *out_full,
+                          struct ted_result *out)
 {
 	static const enum recompute ways[] = {RECOMPUTE_NONE, RECOMPUTE_FULL};
-	struct ted_choice c = {.strategy = search_default(r)};
-	struct strategy *s = &c.strategy;
 	struct ted_parameters n = ted_parameters_of(&r->problem.model);
-	struct ted_layout layout = {0, tp, ep};
+	struct ted_layout layout = {s->tp * s->dp, s->tp, s->ep};
+	struct ted_choice c = {.memory = ted_bytes(&n, &layout, w)};
 	int64_t tried, over;
 
-	s->tp = tp;
-	s->ep = ep;
-	s->etp = r->problem.model.has_moe ? tp : 1;
-	s->dp = replicas(r, batch, tp, ep);
-	/* tokens that each tensor rank sends its share of are what sequence parallelism leaves it */
-	s->sequence_parallel = tp > 1 && ep > 1;
 	s->zero = s->dp > 1 ? 1 : 0;
-	s->overlap_gradients = false;
-	if (s->dp == 0 || !allowed_value(r, ONLY_ETP, s->etp) || !allowed_value(r, ONLY_ZERO, s->zero) ||
-	    !allowed_value(r, ONLY_SEQUENCE_PARALLEL, s->sequence_parallel))
+	if (!allowed_value(r, ONLY_ZERO, s->zero))
 		return SB_OK;
-	layout.devices = tp * s->dp;
-	c.memory = ted_bytes(&n, &layout, w);
 	for (int i = 0; i < batch->count && batch->value[i] <= r->problem.sequences / s->dp; i++) {
 		s->micro_batch = batch->value[i];
 		if (r->problem.sequences / s->dp % s->micro_batch != 0 ||
@@ -178,14 +179,47 @@ static int weigh_layout(const struct search_request *r, const struct ted_switche
 			s->recompute = ways[k];
 			if (out->candidates >= CANDIDATES_MAX)
 				return SB_EIMPOSSIBLE;
+			c.strategy = *s;
 			if (allowed_value(r, ONLY_RECOMPUTE, s->recompute))
 				weigh(r, w, &c, out);
 		}
 		/* a larger micro-batch only needs more */
-		if (out->candidates > tried && out->candidates - tried == out->over - over)
+		if (out->candidates > tried && out->candidates - tried == out->over - over) {
+			*out_full = s->micro_batch == 1;
 			break;
+		}
 	}
 	return SB_OK;
+}
+
+/* One layout, on all numbers of replicas that its expert ranks divide: where links are slow, fewer may be
+ * faster. */
+static int weigh_layout(const struct search_request *r, const struct ted_switches *w,
+                        const struct values *batch, int64_t tp, int64_t ep, struct ted_result *out)
+{
+	struct strategy s = search_default(r);
+	int64_t most = cluster_devices(&r->problem.cluster) / tp;
+	bool full = false; /* fewer replicas only need more */
+	int rc = SB_OK;
+
+	s.tp = tp;
+	s.ep = ep;
+	s.etp = r->problem.model.has_moe ? tp : 1;
+	/* tokens that each tensor rank sends its share of are what sequence parallelism leaves it */
+	s.sequence_parallel = tp > 1 && ep > 1;
+	s.overlap_gradients = false;
+	if (!allowed_value(r, ONLY_ETP, s.etp) ||
+	    !allowed_value(r, ONLY_SEQUENCE_PARALLEL, s.sequence_parallel))
+		return SB_OK;
+	for (int i = batch->count - 1; rc == SB_OK && !full && i >= 0; i--) {
+		s.dp = batch->value[i];
+		if (s.dp > most || s.dp % ep != 0 || !allowed_value(r, ONLY_DP, s.dp))
+			continue;
+		if (least_seconds(r, tp * s.dp) >= bar(out, tp, ep))
+			break;
+		rc = weigh_replicas(r, w, batch, &s, &full, out);
+	}
+	return rc;
 }
 
 int ted_search(const struct search_request *r, const struct ted_switches *w, struct ted_result *out,

@@ -52,8 +52,9 @@ struct ted_result {
  * Gd_exp. */
 double ted_seconds(const struct cost_problem *p, const struct strategy *s, const struct ted_switches *w);
 /* Weighs every Gt that divides a node, every Ge that divides the experts, each micro-batch, with and without
- * recomputation, on as many replicas as the devices and the batch allow. SB_EIMPOSSIBLE when the constraints
- * leave nothing, or too much ("search_too_large"); SB_OK with count 0 when nothing fits in memory. */
+ * recomputation, on each number of replicas that the devices and the batch allow and that may be faster.
+ * SB_EIMPOSSIBLE when the constraints leave nothing, or too much ("search_too_large"); SB_OK with count 0
+ * when nothing fits in memory. */
 int ted_search(const struct search_request *r, const struct ted_switches *w, struct ted_result *out,
                struct sb_error *err);
 #endif

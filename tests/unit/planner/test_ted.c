@@ -159,10 +159,47 @@ static void test_search(void **state)
 	free(x);
 }
 
+/* Over links so slow that a gradient takes longer than a step, one device is faster than all, and the search
+ * must say so: it against all layouts on all numbers of replicas. */
+static void test_fewer_replicas(void **state)
+{
+	struct search_request r = request(4);
+	struct cost_problem *p = &r.problem;
+	struct ted_switches w = {true, true, TED_TILE};
+	struct ted_result *x = malloc(sizeof(*x));
+
+	(void)state;
+	assert_non_null(x);
+	for (int slow = 0; slow < 4; slow++) {
+		double best = INFINITY;
+
+		for (int64_t tp = 1; tp <= 4; tp *= 2)
+			for (int64_t ep = 1; ep <= 8; ep *= 2)
+				for (int64_t dp = ep; dp <= 16 / tp; dp *= 2)
+					for (int64_t micro = 1; micro <= 64 / dp; micro *= 2) {
+						struct strategy s = layout(tp, ep, dp, RECOMPUTE_NONE);
+
+						s.micro_batch = micro;
+						s.zero = dp > 1;
+						best = fmin(best, ted_seconds(p, &s, &w));
+					}
+		p->memory_bytes = (int64_t)1 << 50; /* all fit */
+		assert_int_equal(ted_search(&r, &w, x, NULL), SB_OK);
+		assert_true(fabs(x->kept[0].seconds / best - 1) < 1e-12);
+		if (slow == 3)
+			assert_true(x->kept[0].strategy.dp == 1);
+		for (int l = 0; l < LINK_SCOPES; l++)
+			p->cluster.links[l].bytes_per_second /= 100;
+		p->network = network_of(&p->cluster, &p->constants);
+	}
+	free(x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_bytes), cmocka_unit_test(test_parts),
-	                                   cmocka_unit_test(test_switches), cmocka_unit_test(test_search)};
+	                                   cmocka_unit_test(test_switches), cmocka_unit_test(test_search),
+	                                   cmocka_unit_test(test_fewer_replicas)};
 
 	return cmocka_run_group_tests_name("ted", tests, NULL, NULL);
 }
