@@ -226,17 +226,11 @@ static const char *why_not(const struct joint_plan *best, const struct joint_pla
 
 static json_t *quality_of(const struct joint *j, const struct joint_plan *best, double seconds)
 {
-	json_t *o;
-	double bound = INFINITY;
+	/* each plan's best batch is known, so that the least of them is the bound; the fitted lines of a
+	 * search bound nothing */
+	json_t *o = quality_to_json(j->searched ? -1 : 1, j->searched ? NAN : best->seconds, best->seconds,
+	                            j->candidates, seconds, j->model_error);
 
-	for (size_t i = 0; i < j->count; i++) {
-		double c = j->plans[i].step.per_sample * j->noise;
-
-		bound = fmin(bound, pow(sqrt(c) + sqrt(j->plans[i].step.fixed), 2));
-	}
-	/* the fitted lines of a search bound nothing */
-	o = quality_to_json(j->searched ? -1 : 1, j->searched ? NAN : fmin(bound, best->seconds),
-	                    best->seconds, j->candidates, seconds, j->model_error);
 	json_object_set_new(o, "objective", json_string("seconds_per_least_step"));
 	json_object_set_new(o, "value", json_real_or_null(best->seconds));
 	return o;

@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/plans/batch_joint.h"
 #include "api/plans/kinds.h"
@@ -18,7 +19,8 @@ static bool same_strategy(const struct strategy *a, const struct strategy *b)
 	return a->dp == b->dp && a->tp == b->tp && a->cp == b->cp && a->pp == b->pp && a->vpp == b->vpp &&
 	       a->ep == b->ep && a->etp == b->etp && a->micro_batch == b->micro_batch && a->zero == b->zero &&
 	       a->sequence_parallel == b->sequence_parallel && a->recompute == b->recompute &&
-	       a->last_fewer == b->last_fewer;
+	       a->recompute_fit == b->recompute_fit && a->last_fewer == b->last_fewer &&
+	       memcmp(a->order, b->order, sizeof(a->order)) == 0;
 }
 
 static void keep_strategy(struct found *f, const struct strategy *s)

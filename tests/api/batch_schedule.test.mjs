@@ -112,7 +112,11 @@ test("joint: the best batch of the page", async () => {
   near(plan.predicted.half.seconds_per_least_step, 1.8906, 5e-5);
   near(plan.predicted.double.seconds_per_least_step, 1.8906, 5e-5);
   near(plan.predicted.seconds, 1732.5, 0.05);
-  assert.ok(plan.quality.lower_bound <= plan.predicted.seconds_per_least_step);
+  // no other batch is better, limits or not: at a batch of 4, (1 + 2e6 / 4) (.1 + 2e-6)
+  assert.deepEqual([plan.quality.optimal, plan.quality.lower_bound], [true, plan.predicted.seconds_per_least_step]);
+  const small = await ask({ ...JOINT, max_batch: 4 });
+  near(small.quality.lower_bound, 500001 * 0.100002, 1e-6);
+  assert.equal(small.quality.gap, 0);
   // a whole multiple, within the limits
   assert.equal((await ask({ ...JOINT, multiple: 100000 })).solution.batch, 600000);
   assert.equal((await ask({ ...JOINT, max_batch: 500500, multiple: 1000 })).solution.batch, 500000);
