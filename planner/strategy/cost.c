@@ -73,9 +73,11 @@ static double exposed(const struct cost_problem *p, const struct strategy *s, do
 	return overlapped_seconds(&p->constants, exchange, window);
 }
 
-bool strategy_reduces_each(const struct strategy *s)
+/* ZeRO 3 does, and ZeRO 2 when it accumulates: what is kept of the gradients is a part, so each micro-batch's
+ * must be reduced before the next adds to them (cost-model section 5). */
+static bool reduces_each(const struct cost_problem *p, const struct strategy *s)
 {
-	return s->zero >= 3 || (s->zero == 2 && s->pp > 1);
+	return s->zero >= 3 || (s->zero == 2 && strategy_micro_batches(s, p->sequences) > 1);
 }
 
 static double exchange_seconds(const struct cost_problem *p, const struct strategy *s, const struct groups *g,
@@ -94,7 +96,7 @@ static double exchange_seconds(const struct cost_problem *p, const struct strate
 		                      : all_gather_seconds(net, &g->dp, 2 * n.dense) +
 		                            all_gather_seconds(net, &g->edp, 2 * n.expert);
 	}
-	if (strategy_reduces_each(s)) /* already part of the stage's time */
+	if (reduces_each(p, s)) /* already part of the stage's time */
 		reduce = 0;
 	seconds = exposed(p, s, reduce, t->backward + t->head_backward);
 	return seconds + exposed(p, s, gather, t->forward + t->head_forward);
@@ -119,13 +121,12 @@ static void add_sharded_weights(const struct cost_problem *p, const struct strat
 	const struct network *net = &p->network;
 	double gather =
 	    all_gather_seconds(net, &g->dp, 2 * n.dense) + all_gather_seconds(net, &g->edp, 2 * n.expert);
-	double slow = p->constants.overlap_slowdown - 1;
 	/* The second gather, and the reduction of the gradients. */
 	double back = ((s->zero >= 3 ? 1 : 0) + s->gradient_bytes / 2.0) * gather;
 
 	if (s->zero >= 3)
-		t->forward = fmax(t->forward, gather) + slow * fmin(t->forward, gather);
-	t->backward = fmax(t->backward, back) + slow * fmin(t->backward, back);
+		t->forward += exposed(p, s, gather, t->forward);
+	t->backward += exposed(p, s, back, t->backward);
 }
 
 struct stage_time stage_seconds(const struct cost_problem *p, const struct layer_costs *l,
@@ -141,7 +142,7 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 		t.backward += (double)(run->layers[k] - run->kept[k]) * l->layer[k].backward +
 		              (double)run->kept[k] * l->kept[k].backward;
 	}
-	if (strategy_reduces_each(s))
+	if (reduces_each(p, s))
 		add_sharded_weights(p, s, g, n, &t);
 	/* Blocking sends take the stage's time, once each way for every chunk. */
 	t.forward += sends;

@@ -56,9 +56,6 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,
                      const struct groups *g, const struct stage_run *runs, int64_t count,
                      int64_t micro_batches);
-/* Gradients that are not kept whole are reduced in every micro-batch: with ZeRO 3, and with ZeRO 2 in a
- * pipeline, where the micro-batches of several stages interleave (cost-model section 5). */
-bool strategy_reduces_each(const struct strategy *s);
 /* A step's seconds with what belongs to no stage: stragglers and host work. */
 double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds);
 /* The fullest stage's memory. */

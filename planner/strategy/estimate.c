@@ -155,9 +155,9 @@ static struct breakdown_seconds split(const struct layer_costs *l, const struct 
 	b.context_parallel = m * parts[PART_CONTEXT];
 	b.expert_parallel = m * parts[PART_EXPERT];
 	b.pipeline_send = s->pp > 1 ? 2 * m * (double)s->vpp * l->send : 0;
-	/* What sharded weights add to every micro-batch counts as exchange. */
+	/* What sharded weights and gradients add to every micro-batch counts as exchange. */
 	b.gradient_exchange = x->times[r].exchange;
-	if (s->zero >= 3)
+	if (s->zero >= 2)
 		b.gradient_exchange += fmax(0, m * (work - inside) - b.pipeline_send);
 	/* One stage has no bubble: what is left there is rounding. */
 	b.bubble = s->pp > 1 ? fmax(0, passes - m * work - x->times[r].exchange) : 0;

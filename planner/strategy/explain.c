@@ -54,29 +54,19 @@ static double part_of(const struct layer_costs *l, const struct strategy *s, con
 	return sum;
 }
 
-/* ZeRO-3 gathers the weights in both passes of each micro-batch, and it and ZeRO-2 in a pipeline reduce the
- * gradients in each. What tied embeddings exchange between the ends of the pipeline goes once a step. */
+/* Once a step, and what sharded weights and gradients add to each micro-batch. */
 static double gradient_bytes(const struct cost_problem *bytes, const struct layer_costs *l,
                              const struct strategy *s, const struct groups *g, const struct stage_run *run,
                              double micro_batches)
 {
-	struct strategy bare = *s, gather, whole;
-	double once, weights, reduce;
+	struct strategy bare = *s;
+	struct stage_time all, once;
 
 	bare.overlap_gradients = false;
-	if (!strategy_reduces_each(s))
-		return stage_seconds(bytes, l, &bare, g, run).exchange;
-	bare.zero = 1;
-	gather = bare;
-	gather.gradient_bytes = 0;
-	whole = bare;
-	whole.zero = 0;
-	weights = stage_seconds(bytes, l, &gather, g, run).exchange;
-	/* the gradients scattered, and what the ends exchange; an all-reduce scatters and gathers */
-	once = stage_seconds(bytes, l, &bare, g, run).exchange - weights;
-	reduce = stage_seconds(bytes, l, &whole, g, run).exchange - once;
-	weights *= s->zero >= 3 ? 2 * micro_batches : 1;
-	return micro_batches * reduce + weights + once - reduce;
+	all = stage_seconds(bytes, l, &bare, g, run);
+	bare.zero = 0;
+	once = stage_seconds(bytes, l, &bare, g, run);
+	return all.exchange + micro_batches * (work_of(&all) - work_of(&once));
 }
 
 static void add_traffic(const struct cost_problem *p, const struct strategy *s, struct explanation *e)

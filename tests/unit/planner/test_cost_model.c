@@ -214,6 +214,37 @@ static void test_products_and_overlap(void **state)
 	near(overlapped_seconds(k, 1, 2), k->overlap_slowdown - 1, 1e-12);
 }
 
+/* On a network of one byte a second, whose bytes are seconds (section 8): ZeRO 1 reduces 3/4 of 4 bytes a
+ * parameter once and gathers 3/4 of 2. ZeRO 2 keeps a quarter of the gradients (section 5), so it reduces in
+ * each of the four micro-batches: three times more. With one micro-batch there is no difference. */
+static void test_sharded_gradients_accumulate(void **state)
+{
+	struct cost_problem p = problem(gpt(4, 1024, 16), "dgx-a100-80g", 1, 16);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+	struct parameters layer = model_layer_parameters(&p.model, LAYER_DENSE),
+	                  first = model_embedding_parameters(&p.model),
+	                  last = model_head_parameters(&p.model);
+	double n = 4.0 * (double)(layer.tensor + layer.replicated) +
+	           (double)(first.tensor + first.replicated + last.tensor + last.replicated);
+	struct strategy_cost once, each;
+
+	(void)state;
+	p.network = (struct network){.levels = 1, .domain = {INT64_MAX}, .bandwidth = {1}};
+	s.dp = 4;
+	s.gradient_bytes = 4;
+	s.overlap_gradients = false;
+	s.zero = 1;
+	once = cost(&p, &s);
+	near(once.breakdown.gradient_exchange, 3.0 / 4 * (4 + 2) * n, 1e-9);
+	s.zero = 2;
+	each = cost(&p, &s);
+	near(each.breakdown.gradient_exchange, 3.0 / 4 * (4 * 4 + 2) * n, 1e-9);
+	near(each.step_seconds - once.step_seconds, 3 * 3.0 / 4 * 4 * n, 1e-6);
+	assert_true(each.memory.gradients < once.memory.gradients);
+	s.micro_batch = 4;
+	near(cost(&p, &s).breakdown.gradient_exchange, 3.0 / 4 * (4 + 2) * n, 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +255,7 @@ int main(void)
 	    cmocka_unit_test(test_bubbles),
 	    cmocka_unit_test(test_tied_embedding),
 	    cmocka_unit_test(test_products_and_overlap),
+	    cmocka_unit_test(test_sharded_gradients_accumulate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,6 +101,10 @@ static void replicas_exchange_gradients_and_weights(void **state)
 	assert_true(near(bytes_of(&p, &s, TRAFFIC_GRADIENTS), 3.0 / 4 * (4 + 2) * n));
 	s.zero = 3; /* weights in both passes of 4 micro-batches, gradients in each */
 	assert_true(near(bytes_of(&p, &s, TRAFFIC_GRADIENTS), 4 * 3.0 / 4 * (2 + 2 + 4) * n));
+	s.zero = 2; /* gradients in each of them, weights once */
+	assert_true(near(bytes_of(&p, &s, TRAFFIC_GRADIENTS), 3.0 / 4 * (4 * 4 + 2) * n));
+	s.micro_batch = 4; /* nothing to accumulate: as ZeRO 1 */
+	assert_true(near(bytes_of(&p, &s, TRAFFIC_GRADIENTS), 3.0 / 4 * (4 + 2) * n));
 }
 
 /* Four layers on one stage, two of them recomputed: those two alone repeat the forward pass's two. */
