@@ -70,12 +70,6 @@ json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 	return o;
 }
 
-int64_t memory_bytes_of(const struct memory_parts *m)
-{
-	return llround(m->weights) + llround(m->gradients) + llround(m->optimizer) + llround(m->activations) +
-	       llround(m->workspace);
-}
-
 json_t *memory_to_json(const struct memory_parts *m)
 {
 	return json_pack("{s:I,s:I,s:I,s:I,s:I}", "weights", (json_int_t)llround(m->weights), "gradients",

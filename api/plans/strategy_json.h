@@ -20,9 +20,7 @@ int strategy_from_json(const json_t *value, const struct place *at, struct strat
 int strategy_check(const struct cost_problem *p, const struct strategy *s, struct sb_error *err);
 /* A solution. NULL when out of memory. */
 json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s);
-/* The bytes a device needs, every part rounded for itself, so that the parts of an answer add up. */
-int64_t memory_bytes_of(const struct memory_parts *m);
-/* {weights, gradients, optimizer, activations, workspace}, rounded likewise. */
+/* {weights, gradients, optimizer, activations, workspace}, rounded as memory_bytes_of() does. */
 json_t *memory_to_json(const struct memory_parts *m);
 json_t *predicted_to_json(const struct strategy_cost *c);
 /* Adds the member `explanation`: seconds and memory of each stage, and what a device of the busiest one sends

@@ -63,6 +63,12 @@ double memory_total(const struct memory_parts *m)
 	return m->weights + m->gradients + m->optimizer + m->activations + m->workspace;
 }
 
+int64_t memory_bytes_of(const struct memory_parts *m)
+{
+	return llround(m->weights) + llround(m->gradients) + llround(m->optimizer) + llround(m->activations) +
+	       llround(m->workspace);
+}
+
 static double transient_bytes(const struct model *m, const struct strategy *s)
 {
 	double rows = (double)s->micro_batch * (double)m->seq_len / (double)s->cp;

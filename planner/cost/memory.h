@@ -15,6 +15,8 @@ struct memory_parts {
 };
 /* Sum of the parts, bytes. */
 double memory_total(const struct memory_parts *m);
+/* As it is told: every part rounded for itself, so that the parts of an answer add up. */
+int64_t memory_bytes_of(const struct memory_parts *m);
 
 /* The part that is the same for every stage of one strategy shape, computed once. */
 struct memory_model {

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#define SAME_TIME 1e-12 /* rounding of one sum in another order */
-
 void keep_init(struct keep *k)
 {
 	k->top_count = k->degrees_count = k->front_count = 0;

@@ -20,8 +20,13 @@ static int used_dimensions(const struct strategy *s, enum dimension used[DIMS])
 	return count;
 }
 
+static bool product_lines_up(const struct cluster *c, int64_t product)
+{
+	return lines_up(product, c->devices_per_node) && lines_up(product, c->supernode_devices);
+}
+
 /* A product of some of the degrees ends where the next dimension begins: each must fill whole nodes, or whole
- * shares of one. */
+ * shares of one. Here in whatever order. */
 static bool any_order(const struct cluster *c, const struct strategy *s)
 {
 	const int64_t size[DIMS] = {s->tp, s->cp, s->dp, s->pp};
@@ -33,22 +38,24 @@ static bool any_order(const struct cluster *c, const struct strategy *s)
 			if (chosen & 1U << d)
 				product *= size[d];
 		}
-		if (!lines_up(product, c->devices_per_node) || !lines_up(product, c->supernode_devices))
+		if (!product_lines_up(c, product))
 			return false;
 	}
 	return true;
 }
 
-int order_count(const struct cluster *c, const struct strategy *s)
+/* In this one order. */
+static bool this_order(const struct cluster *c, const struct strategy *s, const enum dimension *at, int count)
 {
-	enum dimension used[DIMS];
-	int count = used_dimensions(s, used), all = 1;
+	const int64_t size[DIMS] = {s->tp, s->cp, s->dp, s->pp};
+	int64_t product = 1;
 
-	if (!any_order(c, s))
-		return 1;
-	for (int i = 2; i <= count; i++)
-		all *= i;
-	return all;
+	for (int i = 0; i < count; i++) {
+		product *= size[at[i]];
+		if (!product_lines_up(c, product))
+			return false;
+	}
+	return true;
 }
 
 /* The next permutation in lexicographic order; false after the last. */
@@ -76,6 +83,21 @@ static bool next_order(enum dimension *at, int count)
 		}
 	}
 	return true;
+}
+
+int order_count(const struct cluster *c, const struct strategy *s)
+{
+	enum dimension used[DIMS];
+	int count = used_dimensions(s, used), all = 1;
+
+	if (any_order(c, s)) {
+		for (int i = 2; i <= count; i++)
+			all *= i;
+		return all;
+	}
+	while (next_order(used, count))
+		all += this_order(c, s, used, count);
+	return all;
 }
 
 /* Dimensions of one rank lie anywhere: the usual order where nothing else was asked for. */
@@ -132,15 +154,14 @@ int rank_orders(const struct network *n, const struct cluster *c, const struct s
 	struct strategy w = *s;
 	enum dimension used[DIMS];
 	int dims = used_dimensions(s, used), count = 0;
+	bool any = any_order(c, s), usual = true;
 
-	if (!any_order(c, s)) {
-		complete(&w, used, dims);
-		add_order(n, &w, out, &count);
-		return count;
-	}
 	do {
-		complete(&w, used, dims);
-		add_order(n, &w, out, &count);
+		if (usual || any || this_order(c, s, used, dims)) {
+			complete(&w, used, dims);
+			add_order(n, &w, out, &count);
+		}
+		usual = false;
 	} while (next_order(used, dims));
 	return count;
 }

@@ -11,8 +11,9 @@ struct rank_order {
 	struct groups groups;
 	int64_t examined; /* ranks gone through to find them */
 };
-/* How many orders the strategy's degrees have, those of equal cost counted one by one: every permutation of
- * the degrees above 1 where all their products line up with nodes and supernodes; else the usual one. */
+/* How many orders the strategy's degrees have, those of equal cost counted one by one: the usual one, and
+ * every permutation of the degrees above 1 in which each dimension ends where a node or supernode does, or
+ * fills an even share of one. */
 int order_count(const struct cluster *c, const struct strategy *s);
 /* Writes the groups of each of those orders, those of equal groups (and so of equal cost) once, the usual
  * order (tp, cp, dp, pp) first, those in which the expert ranks do not line up with the pipeline left out.

@@ -127,7 +127,7 @@ static int settle_frontier(struct search *x, struct sb_error *err)
 	struct search_result *out = x->out;
 	int wanted = x->r->frontier > 0 ? x->r->frontier : SEARCH_FRONTIER;
 	int count = thin_front(&x->r->problem, x->keep, wanted), kept = 0;
-	double least = INFINITY;
+	int64_t least = INT64_MAX;
 	struct choice found[FRONT_SIMULATED + 1];
 
 	for (int i = 0; i < count; i++) {
@@ -141,12 +141,16 @@ static int settle_frontier(struct search *x, struct sb_error *err)
 	found[count++] = out->best;
 	sort_choices(found, count);
 	for (int i = 0; i < count; i++) {
-		double memory = memory_total(&found[i].cost.memory);
+		int64_t memory = memory_bytes_of(&found[i].cost.memory);
 
 		if (memory >= least ||
 		    found[i].cost.step_seconds > SEARCH_SLACK * out->best.cost.step_seconds)
 			continue;
 		least = memory;
+		/* The same time, but for rounding; the first is the best itself. */
+		if (kept > 1 &&
+		    found[i].cost.step_seconds <= (1 + SAME_TIME) * found[kept - 1].cost.step_seconds)
+			kept--;
 		found[kept++] = found[i];
 	}
 	for (int i = 0; i < kept && i < wanted; i++)

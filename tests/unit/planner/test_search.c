@@ -219,8 +219,8 @@ static void check_result(const struct search_request *r, const struct search_res
 	assert_true(x->frontier[0].cost.step_seconds == x->best.cost.step_seconds);
 	for (int i = 1; i < x->frontier_count; i++) {
 		assert_true(x->frontier[i].cost.step_seconds > x->frontier[i - 1].cost.step_seconds);
-		assert_true(memory_total(&x->frontier[i].cost.memory) <
-		            memory_total(&x->frontier[i - 1].cost.memory));
+		assert_true(memory_bytes_of(&x->frontier[i].cost.memory) <
+		            memory_bytes_of(&x->frontier[i - 1].cost.memory));
 	}
 }
 

@@ -1,0 +1,35 @@
+// The exact search: orders of ranks that fill nodes evenly where the usual one does not, and a frontier on which nothing is dominated as it is told.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Service } from "./service.mjs";
+
+let s;
+before(async () => { s = await Service.start(); });
+after(() => s.stop());
+
+const links = (node, cluster) => [{ scope: "node", bytes_per_second: node }, { scope: "cluster", bytes_per_second: cluster }];
+
+test("an order that fills nodes evenly is tried, although the usual one and its products do not", async () => {
+  // Twelve replicas of two stages on three nodes of eight: stage by stage, replicas lie as 8 + 4 on the nodes; with the two stages side by side, as 4 + 4 + 4.
+  const problem = { model: { layers: 3, hidden: 8192, heads: 4, kv_heads: 4, head_dim: 128, ffn_hidden: 21845, gated_ffn: true, vocab: 128256, seq_len: 2048 },
+    cluster: { nodes: 3, devices_per_node: 8, device: "h100-80g", links: links(64e9, 50e9) }, batch: { global_sequences: 60 } };
+  const { status, json: plan } = await s.post("/v1/plans", { kind: "strategy", ...problem, constraints: { dp: 12, pp: 2 } });
+  assert.equal(status, 201, JSON.stringify(plan));
+  for (const order of [["tp", "cp", "dp", "pp"], ["pp", "dp", "tp", "cp"]]) {
+    const { stages, devices_used, micro_batches, offload, ...strategy } = plan.solution;
+    const { json } = await s.post("/v1/plans", { kind: "estimate", ...problem, strategy: { ...strategy, order } });
+    assert.ok(json.predicted.fits);
+    assert.ok(plan.predicted.step_seconds <= json.predicted.step_seconds * (1 + 1e-9), `${order}: ${json.predicted.step_seconds}`);
+  }
+});
+
+test("of points of a frontier that take as many whole bytes, one is told", async () => {
+  // Seven replicas, so that their shards have fractions of a byte; one layer, so that recomputing its scores saves nothing at the peak.
+  const { status, json: plan } = await s.post("/v1/plans", { kind: "strategy",
+    model: { layers: 1, hidden: 2048, heads: 4, kv_heads: 4, head_dim: 128, ffn_hidden: 5504, gated_ffn: false, vocab: 50257, seq_len: 512 },
+    cluster: { nodes: 16, devices_per_node: 8, device: "ascend-910b", links: links(20e9, 1e9) }, batch: { global_sequences: 210 } });
+  assert.equal(status, 201, JSON.stringify(plan));
+  assert.ok(plan.frontier.length > 1);
+  for (const [i, a] of plan.frontier.entries())
+    for (const b of plan.frontier.slice(i + 1)) assert.ok(b.seconds > a.seconds && b.bytes < a.bytes, `${b.seconds} s, ${b.bytes} bytes`);
+});
