@@ -50,6 +50,19 @@ static int check_shares(const struct cluster *c, struct sb_error *err)
 	return SB_OK;
 }
 
+static int check_host(const struct cluster *c, struct sb_error *err)
+{
+	if (c->host_memory_bytes < 0 || c->host_memory_bytes > (int64_t)1 << 50)
+		return bad(err, "host_memory_bytes", "must lie between 1 and 2^50");
+	if (c->host_link_bytes_per_second != 0 && !inside(c->host_link_bytes_per_second, 1e3, 1e16))
+		return bad(err, "host_link_bytes_per_second", "must lie between 1e3 and 1e16");
+	if (c->host_memory_bandwidth != 0 && !inside(c->host_memory_bandwidth, 1e6, 1e17))
+		return bad(err, "host_memory_bandwidth", "must lie between 1e6 and 1e17");
+	if (c->host_link_devices < 0 || c->host_link_devices > c->devices_per_node)
+		return bad(err, "host_link_devices", "must lie between 1 and devices_per_node");
+	return SB_OK;
+}
+
 int cluster_check(const struct cluster *c, struct sb_error *err)
 {
 	int rc;
@@ -63,6 +76,8 @@ int cluster_check(const struct cluster *c, struct sb_error *err)
 		rc = check_link(&c->links[i], err);
 	if (rc == SB_OK)
 		rc = check_shares(c, err);
+	if (rc == SB_OK)
+		rc = check_host(c, err);
 	if (rc != SB_OK)
 		return rc;
 	if (c->supernode_devices != 0 &&

@@ -30,6 +30,12 @@ struct cluster {
 	int64_t supernode_devices; /* 0 = no supernodes */
 	struct device device;
 	struct link links[LINK_SCOPES];
+	/* The host, for offload; 0 = not known. The link is a device's own, or host_link_devices devices' (of
+	 * one switch) together when that is above 1. */
+	int64_t host_memory_bytes; /* of a node */
+	double host_link_bytes_per_second;
+	int64_t host_link_devices;
+	double host_memory_bandwidth; /* of a node: the host updates what it holds of the optimizer */
 	/* Shares of the peak that are reached, NaN = calibrated default. */
 	double compute_efficiency, memory_efficiency, link_efficiency[LINK_SCOPES];
 };

@@ -119,6 +119,22 @@ static int read_efficiency(const json_t *o, const struct place *at, struct clust
 	return rc;
 }
 
+static int read_host(const json_t *o, const struct place *at, struct cluster *c, struct sb_error *err)
+{
+	int rc = parse_integer(o, at, "host_memory_bytes", OPTIONAL, 1, (int64_t)1 << 50,
+	                       &c->host_memory_bytes, err);
+
+	if (rc == SB_OK)
+		rc = parse_number(o, at, "host_link_bytes_per_second", OPTIONAL, 1e3, 1e16,
+		                  &c->host_link_bytes_per_second, err);
+	if (rc == SB_OK)
+		rc = parse_integer(o, at, "host_link_devices", OPTIONAL, 1, c->devices_per_node,
+		                   &c->host_link_devices, err);
+	return rc == SB_OK ? parse_number(o, at, "host_memory_bandwidth", OPTIONAL, 1e6, 1e17,
+	                                  &c->host_memory_bandwidth, err)
+	                   : rc;
+}
+
 static int check(const struct cluster *c, const struct place *at, struct sb_error *err)
 {
 	struct sb_error why = {0};
@@ -134,9 +150,20 @@ static int check(const struct cluster *c, const struct place *at, struct sb_erro
 
 int cluster_from_json(const json_t *value, const struct place *at, struct cluster *out, struct sb_error *err)
 {
-	static const char *const members[] = {
-	    "nodes", "devices_per_node", "device",      "links", "efficiency", "preset",
-	    "name",  "source",           "description", NULL};
+	static const char *const members[] = {"nodes",
+	                                      "devices_per_node",
+	                                      "device",
+	                                      "links",
+	                                      "efficiency",
+	                                      "host_memory_bytes",
+	                                      "host_link_bytes_per_second",
+	                                      "host_link_devices",
+	                                      "host_memory_bandwidth",
+	                                      "preset",
+	                                      "name",
+	                                      "source",
+	                                      "description",
+	                                      NULL};
 	struct place device = place_member(at, "device");
 	const struct device_preset *preset = NULL;
 	struct cluster c = {.compute_efficiency = NAN, .memory_efficiency = NAN};
@@ -159,6 +186,8 @@ int cluster_from_json(const json_t *value, const struct place *at, struct cluste
 		rc = read_links(value, at, preset, &c, err);
 	if (rc == SB_OK)
 		rc = read_efficiency(value, at, &c, err);
+	if (rc == SB_OK)
+		rc = read_host(value, at, &c, err);
 	if (rc == SB_OK)
 		rc = check(&c, at, err);
 	if (rc == SB_OK)

@@ -5,6 +5,7 @@
 #include "api/plans/kinds.h"
 #include "api/plans/problem.h"
 #include "api/plans/strategy_json.h"
+#include "planner/cost/offload.h"
 
 /* NULL when out of memory. */
 static json_t *stages_to_json(const struct cost_problem *p, const struct strategy *s)
@@ -36,6 +37,14 @@ static json_t *stages_to_json(const struct cost_problem *p, const struct strateg
 	return NULL;
 }
 
+static json_t *offload_to_json(const struct offload *o)
+{
+	if (!offload_any(o))
+		return json_string("none");
+	return json_pack("{s:f,s:f,s:f,s:f}", "weights", o->weights, "gradients", o->gradients, "optimizer",
+	                 o->optimizer, "activations", o->activations);
+}
+
 json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 {
 	JSON_AUTO lists = stages_to_json(p, s);
@@ -65,7 +74,7 @@ json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 	json_object_set_new(o, "attention", json_string(attention_words[s->attention]));
 	json_object_set_new(o, "overlap_gradients", json_boolean(s->overlap_gradients));
 	json_object_set_new(o, "gradient_dtype", json_string(dtype_words[s->gradient_bytes == 4 ? 1 : 0]));
-	json_object_set_new(o, "offload", json_string("none"));
+	json_object_set_new(o, "offload", offload_to_json(&s->offload));
 	json_object_update(o, lists);
 	return o;
 }
@@ -82,16 +91,18 @@ json_t *predicted_to_json(const struct strategy_cost *c)
 {
 	const struct breakdown_seconds *b = &c->breakdown;
 	const struct memory_parts *m = &c->memory;
-	json_t *breakdown = json_pack(
-	    "{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "compute_seconds", b->compute, "recompute_seconds",
-	    b->recompute, "tensor_parallel_seconds", b->tensor_parallel, "context_parallel_seconds",
-	    b->context_parallel, "expert_parallel_seconds", b->expert_parallel, "pipeline_send_seconds",
-	    b->pipeline_send, "bubble_seconds", b->bubble, "gradient_exchange_seconds", b->gradient_exchange,
-	    "optimizer_seconds", b->optimizer, "other_seconds", b->other);
+	json_t *breakdown =
+	    json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "compute_seconds", b->compute,
+	              "recompute_seconds", b->recompute, "tensor_parallel_seconds", b->tensor_parallel,
+	              "context_parallel_seconds", b->context_parallel, "expert_parallel_seconds",
+	              b->expert_parallel, "pipeline_send_seconds", b->pipeline_send, "bubble_seconds",
+	              b->bubble, "gradient_exchange_seconds", b->gradient_exchange, "optimizer_seconds",
+	              b->optimizer, "offload_seconds", b->offload, "other_seconds", b->other);
 
-	return json_pack("{s:f,s:f,s:f,s:f,s:I,s:b,s:I,s:o,s:o}", "step_seconds", c->step_seconds,
+	return json_pack("{s:f,s:f,s:f,s:f,s:I,s:I,s:b,s:I,s:o,s:o}", "step_seconds", c->step_seconds,
 	                 "tokens_per_second", c->tokens_per_second, "mfu", c->mfu, "hfu", c->hfu,
-	                 "memory_bytes", (json_int_t)memory_bytes_of(m), "fits", c->fits, "fullest_stage",
+	                 "memory_bytes", (json_int_t)memory_bytes_of(m), "host_memory_bytes",
+	                 (json_int_t)llround(c->host_bytes), "fits", c->fits, "fullest_stage",
 	                 (json_int_t)c->fullest_stage, "breakdown", breakdown, "memory", memory_to_json(m));
 }
 
@@ -114,8 +125,15 @@ json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
 {
 	json_t *list = json_array();
 
-	if (!c->fits)
+	if (memory_total(&c->memory) > (double)p->memory_bytes)
 		plan_warn(list, "does_not_fit", "the fullest stage needs more memory than a device may use");
+	if (!c->host_fits)
+		plan_warn(list, "host_does_not_fit",
+		          "what is offloaded needs more host memory than a node has");
+	if (s->offload.optimizer > 0 && p->cluster.host_memory_bandwidth <= 0)
+		plan_warn(list, "device_updates",
+		          "without the cluster's host_memory_bandwidth the offloaded optimizer states are "
+		          "predicted to come to the device for its update, and to go back");
 	if (!attention_given)
 		plan_warn(list, "attention_assumed",
 		          s->attention == ATTENTION_FLASH

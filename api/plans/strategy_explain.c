@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stddef.h>
 
 #include "api/plans/strategy_json.h"
@@ -18,12 +19,14 @@ static json_t *stages_json(const struct explanation *e)
 			layers += (json_int_t)s->run.layers[k];
 		json_array_append_new(
 		    list,
-		    json_pack("{s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:I,s:o}", "first_stage",
+		    json_pack("{s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:I,s:I,s:o}", "first_stage",
 		              (json_int_t)s->run.first, "stages", (json_int_t)s->run.count, "layers", layers,
 		              "forward_seconds", t->forward + t->head_forward, "backward_seconds",
 		              t->backward + t->head_backward, "exchange_seconds", t->exchange,
-		              "optimizer_seconds", t->optimizer, "memory_bytes",
-		              (json_int_t)memory_bytes_of(&s->memory), "memory", memory_to_json(&s->memory)));
+		              "optimizer_seconds", t->optimizer, "offload_seconds",
+		              t->offload + t->offload_update, "memory_bytes",
+		              (json_int_t)memory_bytes_of(&s->memory), "host_bytes",
+		              (json_int_t)llround(s->memory.host), "memory", memory_to_json(&s->memory)));
 	}
 	return list;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/plans/problem.h"
+#include "planner/cost/offload.h"
 
 #define MOST_SEQUENCES ((int64_t)1 << 32)
 #define USABLE_SHARE 0.95 /* the rest of the memory is left to the allocator and to what no model sees */
@@ -12,6 +13,7 @@
 const char *const recompute_words[] = {"none", "selective", "full", NULL};
 const char *const attention_words[] = {"unfused", "flash", NULL};
 const char *const dtype_words[] = {"bf16", "fp32", NULL};
+const char *const offload_members[] = {"weights", "gradients", "optimizer", "activations", NULL};
 static const char *const dimension_words[] = {"tp", "cp", "dp", "pp", NULL};
 
 static int read_batch(const json_t *request, struct cost_problem *p, int64_t *out_micro, struct sb_error *err)
@@ -179,10 +181,30 @@ static int read_degrees(const json_t *value, const struct place *at, struct stra
 	return rc;
 }
 
+/* "none", or shares from 0 to 1; those left out are 0. */
+static int read_offload(const json_t *value, const struct place *at, struct offload *io, struct sb_error *err)
+{
+	static const char *const words[] = {"none", NULL};
+	const json_t *shares = json_object_get(value, "offload");
+	struct place here = place_member(at, "offload");
+	struct offload o = {0};
+	double *const out[] = {&o.weights, &o.gradients, &o.optimizer, &o.activations};
+	int none = 0, rc;
+
+	if (!shares || json_is_null(shares))
+		return SB_OK;
+	rc = json_is_object(shares) ? parse_members(shares, &here, offload_members, err)
+	                            : parse_word(value, at, "offload", OPTIONAL, words, &none, err);
+	for (int i = 0; rc == SB_OK && json_is_object(shares) && offload_members[i]; i++)
+		rc = parse_number(shares, &here, offload_members[i], OPTIONAL, 0, 1, out[i], err);
+	if (rc == SB_OK)
+		*io = o;
+	return rc;
+}
+
 static int read_options(const json_t *value, const struct place *at, struct strategy *s, struct sb_error *err)
 {
-	static const char *const no_offload[] = {"none", NULL};
-	int recompute = (int)s->recompute, attention = (int)s->attention, offload = 0;
+	int recompute = (int)s->recompute, attention = (int)s->attention;
 	int dtype = s->gradient_bytes == 4 ? 1 : 0;
 	int rc = parse_boolean(value, at, "sequence_parallel", &s->sequence_parallel, err);
 
@@ -197,7 +219,7 @@ static int read_options(const json_t *value, const struct place *at, struct stra
 	if (rc == SB_OK)
 		rc = parse_word(value, at, "gradient_dtype", OPTIONAL, dtype_words, &dtype, err);
 	if (rc == SB_OK)
-		rc = parse_word(value, at, "offload", OPTIONAL, no_offload, &offload, err);
+		rc = read_offload(value, at, &s->offload, err);
 	s->recompute = (enum recompute)recompute;
 	s->attention = (enum attention)attention;
 	s->gradient_bytes = dtype == 1 ? 4 : 2;
@@ -260,10 +282,14 @@ int strategy_from_json(const json_t *value, const struct place *at, struct strat
 
 int strategy_check(const struct cost_problem *p, const struct strategy *s, struct sb_error *err)
 {
-	struct place at = place_of("/strategy");
+	struct place at = place_of("/strategy"), cluster = place_of("/cluster");
 	enum misfit f = strategy_fit(&p->model, &p->cluster, s, p->sequences);
+	struct sb_error why = {0};
+	int rc = offload_check(&p->cluster, &s->offload, &why);
 
-	if (f == FIT_OK)
+	if (f == FIT_OK && rc == SB_OK)
 		return SB_OK;
+	if (f == FIT_OK)
+		return parse_fail(err, rc, why.word, &cluster, why.field, why.text);
 	return parse_fail(err, SB_EIMPOSSIBLE, misfit_word(f), &at, misfit_field(f), misfit_text(f));
 }

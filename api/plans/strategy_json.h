@@ -36,6 +36,7 @@ json_t *quality_to_json(int optimal, double bound, double value, int64_t candida
 json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
                          const struct strategy_cost *c, bool attention_given);
 
+extern const char *const offload_members[];
 extern const char *const recompute_words[], *const attention_words[], *const dtype_words[];
 
 /* JSON Schemas of the parts. New references. */

@@ -113,16 +113,30 @@ json_t *cluster_schema(void)
 	                    json_pack("{s:s}", "description",
 	                              "the share of peak_flops that matrix products reach, or an object with "
 	                              "compute, memory, node, supernode, cluster"));
+	json_object_set_new(p, "host_memory_bytes", schema_integer(1, INT64_MAX));
+	json_object_set_new(p, "host_link_bytes_per_second", positive_number());
+	json_object_set_new(p, "host_link_devices", schema_integer(1, INT64_MAX));
+	json_object_set_new(p, "host_memory_bandwidth", positive_number());
 	document_members(p);
 	/* {preset, nodes} takes the rest from the preset, so that nothing is required here. */
 	return name_or(schema_object(p, NULL));
+}
+
+static json_t *offload_schema(void)
+{
+	static const char *const none[] = {"none", NULL};
+	json_t *shares = json_object();
+
+	for (int i = 0; offload_members[i]; i++)
+		json_object_set_new(shares, offload_members[i],
+		                    json_pack("{s:s,s:i,s:i}", "type", "number", "minimum", 0, "maximum", 1));
+	return schema_either(schema_words(none), schema_object(shares, NULL));
 }
 
 json_t *strategy_schema(void)
 {
 	static const char *const degrees[] = {
 	    "dp", "tp", "cp", "pp", "vpp", "ep", "etp", "micro_batch", "devices_used", "micro_batches", NULL};
-	static const char *const none[] = {"none", NULL};
 	static const char *const stage[] = {"layers", NULL};
 	json_t *p = json_object();
 
@@ -134,7 +148,7 @@ json_t *strategy_schema(void)
 	json_object_set_new(p, "recompute", schema_words(recompute_words));
 	json_object_set_new(p, "attention", schema_words(attention_words));
 	json_object_set_new(p, "gradient_dtype", schema_words(dtype_words));
-	json_object_set_new(p, "offload", schema_words(none));
+	json_object_set_new(p, "offload", offload_schema());
 	json_object_set_new(
 	    p, "order",
 	    json_pack("{s:s,s:s}", "type", "array", "description", "tp, cp, dp and pp, innermost first"));

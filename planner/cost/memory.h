@@ -12,8 +12,9 @@ int64_t chunks_in_flight(int64_t pp, int64_t vpp, int64_t micro_batches, int64_t
 
 struct memory_parts {
 	double weights, gradients, optimizer, activations, workspace;
+	double host; /* kept in host memory instead, by this device */
 };
-/* Sum of the parts, bytes. */
+/* Sum of the parts on the device, bytes. */
 double memory_total(const struct memory_parts *m);
 /* As it is told: every part rounded for itself, so that the parts of an answer add up. */
 int64_t memory_bytes_of(const struct memory_parts *m);

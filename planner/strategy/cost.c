@@ -1,6 +1,9 @@
 #include "planner/strategy/cost.h"
 
 #include <math.h>
+#include <stddef.h>
+
+#include "planner/cost/offload.h"
 
 #define ADAM_BYTES 30 /* read gradient, two moments and master; write the last three and the 16-bit copy */
 
@@ -81,7 +84,7 @@ static bool reduces_each(const struct cost_problem *p, const struct strategy *s)
 }
 
 static double exchange_seconds(const struct cost_problem *p, const struct strategy *s, const struct groups *g,
-                               struct owned n, const struct stage_time *t)
+                               struct owned n, struct offload_passes window)
 {
 	const struct network *net = &p->network;
 	double reduce, gather = 0, seconds, bytes = s->gradient_bytes;
@@ -98,35 +101,80 @@ static double exchange_seconds(const struct cost_problem *p, const struct strate
 	}
 	if (reduces_each(p, s)) /* already part of the stage's time */
 		reduce = 0;
-	seconds = exposed(p, s, reduce, t->backward + t->head_backward);
-	return seconds + exposed(p, s, gather, t->forward + t->head_forward);
+	seconds = exposed(p, s, reduce, window.backward);
+	return seconds + exposed(p, s, gather, window.forward);
 }
 
-static double optimizer_seconds(const struct cost_problem *p, const struct strategy *s, struct owned n)
+/* Parameters of one of the replicas' shares. */
+static double shard_of(const struct strategy *s, struct owned n)
 {
 	double dp = (double)(s->dp * s->cp);
 	double edp = (double)(s->tp * s->cp * s->dp) / (double)(s->ep * s->etp);
-	double own = s->zero >= 1 ? n.dense / dp + n.expert / edp : n.dense + n.expert;
+
+	return n.dense / dp + n.expert / edp;
+}
+
+static void update(const struct cost_problem *p, const struct strategy *s, struct owned n,
+                   const struct offload_load *x, struct stage_time *t)
+{
+	double all = n.dense + n.expert, own = s->zero >= 1 ? shard_of(s, n) : all;
+	double bandwidth = p->cluster.device.memory_bandwidth * p->constants.memory_share;
+	double device = ADAM_BYTES * own / bandwidth;
 
 	/* The norm reads the gradients once, and they are zeroed once. */
-	return (ADAM_BYTES * own + 4 * own + 4 * (n.dense + n.expert)) /
-	       (p->cluster.device.memory_bandwidth * p->constants.memory_share);
+	t->optimizer = (ADAM_BYTES * own + 4 * own + 4 * all) / bandwidth;
+	if (!x)
+		return;
+	device = offload_update_seconds(p, s, x, device) - device;
+	t->optimizer += device;
+	t->offload_update = fmax(0, device);
+}
+
+static struct offload_load load_of(const struct layer_costs *l, const struct strategy *s,
+                                   const struct stage_run *run, struct owned n)
+{
+	double all = n.dense + n.expert, shard = shard_of(s, n);
+	struct offload_load x = {.weights = 2 * (s->zero >= 3 ? shard : all),
+	                         .gradients = 4 * (s->zero >= 2 ? shard : all),
+	                         .own = s->zero >= 1 ? shard : all};
+
+	for (int k = 0; k < LAYER_KINDS; k++)
+		x.activations += (double)(run->layers[k] - run->kept[k]) * l->memory.stored[k] +
+		                 (double)run->kept[k] * l->memory.kept_stored[k];
+	return x;
+}
+
+/* A pass with what runs under it: what goes to the host and comes back has the window that the exchange
+ * leaves. Returns what the host adds. */
+static double run_under(const struct cost_problem *p, const struct strategy *s, double exchange, double host,
+                        double *io_pass)
+{
+	double left = s->overlap_gradients ? fmax(0, *io_pass - exchange) : *io_pass;
+	double waits = overlapped_seconds(&p->constants, host, left);
+
+	*io_pass += exposed(p, s, exchange, *io_pass) + waits;
+	return waits;
 }
 
 /* ZeRO-3 gathers each layer's weights in both passes and reduces its gradients, under the neighbour's
- * compute; what only reduces them gathers nothing. */
+ * compute; what only reduces them gathers nothing. What goes to the host and comes back shares that window.
+ */
 static void add_sharded_weights(const struct cost_problem *p, const struct strategy *s,
-                                const struct groups *g, struct owned n, struct stage_time *t)
+                                const struct groups *g, struct owned n, struct offload_passes host,
+                                struct stage_time *t)
 {
 	const struct network *net = &p->network;
-	double gather =
-	    all_gather_seconds(net, &g->dp, 2 * n.dense) + all_gather_seconds(net, &g->edp, 2 * n.expert);
-	/* The second gather, and the reduction of the gradients. */
-	double back = ((s->zero >= 3 ? 1 : 0) + s->gradient_bytes / 2.0) * gather;
+	double gather = 0, back;
 
-	if (s->zero >= 3)
-		t->forward += exposed(p, s, gather, t->forward);
-	t->backward += exposed(p, s, back, t->backward);
+	if (reduces_each(p, s))
+		gather = all_gather_seconds(net, &g->dp, 2 * n.dense) +
+		         all_gather_seconds(net, &g->edp, 2 * n.expert);
+	/* The second gather, and the reduction of the gradients. */
+	back = ((s->zero >= 3 ? 1 : 0) + s->gradient_bytes / 2.0) * gather;
+	if (s->zero < 3)
+		gather = 0;
+	t->offload = run_under(p, s, gather, host.forward, &t->forward);
+	t->offload += run_under(p, s, back, host.backward, &t->backward);
 }
 
 struct stage_time stage_seconds(const struct cost_problem *p, const struct layer_costs *l,
@@ -136,14 +184,22 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 	struct owned n = run_parameters(p, &l->memory, s, run);
 	bool first = run->first == 0, last = run->first + run->count == s->pp;
 	double sends = s->pp > 1 ? (double)s->vpp * l->send : 0;
+	bool away = offload_any(&s->offload);
+	const struct offload_load load = away ? load_of(l, s, run, n) : (struct offload_load){0};
+	struct offload_passes host = {0}, window;
 
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		t.forward += (double)run->layers[k] * l->layer[k].forward;
 		t.backward += (double)(run->layers[k] - run->kept[k]) * l->layer[k].backward +
 		              (double)run->kept[k] * l->kept[k].backward;
 	}
-	if (reduces_each(p, s))
-		add_sharded_weights(p, s, g, n, &t);
+	if (away)
+		host = offload_pass_seconds(p, s, &load);
+	/* What the host's transfers leave of it: each window hides one exchange. */
+	window.forward = fmax(0, t.forward - host.forward) + sends;
+	window.backward = fmax(0, t.backward - host.backward) + sends;
+	if (reduces_each(p, s) || away)
+		add_sharded_weights(p, s, g, n, host, &t);
 	/* Blocking sends take the stage's time, once each way for every chunk. */
 	t.forward += sends;
 	t.backward += sends;
@@ -155,7 +211,9 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 		t.head_forward += l->head.forward;
 		t.head_backward += l->head.backward;
 	}
-	t.exchange = exchange_seconds(p, s, g, n, &t);
+	window.forward += t.head_forward;
+	window.backward += t.head_backward;
+	t.exchange = exchange_seconds(p, s, g, n, window);
 	if (p->model.tied_embedding && s->pp > 1 && (first || last)) {
 		struct group ends = {.ranks = 2};
 
@@ -166,7 +224,7 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 		    &p->network, &ends,
 		    s->gradient_bytes * (double)(p->model.vocab * p->model.hidden) / (double)s->tp);
 	}
-	t.optimizer = optimizer_seconds(p, s, n);
+	update(p, s, n, away ? &load : NULL, &t);
 	return t;
 }
 
@@ -210,14 +268,17 @@ struct memory_parts peak_memory(const struct cost_problem *p, const struct layer
                                 int64_t micro_batches, int64_t *out_stage)
 {
 	struct memory_parts peak = {0};
+	double host = 0;
 
 	for (int64_t r = 0; r < count; r++) {
 		struct memory_parts m = stage_memory(p, &l->memory, s, &runs[r], micro_batches);
 
+		host = fmax(host, m.host);
 		if (r == 0 || memory_total(&m) > memory_total(&peak)) {
 			peak = m;
 			*out_stage = runs[r].first;
 		}
 	}
+	peak.host = host;
 	return peak;
 }

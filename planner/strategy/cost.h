@@ -25,7 +25,7 @@ struct layer_costs layer_costs_of(const struct cost_problem *p, const struct str
 /* Where the step's time goes on the slowest stage; the parts sum to step_seconds. */
 struct breakdown_seconds {
 	double compute, recompute, tensor_parallel, context_parallel, expert_parallel, pipeline_send, bubble,
-	    gradient_exchange, optimizer, other;
+	    gradient_exchange, optimizer, offload, other;
 };
 
 struct strategy_cost {
@@ -34,7 +34,9 @@ struct strategy_cost {
 	struct breakdown_seconds breakdown;
 	struct memory_parts memory; /* of the fullest stage */
 	int64_t fullest_stage;
-	bool fits;
+	double host_bytes; /* of a node's host memory (offload_node_bytes()) */
+	bool host_fits;
+	bool fits;      /* the devices, and the hosts */
 	bool simulated; /* exactly; else the steady state was extrapolated */
 	double tokens_per_second, mfu, hfu;
 };
@@ -45,6 +47,8 @@ struct stage_time {
 	double head_forward, head_backward; /* what the first or last stage adds */
 	double exchange;                    /* gradient reduction and weight gathering that nothing hides */
 	double optimizer;
+	double offload,
+	    offload_update; /* of them, what waits for the host: of the passes, of the optimizer */
 };
 /* One stage of a run: seconds of one micro-batch, and of what comes once a step. */
 struct stage_time stage_seconds(const struct cost_problem *p, const struct layer_costs *l,
@@ -58,7 +62,7 @@ double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, 
                      int64_t micro_batches);
 /* A step's seconds with what belongs to no stage: stragglers and host work. */
 double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds);
-/* The fullest stage's memory. */
+/* The fullest stage's memory; of the host, what a device keeps there on the stage that keeps the most. */
 struct memory_parts peak_memory(const struct cost_problem *p, const struct layer_costs *l,
                                 const struct strategy *s, const struct stage_run *runs, int64_t count,
                                 int64_t micro_batches, int64_t *out_stage);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "planner/cost/offload.h"
 #include "planner/schedule/schedule.h"
 
 #define EXACT_OPERATIONS (1 << 16)   /* beyond it the steady state is extrapolated */
@@ -155,10 +156,11 @@ static struct breakdown_seconds split(const struct layer_costs *l, const struct 
 	b.context_parallel = m * parts[PART_CONTEXT];
 	b.expert_parallel = m * parts[PART_EXPERT];
 	b.pipeline_send = s->pp > 1 ? 2 * m * (double)s->vpp * l->send : 0;
+	b.offload = m * x->times[r].offload;
 	/* What sharded weights and gradients add to every micro-batch counts as exchange. */
 	b.gradient_exchange = x->times[r].exchange;
 	if (s->zero >= 2)
-		b.gradient_exchange += fmax(0, m * (work - inside) - b.pipeline_send);
+		b.gradient_exchange += fmax(0, m * (work - inside) - b.pipeline_send - b.offload);
 	/* One stage has no bubble: what is left there is rounding. */
 	b.bubble = s->pp > 1 ? fmax(0, passes - m * work - x->times[r].exchange) : 0;
 	return b;
@@ -200,7 +202,7 @@ static int cost_expanded(const struct cost_problem *p, const struct strategy *s,
 	struct groups g = groups_of(&p->network, s);
 	struct layer_costs l = layer_costs_of(p, s, &g);
 	int64_t m = strategy_micro_batches(s, p->sequences);
-	double passes = 0, optimizer = 0, inner;
+	double passes = 0, optimizer = 0, away = 0, inner;
 	struct strategy_cost c = {0};
 	int rc = expand(p, &l, s, &g, x, err);
 
@@ -211,15 +213,21 @@ static int cost_expanded(const struct cost_problem *p, const struct strategy *s,
 	for (int64_t r = 0; r < x->count; r++) {
 		for (int64_t i = x->runs[r].first; i < x->runs[r].first + x->runs[r].count; i++)
 			passes = fmax(passes, x->end[i] + x->times[r].exchange);
-		optimizer = fmax(optimizer, x->times[r].optimizer);
+		if (x->times[r].optimizer > optimizer) {
+			optimizer = x->times[r].optimizer;
+			away = x->times[r].offload_update;
+		}
 	}
 	c.bound_seconds = bound_seconds(p, &l, s, &g, x->runs, x->count, m);
-	c.breakdown = split(&l, s, x, m, passes, optimizer);
+	c.breakdown = split(&l, s, x, m, passes, optimizer - away);
+	c.breakdown.offload += away;
 	inner = passes + optimizer;
 	c.step_seconds = fmax(cost_outside(p, s, inner), c.bound_seconds);
 	c.breakdown.other = fmax(0, c.step_seconds - inner);
 	c.memory = peak_memory(p, &l, s, x->runs, x->count, m, &c.fullest_stage);
-	c.fits = memory_total(&c.memory) <= (double)p->memory_bytes;
+	c.host_bytes = offload_node_bytes(&p->cluster, s, &c.memory);
+	c.host_fits = c.host_bytes <= (double)p->cluster.host_memory_bytes;
+	c.fits = c.host_fits && memory_total(&c.memory) <= (double)p->memory_bytes;
 	rates(p, s, x, &c);
 	*out = c;
 	return SB_OK;

@@ -17,6 +17,11 @@ enum dimension { DIM_TP, DIM_CP, DIM_DP, DIM_PP, DIMS };
 
 #define STRATEGY_MAX_DEGREE ((int64_t)1 << 20)
 
+/* Shares that wait in host memory, 0..1 each (cost/offload.h). */
+struct offload {
+	double weights, gradients, optimizer, activations;
+};
+
 struct strategy {
 	int64_t dp, tp, cp, pp, vpp, ep, etp;
 	int64_t micro_batch; /* sequences per replica */
@@ -30,6 +35,7 @@ struct strategy {
 	bool recompute_fit; /* as few as make each stage fit in the problem's memory (strategy_fit_runs()) */
 	const int64_t *stage_recompute; /* or as many as these: pp counts, borrowed; NULL: none given */
 	enum attention attention;
+	struct offload offload;
 	enum dimension order[DIMS]; /* innermost first */
 	/* The pipeline cut. NULL: even, with the last stage `last_fewer` layers short of an equal share. Else
 	 * pp counts, borrowed. */

@@ -1,0 +1,117 @@
+#include "planner/cost/offload.h"
+
+#include <math.h>
+
+#define STATE_BYTES 12.0     /* master weight and two moments of Adam, 32 bit each */
+#define HOST_ADAM_BYTES 28.0 /* cost-model section 11 */
+
+bool offload_any(const struct offload *o)
+{
+	return o->weights > 0 || o->gradients > 0 || o->optimizer > 0 || o->activations > 0;
+}
+
+int offload_check(const struct cluster *c, const struct offload *o, struct sb_error *err)
+{
+	if (!offload_any(o))
+		return SB_OK;
+	if (c->host_link_bytes_per_second <= 0)
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "unknown_host", "host_link_bytes_per_second",
+		                     "is needed for offload: bytes per second between a device and its host, "
+		                     "one direction");
+	if (c->host_memory_bytes <= 0)
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "unknown_host", "host_memory_bytes",
+		                     "is needed for offload: the host memory of a node");
+	return SB_OK;
+}
+
+static double move(double share, double bytes, double *io_part, struct memory_parts *io)
+{
+	*io_part -= share * bytes;
+	io->host += share * bytes;
+	return share * bytes;
+}
+
+double offload_memory(const struct strategy *s, double layer_stored, double layer_parameters,
+                      struct memory_parts *io)
+{
+	const struct offload *o = &s->offload;
+	double weights = move(o->weights, io->weights, &io->weights, io);
+	double gradients = move(o->gradients, io->gradients, &io->gradients, io), buffers = 0;
+
+	move(o->optimizer, io->optimizer, &io->optimizer, io);
+	move(o->activations, fmax(0, io->activations - 2 * layer_stored), &io->activations, io);
+	/* ZeRO 3 has its two gathered layers, and ZeRO 2 the gradients being reduced, in any case. */
+	if (s->zero < 3)
+		buffers += fmin(weights, 2 * 2 * layer_parameters);
+	if (s->zero < 2)
+		buffers += fmin(gradients, 2 * 4 * layer_parameters);
+	return buffers;
+}
+
+static double node_devices(const struct cluster *c, const struct strategy *s)
+{
+	return fmin((double)c->devices_per_node, (double)strategy_devices(s));
+}
+
+double offload_node_bytes(const struct cluster *c, const struct strategy *s, const struct memory_parts *peak)
+{
+	return peak->host * node_devices(c, s);
+}
+
+/* Section 9 of two and more streams: the longest, slowed down by all others. */
+static double together(const struct cost_problem *p, const double *seconds, int count)
+{
+	double longest = 0, sum = 0;
+
+	for (int i = 0; i < count; i++) {
+		longest = fmax(longest, seconds[i]);
+		sum += seconds[i];
+	}
+	return longest + (p->constants.overlap_slowdown - 1) * (sum - longest);
+}
+
+static double link_seconds(const struct cost_problem *p, double bytes)
+{
+	return bytes * fmax(1, (double)p->cluster.host_link_devices) / p->cluster.host_link_bytes_per_second;
+}
+
+struct offload_passes offload_pass_seconds(const struct cost_problem *p, const struct strategy *s,
+                                           const struct offload_load *x)
+{
+	const struct offload *o = &s->offload;
+	double weights = link_seconds(p, o->weights * x->weights);
+	double gradients = link_seconds(p, o->gradients * x->gradients);
+	double activations = link_seconds(p, o->activations * x->activations);
+	double again = strategy_micro_batches(s, p->sequences) > 1 ? gradients : 0;
+
+	return (struct offload_passes){
+	    together(p, (const double[]){weights, activations}, 2),
+	    together(p, (const double[]){weights + activations + again, gradients}, 2)};
+}
+
+double offload_update_seconds(const struct cost_problem *p, const struct strategy *s,
+                              const struct offload_load *x, double device)
+{
+	const struct offload *o = &s->offload;
+	/* Weights whose update and whose home are both on the host never travel; those that are gathered over
+	 * the replicas do. */
+	bool whole = s->zero >= 3 || s->dp * s->cp == 1;
+	double settled = whole ? fmin(o->optimizer, o->weights) : 0, bandwidth, in, out;
+
+	if (p->cluster.host_memory_bandwidth <= 0) {
+		double states = STATE_BYTES * o->optimizer * x->own;
+
+		in = link_seconds(p, states + 4 * o->gradients * x->own);
+		out = link_seconds(p, states + o->weights * x->weights);
+		return together(p, (const double[]){device, in, out}, 3);
+	}
+	bandwidth = p->cluster.host_memory_bandwidth / node_devices(&p->cluster, s);
+	in = link_seconds(p, 2 * x->own * (o->optimizer - settled) +
+	                         4 * x->own * fmax(0, o->gradients - o->optimizer));
+	out = link_seconds(p, s->gradient_bytes * x->own * fmax(0, o->optimizer - o->gradients) +
+	                          (o->weights - settled) * x->weights);
+	return together(p,
+	                (const double[]){(1 - o->optimizer) * device,
+	                                 HOST_ADAM_BYTES * o->optimizer * x->own / bandwidth, in, out},
+	                4);
+}

@@ -1,0 +1,49 @@
+// Offload in the kind estimate: what is answered, what is refused, that none costs as before.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+
+const HOST = { host_memory_bytes: 1e12, host_link_bytes_per_second: 2e10 };
+const file = join(mkdtempSync(join(tmpdir(), "offload-")), "request.json");
+const ask = (host, strategy, ...more) => {
+  const request = { kind: "estimate", model: "gpt3-175b", batch: { global_sequences: 64 }, strategy,
+    cluster: { nodes: 8, devices_per_node: 8, device: "a100-80g", ...host } };
+  writeFileSync(file, JSON.stringify(request));
+  const run = spawnSync(process.env.SIGNALBOX, ["plan", file, ...more], { encoding: "utf8" });
+  return { status: run.status, text: run.stdout + run.stderr, body: run.status === 0 && more.length === 0 ? JSON.parse(run.stdout) : null };
+};
+const PLAN = { dp: 1, tp: 8, pp: 8, sequence_parallel: true };
+const sum = (o) => Object.values(o).reduce((a, b) => a + b, 0);
+
+test("what goes to the host leaves the device, and its seconds are told", () => {
+  const kept = ask(HOST, PLAN).body, gone = ask(HOST, { ...PLAN, offload: { optimizer: 0.5 } }).body;
+  assert.equal(kept.solution.offload, "none");
+  assert.equal(kept.predicted.breakdown.offload_seconds, 0);
+  assert.equal(kept.predicted.host_memory_bytes, 0);
+  assert.deepEqual(gone.solution.offload, { weights: 0, gradients: 0, optimizer: 0.5, activations: 0 });
+  // half of the states, of each of the node's eight devices
+  assert.ok(Math.abs(gone.predicted.memory.optimizer - kept.predicted.memory.optimizer / 2) <= 1);
+  assert.ok(Math.abs(gone.predicted.host_memory_bytes - 4 * kept.predicted.memory.optimizer) <= 8);
+  assert.ok(gone.predicted.breakdown.offload_seconds > 0);
+  assert.ok(Math.abs(sum(gone.predicted.breakdown) - gone.predicted.step_seconds) < 1e-9 * gone.predicted.step_seconds);
+  assert.ok(gone.warnings.some((w) => w.code === "device_updates"));
+});
+
+test("an unknown host is refused by its member; a share out of range too", () => {
+  for (const member of Object.keys(HOST)) {
+    const refused = ask({ ...HOST, [member]: undefined }, { ...PLAN, offload: { weights: 1 } });
+    assert.notEqual(refused.status, 0);
+    assert.match(refused.text, new RegExp(`/cluster/${member}`));
+  }
+  assert.match(ask(HOST, { ...PLAN, offload: { weights: 1.5 } }).text, /\/strategy\/offload\/weights/);
+  const small = ask({ ...HOST, host_memory_bytes: 1e9 }, { ...PLAN, offload: { optimizer: 1 } }).body;
+  assert.equal(small.predicted.fits, false);
+  assert.ok(small.warnings.some((w) => w.code === "host_does_not_fit"));
+});
+
+test("an export does not drop it", () => {
+  assert.match(ask(HOST, { ...PLAN, offload: { optimizer: 1 } }, "--export", "megatron").text, /offload/);
+});
