@@ -165,7 +165,8 @@ static void test_tied_embedding(void **state)
 {
 	struct cost_problem p = problem(gpt(8, 4096, 32), "dgx-a100-80g", 1, 8);
 	struct strategy s = strategy_default(&p.model, &p.cluster);
-	const struct stage_run whole = {0, 1, {8}}, first = {0, 1, {4}}, last = {1, 1, {4}};
+	const struct stage_run whole = {.count = 1, .layers = {8}}, first = {.count = 1, .layers = {4}},
+	                       last = {.first = 1, .count = 1, .layers = {4}};
 	double shared = 51200 * 4096;
 
 	(void)state;
