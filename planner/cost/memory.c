@@ -123,11 +123,25 @@ struct memory_model memory_model_of(const struct cost_problem *p, const struct s
 	return r;
 }
 
+/* What the layer of the stage keeps that keeps the most. */
+static double largest_stored(const struct memory_model *m, const struct stage_run *run)
+{
+	double largest = 0;
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		if (run->layers[k] > run->kept[k])
+			largest = fmax(largest, m->stored[k]);
+		if (run->kept[k] > 0)
+			largest = fmax(largest, m->kept_stored[k]);
+	}
+	return largest;
+}
+
 struct memory_parts stage_memory(const struct cost_problem *p, const struct memory_model *m,
                                  const struct strategy *s, const struct stage_run *run, int64_t micro_batches)
 {
 	bool first = run->first == 0, last = run->first + run->count == s->pp;
-	double dense = 0, expert = 0, stored = 0, largest = 0, moving, dp = (double)(s->dp * s->cp), edp;
+	double dense = 0, expert = 0, stored = 0, moving, dp = (double)(s->dp * s->cp), edp;
 	double in_flight =
 	    (double)chunks_in_flight(s->pp, s->vpp, micro_batches, run->first) / (double)s->vpp;
 	struct memory_parts r;
@@ -140,10 +154,6 @@ struct memory_parts stage_memory(const struct cost_problem *p, const struct memo
 		stored += (double)(run->layers[k] - run->kept[k]) * m->stored[k] +
 		          (double)run->kept[k] * m->kept_stored[k];
 		recomputed += run->layers[k] - run->kept[k];
-		if (run->layers[k] > run->kept[k])
-			largest = fmax(largest, m->stored[k]);
-		if (run->kept[k] > 0)
-			largest = fmax(largest, m->kept_stored[k]);
 	}
 	if (first)
 		dense += m->embedding_parameters;
@@ -167,7 +177,7 @@ struct memory_parts stage_memory(const struct cost_problem *p, const struct memo
 		moving += 4 * m->largest_layer; /* two gathered units in 16 bit */
 	r.host = 0;
 	if (offload_any(&s->offload))
-		moving += offload_memory(s, largest, m->largest_layer, &r);
+		moving += offload_memory(s, largest_stored(m, run), m->largest_layer, &r);
 	r.workspace = p->constants.fragmentation * moving + (p->constants.fragmentation - 1) * r.activations +
 	              p->constants.context_bytes;
 	return r;

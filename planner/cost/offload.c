@@ -5,11 +5,6 @@
 #define STATE_BYTES 12.0     /* master weight and two moments of Adam, 32 bit each */
 #define HOST_ADAM_BYTES 28.0 /* cost-model section 11 */
 
-bool offload_any(const struct offload *o)
-{
-	return o->weights > 0 || o->gradients > 0 || o->optimizer > 0 || o->activations > 0;
-}
-
 int offload_check(const struct cluster *c, const struct offload *o, struct sb_error *err)
 {
 	if (!offload_any(o))

@@ -5,7 +5,10 @@
 /* Weights, gradients, optimizer states and activations that wait in host memory, by ratio. cost-model
  * section 11; the rules of overlap are those of its section 9. */
 
-bool offload_any(const struct offload *o);
+static inline bool offload_any(const struct offload *o)
+{
+	return o->weights > 0 || o->gradients > 0 || o->optimizer > 0 || o->activations > 0;
+}
 /* SB_EIMPOSSIBLE, with the cluster's member in err->field, when something is offloaded and the cluster does
  * not say how much the host holds or how quick the link to it is. */
 int offload_check(const struct cluster *c, const struct offload *o, struct sb_error *err);

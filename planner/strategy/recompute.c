@@ -15,18 +15,21 @@ static double bytes_with(const struct cost_problem *p, const struct memory_model
 
 /* A stage fits from some number of recomputed layers on, or not at all: more of them store less, and what one
  * layer needs while it is replayed is needed from the first on. What does not fit either way takes the leaner
- * one. */
+ * one; *out_fits says which it is. */
 static int64_t fewest_of(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
-                         int64_t micro_batches, int64_t high, struct stage_run *stage)
+                         int64_t micro_batches, int64_t high, struct stage_run *stage, bool *out_fits)
 {
 	double most = (double)p->memory_bytes, none = bytes_with(p, m, s, micro_batches, 0, stage), all;
 	int64_t low = 1;
 
+	*out_fits = true;
 	if (none <= most)
 		return 0;
 	all = bytes_with(p, m, s, micro_batches, high * s->vpp, stage);
-	if (all > most)
+	if (all > most) {
+		*out_fits = false;
 		return all < none ? high * s->vpp : 0;
+	}
 	while (low < high) {
 		int64_t mid = low + (high - low) / 2;
 
@@ -50,7 +53,9 @@ static int64_t layers_of(const struct stage_run *run)
 static int64_t fewest(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
                       int64_t micro_batches, struct stage_run *stage)
 {
-	return fewest_of(p, m, s, micro_batches, layers_of(stage) / s->vpp, stage);
+	bool fits;
+
+	return fewest_of(p, m, s, micro_batches, layers_of(stage) / s->vpp, stage, &fits);
 }
 
 static bool one_kind(const struct stage_run *run)
@@ -67,7 +72,7 @@ static bool one_kind(const struct stage_run *run)
  * more than the one before it. */
 int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_model *m,
                           const struct strategy *s, int64_t micro_batches, const struct stage_run *runs,
-                          int64_t count, struct stage_run *out)
+                          int64_t count, bool only_fitting, struct stage_run *out)
 {
 	int64_t written = 0;
 
@@ -76,12 +81,15 @@ int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_mode
 
 		for (int64_t i = 0; i < runs[r].count; i++) {
 			struct stage_run one = runs[r], *before = written > 0 ? &out[written - 1] : NULL;
+			bool fits;
 			int64_t n;
 
 			one.first += i;
 			one.start += i * layers;
 			one.count = 1;
-			n = fewest_of(p, m, s, micro_batches, most, &one);
+			n = fewest_of(p, m, s, micro_batches, most, &one, &fits);
+			if (only_fitting && !fits)
+				return 0;
 			strategy_recompute_first(&p->model, s, n, &one);
 			if (one_kind(&one))
 				most = n / s->vpp;
@@ -106,7 +114,8 @@ int64_t strategy_costed_runs(const struct cost_problem *p, const struct memory_m
 	if (!s->recompute_fit)
 		return count;
 	memcpy(whole, out_runs, (size_t)count * sizeof(*whole));
-	return strategy_fit_runs(p, m, s, strategy_micro_batches(s, p->sequences), whole, count, out_runs);
+	return strategy_fit_runs(p, m, s, strategy_micro_batches(s, p->sequences), whole, count, false,
+	                         out_runs);
 }
 
 int strategy_recomputed(const struct cost_problem *p, const struct strategy *s, int64_t *out,

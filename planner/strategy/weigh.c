@@ -94,7 +94,13 @@ static void add_fitted(struct weighing *w, const struct memory_model *memory, st
 	b.fit = true;
 	shape_of(&w->s, &b);
 	b.runs = strategy_fit_runs(&x->r->problem, memory, &w->s, m, &x->runs[b.first_run], b.runs,
-	                           &x->fitted[x->fitted_count]);
+	                           x->any_fits, &x->fitted[x->fitted_count]);
+	if (b.runs == 0) { /* how little it needs matters only while nothing fits */
+		x->out->costed++;
+		x->effort += w->s.pp;
+		reject(w, REJECT_MEMORY, w->all_orders, quick);
+		return;
+	}
 	b.first_run = x->fitted_count;
 	for (int64_t i = 0; i < b.runs; i++) {
 		const struct stage_run *run = &x->fitted[b.first_run + i];
