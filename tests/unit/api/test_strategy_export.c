@@ -7,26 +7,9 @@
 
 #include "api/plans/strategy_export.h"
 #include "base/random.h"
-#include "planner/presets/presets.h"
+#include "tests/setting.h"
 
 #define ROUNDS 400
-
-struct setting {
-	struct model model;
-	struct cluster cluster;
-};
-
-static struct setting setting(const char *model, const char *cluster, int64_t nodes)
-{
-	struct cluster_preset c;
-	struct setting s = {.model = model_preset(model)->model};
-
-	assert_true(cluster_preset(cluster, &c));
-	model_defaults(&s.model);
-	s.cluster = c.cluster;
-	s.cluster.nodes = nodes;
-	return s;
-}
 
 static int64_t pick(uint64_t *seed, const int64_t *from, uint64_t count)
 {

@@ -6,27 +6,10 @@
 #include <string.h>
 
 #include "planner/export/launch.h"
-#include "planner/presets/presets.h"
+#include "tests/setting.h"
 
 /* Configurations as users have them: more in them than a strategy, and what is left out is the launcher's
  * default. */
-
-struct setting {
-	struct model model;
-	struct cluster cluster;
-};
-
-static struct setting setting(const char *model, const char *cluster, int64_t nodes)
-{
-	struct cluster_preset c;
-	struct setting s = {.model = model_preset(model)->model};
-
-	assert_true(cluster_preset(cluster, &c));
-	model_defaults(&s.model);
-	s.cluster = c.cluster;
-	s.cluster.nodes = nodes;
-	return s;
-}
 
 static struct launch_plan read_text(const struct launch_format *f, const struct setting *x, int64_t devices,
                                     const char *text, int rc)

@@ -6,25 +6,7 @@
 #include <string.h>
 
 #include "planner/export/launch.h"
-#include "planner/presets/presets.h"
-
-/* A preset's model on a preset's cluster. */
-struct setting {
-	struct model model;
-	struct cluster cluster;
-};
-
-static struct setting setting(const char *model, const char *cluster, int64_t nodes)
-{
-	struct cluster_preset c;
-	struct setting s = {.model = model_preset(model)->model};
-
-	assert_true(cluster_preset(cluster, &c));
-	model_defaults(&s.model);
-	s.cluster = c.cluster;
-	s.cluster.nodes = nodes;
-	return s;
-}
+#include "tests/setting.h"
 
 static struct launch_plan launch_of(const struct setting *x, const struct strategy *s, int64_t sequences)
 {
