@@ -98,7 +98,7 @@ static json_t *document(const struct launch_plan *l, const char *notes)
 	return o;
 }
 
-static int refused(const struct launch_plan *l, struct sb_error *err)
+static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
 		return sb_fail(err, SB_EIMPOSSIBLE, "zero_with_pipeline",
@@ -112,20 +112,16 @@ static int refused(const struct launch_plan *l, struct sb_error *err)
 	return SB_OK;
 }
 
-static int write(const struct launch_plan *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
 {
-	int rc = refused(l, err);
-	JSON_AUTO o = rc == SB_OK ? document(l, notes) : NULL;
-	char *text;
+	JSON_AUTO o = document(l, notes);
+	char *text = o ? json_write_indented(o) : NULL;
 
-	if (rc != SB_OK)
-		return rc;
-	text = o ? json_write_indented(o) : NULL;
-	if (!text)
-		return sb_no_memory(err);
-	sb_buf_adds(out, text);
+	if (text)
+		sb_buf_adds(out, text);
+	else
+		out->status = SB_ENOMEM;
 	free(text);
-	return SB_OK;
 }
 
 static int add_note(const json_t *note, struct options *out, struct sb_error *err)
@@ -305,6 +301,7 @@ static const char *const why[LAUNCH_FIELDS] = {
 
 const struct launch_format launch_deepspeed = {.name = "deepspeed",
                                                .type = "application/json",
+                                               .refuse = refuse,
                                                .write = write,
                                                .parse = parse,
                                                .read = read,

@@ -43,9 +43,8 @@ static bool needs_one_connection(const struct launch_plan *l)
 	return nvidia && (l->strategy.tp > 1 || l->strategy.cp > 1) && l->strategy.zero < 2;
 }
 
-static int write(const struct launch_plan *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
 {
-	(void)err;
 	launch_comments(notes, out);
 	sb_buf_addf(out, "DEVICES=%lld\n", (long long)strategy_devices(&l->strategy));
 	for (int f = 0; f < LAUNCH_FIELDS; f++) {
@@ -59,7 +58,6 @@ static int write(const struct launch_plan *l, const char *notes, struct sb_buf *
 	            (long long)strategy_micro_batches(&l->strategy, l->sequences));
 	if (needs_one_connection(l))
 		sb_buf_adds(out, "# Megatron-LM asks for it\nCUDA_DEVICE_MAX_CONNECTIONS=1\n");
-	return SB_OK;
 }
 
 static int read(const struct options *o, struct launch_plan *io, struct sb_error *err)

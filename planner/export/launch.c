@@ -253,6 +253,14 @@ static int compare(const struct launch_format *f, const struct launch_plan *l, c
 	return rc == SB_OK && notes->status != SB_OK ? sb_no_memory(err) : rc;
 }
 
+static int written(const struct sb_buf *text, struct sb_error *err)
+{
+	return text->status == SB_OK
+	           ? SB_OK
+	           : sb_fail(err, text->status, "too_large",
+	                     text->status == SB_ELIMIT ? "the export is too large" : "out of memory");
+}
+
 int launch_write(const struct launch_format *f, const struct launch_plan *l, struct sb_buf *out,
                  struct sb_error *err)
 {
@@ -261,13 +269,15 @@ int launch_write(const struct launch_format *f, const struct launch_plan *l, str
 
 	sb_buf_init(&plain, OPTIONS_TEXT_MAX);
 	sb_buf_init(&notes, NOTES_MAX);
-	rc = f->write(l, "", &plain, err);
-	if (rc == SB_OK && plain.status != SB_OK)
-		rc = sb_fail(err, plain.status, "too_large", "the export is too large");
+	rc = f->refuse ? f->refuse(l, err) : SB_OK;
+	if (rc != SB_OK)
+		return rc;
+	f->write(l, "", &plain);
+	rc = written(&plain, err);
 	if (rc == SB_OK)
 		rc = compare(f, l, &plain, &notes, err);
-	if (rc == SB_OK)
-		rc = f->write(l, notes.len > 0 ? notes.data : "", out, err);
-	return rc == SB_OK && out->status != SB_OK ? sb_fail(err, out->status, "too_large", "out of memory")
-	                                           : rc;
+	if (rc != SB_OK)
+		return rc;
+	f->write(l, notes.len > 0 ? notes.data : "", out);
+	return written(out, err);
 }

@@ -70,10 +70,11 @@ int launch_recompute(struct launch_plan *l, const int64_t *slices, struct sb_err
 /* A launcher. */
 struct launch_format {
 	const char *name, *type; /* what it is called, its media type */
-	/* Appends the text. notes: lines that each end in a newline, to be shown as comments; may be empty.
-	 * SB_EIMPOSSIBLE when the launcher would refuse the run, or run another one. */
-	int (*write)(const struct launch_plan *l, const char *notes, struct sb_buf *out,
-	             struct sb_error *err);
+	/* SB_EIMPOSSIBLE when the launcher would refuse the run, or run another one. NULL: it takes all. */
+	int (*refuse)(const struct launch_plan *l, struct sb_error *err);
+	/* Appends the text of what is not refused. notes: lines that each end in a newline, to be shown as
+	 * comments; may be empty. Failures stick to the buffer. */
+	void (*write)(const struct launch_plan *l, const char *notes, struct sb_buf *out);
 	int (*parse)(const char *text, size_t len, struct options *out, struct sb_error *err);
 	/* Fills the strategy: what the text leaves out is the launcher's own default. What the launcher has
 	 * no say in keeps its value. pp <= layers on return. SB_EIMPOSSIBLE, SB_ENOMEM. */

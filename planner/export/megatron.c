@@ -203,7 +203,7 @@ static void recomputation(struct sb_buf *out, const struct launch_plan *l)
 	number(out, "recompute-num-layers", launch_recomputes_all(l) ? 1 : most_recomputed(l));
 }
 
-static int refused(const struct launch_plan *l, struct sb_error *err)
+static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
 		return sb_fail(err, SB_EIMPOSSIBLE, "zero_with_pipeline",
@@ -214,12 +214,8 @@ static int refused(const struct launch_plan *l, struct sb_error *err)
 	return SB_OK;
 }
 
-static int write(const struct launch_plan *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
 {
-	int rc = refused(l, err);
-
-	if (rc != SB_OK)
-		return rc;
 	launch_comments(notes, out);
 	shape(out, l->model);
 	experts(out, l->model, &l->strategy);
@@ -228,7 +224,6 @@ static int write(const struct launch_plan *l, const char *notes, struct sb_buf *
 	number(out, "global-batch-size", l->sequences);
 	recomputation(out, l);
 	precision(out, l->model, &l->strategy);
-	return SB_OK;
 }
 
 static const char *const why[LAUNCH_FIELDS] = {
@@ -239,6 +234,7 @@ static const char *const why[LAUNCH_FIELDS] = {
 
 const struct launch_format launch_megatron = {.name = "megatron",
                                               .type = "text/plain; charset=utf-8",
+                                              .refuse = refuse,
                                               .write = write,
                                               .parse = options_from_arguments,
                                               .read = megatron_read,

@@ -100,11 +100,10 @@ static void recomputing(struct sb_buf *out, const char *name, const struct launc
 	sb_buf_adds(out, s->vpp > 1 ? "]\n" : "\n");
 }
 
-static int write(const struct launch_plan *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
 {
 	const struct strategy *s = &l->strategy;
 
-	(void)err;
 	launch_comments(notes, out);
 	degrees(l, out);
 	context(l, out);
@@ -119,7 +118,6 @@ static int write(const struct launch_plan *l, const char *notes, struct sb_buf *
 	recomputing(out, "  select_recompute", l, RECOMPUTE_SELECTIVE);
 	/* Gathered weights are dropped after the forward pass and gathered again: ZeRO 3. */
 	truth(out, "  parallel_optimizer_comm_recompute", s->zero == 3);
-	return SB_OK;
 }
 
 static const char *const why[LAUNCH_FIELDS] = {

@@ -79,7 +79,7 @@ static void parallelism(const struct launch_plan *l, struct sb_buf *out)
 	}
 }
 
-static int refused(const struct launch_plan *l, struct sb_error *err)
+static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	const struct strategy *s = &l->strategy;
 
@@ -96,12 +96,8 @@ static int refused(const struct launch_plan *l, struct sb_error *err)
 	return SB_OK;
 }
 
-static int write(const struct launch_plan *l, const char *notes, struct sb_buf *out, struct sb_error *err)
+static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
 {
-	int rc = refused(l, err);
-
-	if (rc != SB_OK)
-		return rc;
 	launch_comments(notes, out);
 	if (l->model->float16)
 		launch_comments("torchtitan trains in bfloat16, the plan in float16\n", out);
@@ -114,7 +110,6 @@ static int write(const struct launch_plan *l, const char *notes, struct sb_buf *
 	sb_buf_addf(out, "\n[activation_checkpoint]\nmode = \"%s\"\n", modes[l->strategy.recompute]);
 	if (l->strategy.recompute == RECOMPUTE_SELECTIVE)
 		sb_buf_adds(out, "selective_ac_option = \"op\"\n");
-	return SB_OK;
 }
 
 static const char *const why[LAUNCH_FIELDS] = {
@@ -130,6 +125,7 @@ static const char *const why[LAUNCH_FIELDS] = {
 
 const struct launch_format launch_torchtitan = {.name = "torchtitan",
                                                 .type = "application/toml",
+                                                .refuse = refuse,
                                                 .write = write,
                                                 .parse = options_from_toml,
                                                 .read = torchtitan_read,
