@@ -1,5 +1,6 @@
 #include "api/named.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/calibration.h"
@@ -47,10 +48,13 @@ json_t *preset_document(const char *family, const char *name)
 	}
 	if (strcmp(family, "clusters") == 0) {
 		struct cluster_preset p;
+		char source[512];
 
 		if (!cluster_preset(name, &p))
 			return NULL;
-		return with_origin(cluster_to_json(&p.cluster, p.device), p.name, p.source);
+		snprintf(source, sizeof(source), "%s%s%s", p.source, p.host_source ? "; " : "",
+		         p.host_source ? p.host_source : "");
+		return with_origin(cluster_to_json(&p.cluster, p.device), p.name, source);
 	}
 	if (strcmp(family, "devices") == 0) {
 		const struct device_preset *p = device_preset(name);

@@ -58,8 +58,8 @@ static int check_host(const struct cluster *c, struct sb_error *err)
 		return bad(err, "host_link_bytes_per_second", "must lie between 1e3 and 1e16");
 	if (c->host_memory_bandwidth != 0 && !inside(c->host_memory_bandwidth, 1e6, 1e17))
 		return bad(err, "host_memory_bandwidth", "must lie between 1e6 and 1e17");
-	if (c->host_link_devices < 0 || c->host_link_devices > c->devices_per_node)
-		return bad(err, "host_link_devices", "must lie between 1 and devices_per_node");
+	if (c->host_link_devices < 0 || c->host_link_devices > 1024)
+		return bad(err, "host_link_devices", "must lie between 1 and 1024");
 	return SB_OK;
 }
 

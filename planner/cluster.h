@@ -31,7 +31,7 @@ struct cluster {
 	struct device device;
 	struct link links[LINK_SCOPES];
 	/* The host, for offload; 0 = not known. The link is a device's own, or host_link_devices devices' (of
-	 * one switch) together when that is above 1. */
+	 * one switch, or all of a node that has fewer) together when that is above 1. */
 	int64_t host_memory_bytes; /* of a node */
 	double host_link_bytes_per_second;
 	int64_t host_link_devices;

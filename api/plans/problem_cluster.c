@@ -128,8 +128,7 @@ static int read_host(const json_t *o, const struct place *at, struct cluster *c,
 		rc = parse_number(o, at, "host_link_bytes_per_second", OPTIONAL, 1e3, 1e16,
 		                  &c->host_link_bytes_per_second, err);
 	if (rc == SB_OK)
-		rc = parse_integer(o, at, "host_link_devices", OPTIONAL, 1, c->devices_per_node,
-		                   &c->host_link_devices, err);
+		rc = parse_integer(o, at, "host_link_devices", OPTIONAL, 1, 1024, &c->host_link_devices, err);
 	return rc == SB_OK ? parse_number(o, at, "host_memory_bandwidth", OPTIONAL, 1e6, 1e17,
 	                                  &c->host_memory_bandwidth, err)
 	                   : rc;
@@ -223,6 +222,20 @@ json_t *device_to_json(const struct device_preset *p)
 	return o;
 }
 
+/* What is known of the host. */
+static void add_host(json_t *o, const struct cluster *c)
+{
+	if (c->host_memory_bytes > 0)
+		json_object_set_new(o, "host_memory_bytes", json_integer(c->host_memory_bytes));
+	if (c->host_link_bytes_per_second > 0)
+		json_object_set_new(o, "host_link_bytes_per_second",
+		                    json_real(c->host_link_bytes_per_second));
+	if (c->host_link_devices > 0)
+		json_object_set_new(o, "host_link_devices", json_integer(c->host_link_devices));
+	if (c->host_memory_bandwidth > 0)
+		json_object_set_new(o, "host_memory_bandwidth", json_real(c->host_memory_bandwidth));
+}
+
 json_t *cluster_to_json(const struct cluster *c, const char *device)
 {
 	json_t *o = json_object(), *links = json_array();
@@ -233,5 +246,6 @@ json_t *cluster_to_json(const struct cluster *c, const char *device)
 	for (int i = 0; i < LINK_SCOPES; i++)
 		add_link(links, (enum link_scope)i, c->links[i].bytes_per_second, c->supernode_devices);
 	json_object_set_new(o, "links", links);
+	add_host(o, c);
 	return o;
 }

@@ -33,21 +33,19 @@ static json_t *stages_json(const struct explanation *e)
 
 static json_t *traffic_json(const struct explanation *e)
 {
-	static const char *const names[TRAFFICS] = {[TRAFFIC_TENSOR] = "tensor",
-	                                            [TRAFFIC_CONTEXT] = "context",
-	                                            [TRAFFIC_EXPERT] = "expert",
-	                                            [TRAFFIC_PIPELINE] = "pipeline",
-	                                            [TRAFFIC_GRADIENTS] = "gradients"};
+	static const char *const names[TRAFFICS] = {
+	    [TRAFFIC_TENSOR] = "tensor",     [TRAFFIC_CONTEXT] = "context",     [TRAFFIC_EXPERT] = "expert",
+	    [TRAFFIC_PIPELINE] = "pipeline", [TRAFFIC_GRADIENTS] = "gradients", [TRAFFIC_HOST] = "host"};
 	json_t *list = json_array();
 
 	for (int i = 0; i < TRAFFICS; i++) {
 		const struct explained_traffic *t = &e->traffic[i];
 
 		if (t->bytes > 0)
-			json_array_append_new(list,
-			                      json_pack("{s:s,s:I,s:I,s:f}", "between", names[i], "ranks",
-			                                (json_int_t)t->ranks, "ranks_inside",
-			                                (json_int_t)t->ranks_inside, "bytes", t->bytes));
+			json_array_append_new(list, json_pack("{s:s,s:I,s:I,s:f,s:f}", "between", names[i],
+			                                      "ranks", (json_int_t)t->ranks, "ranks_inside",
+			                                      (json_int_t)t->ranks_inside, "bytes", t->bytes,
+			                                      "seconds", t->seconds));
 	}
 	return list;
 }

@@ -67,7 +67,9 @@ static double together(const struct cost_problem *p, const double *seconds, int 
 
 static double link_seconds(const struct cost_problem *p, double bytes)
 {
-	return bytes * fmax(1, (double)p->cluster.host_link_devices) / p->cluster.host_link_bytes_per_second;
+	double sharing = fmin((double)p->cluster.host_link_devices, (double)p->cluster.devices_per_node);
+
+	return bytes * fmax(1, sharing) / p->cluster.host_link_bytes_per_second;
 }
 
 struct offload_passes offload_pass_seconds(const struct cost_problem *p, const struct strategy *s,
@@ -91,7 +93,7 @@ double offload_update_seconds(const struct cost_problem *p, const struct strateg
 	/* Weights whose update and whose home are both on the host never travel; those that are gathered over
 	 * the replicas do. */
 	bool whole = s->zero >= 3 || s->dp * s->cp == 1;
-	double settled = whole ? fmin(o->optimizer, o->weights) : 0, bandwidth, in, out;
+	double settled = whole ? fmin(o->optimizer, o->weights) : 0, bandwidth, in, out, seconds;
 
 	if (p->cluster.host_memory_bandwidth <= 0) {
 		double states = STATE_BYTES * o->optimizer * x->own;
@@ -105,8 +107,9 @@ double offload_update_seconds(const struct cost_problem *p, const struct strateg
 	                         4 * x->own * fmax(0, o->gradients - o->optimizer));
 	out = link_seconds(p, s->gradient_bytes * x->own * fmax(0, o->optimizer - o->gradients) +
 	                          (o->weights - settled) * x->weights);
-	return together(p,
-	                (const double[]){(1 - o->optimizer) * device,
-	                                 HOST_ADAM_BYTES * o->optimizer * x->own / bandwidth, in, out},
-	                4);
+	seconds = together(p,
+	                   (const double[]){(1 - o->optimizer) * device,
+	                                    HOST_ADAM_BYTES * o->optimizer * x->own / bandwidth, in, out},
+	                   4);
+	return fmax(seconds, device);
 }

@@ -39,7 +39,8 @@ struct offload_passes offload_pass_seconds(const struct cost_problem *p, const s
 /* Seconds of the update, of which `device` seconds would be the device's own without offload. Where the
  * cluster gives host_memory_bandwidth the host updates what it holds: gradients go there, 28 bytes a
  * parameter are read and written by Adam at the node's share of that bandwidth, new weights come back. Else
- * the device does: states come and go (24 bytes a parameter). Both overlap with the device's own part. */
+ * the device does: states come and go (24 bytes a parameter). Both overlap with the device's own part. Never
+ * less than `device`: no measurement shows a host that makes the update quicker. */
 double offload_update_seconds(const struct cost_problem *p, const struct strategy *s,
                               const struct offload_load *x, double device);
 #endif

@@ -209,7 +209,8 @@ bool cluster_preset_at(size_t i, struct cluster_preset *out)
 	c.links[LINK_SUPERNODE].bytes_per_second = clusters[i].supernode_link;
 	c.links[LINK_CLUSTER].bytes_per_second =
 	    clusters[i].cluster_link > 0 ? clusters[i].cluster_link : d->cluster_link;
-	*out = (struct cluster_preset){clusters[i].name, clusters[i].source, clusters[i].device, c};
+	*out = (struct cluster_preset){clusters[i].name, clusters[i].source, clusters[i].device,
+	                               host_preset(clusters[i].name, &c), c};
 	return true;
 }
 

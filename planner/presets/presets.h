@@ -19,7 +19,9 @@ struct device_preset {
 };
 struct cluster_preset {
 	const char *name, *source, *device;
-	struct cluster cluster; /* one node or one supernode; the device filled in */
+	const char *host_source; /* NULL: its host is not known */
+	struct cluster
+	    cluster; /* one node or one supernode; the device and what is known of the host filled in */
 };
 
 /* The i-th model, static data; NULL past the end. */
@@ -35,6 +37,9 @@ const struct model_preset *model_preset(const char *name);
 const struct device_preset *device_preset(const char *name);
 /* A cluster by its name; false, and *out as it was, when it is not known. */
 bool cluster_preset(const char *name, struct cluster_preset *out);
+/* Fills in the host of a known cluster and returns its source; NULL, and *io as it was, when it is not known.
+ */
+const char *host_preset(const char *cluster, struct cluster *io);
 /* The family of a device that is no preset, guessed from its name. */
 enum device_family device_family_of(const char *name);
 #endif

@@ -3,24 +3,49 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "planner/cost/offload.h"
+
 void explanation_free(struct explanation *e)
 {
 	free(e->stages);
 	*e = (struct explanation){0};
 }
 
-/* The same problem on links of one byte a second that nothing hides, with compute that takes no time: its
- * seconds are the bytes on the wire. */
+/* The same problem with compute that takes no time: nothing hides an exchange. */
+static struct cost_problem without_compute(const struct cost_problem *p)
+{
+	struct cost_problem bare = *p;
+
+	bare.cluster.device.peak_flops = INFINITY;
+	bare.cluster.device.memory_bandwidth = INFINITY;
+	bare.constants.launch_seconds = 0;
+	return bare;
+}
+
+/* On links of one byte a second: its seconds are the bytes on the wire. */
 static struct cost_problem in_bytes(const struct cost_problem *p)
 {
-	struct cost_problem bytes = *p;
+	struct cost_problem bytes = without_compute(p);
 
 	bytes.network =
 	    (struct network){.levels = 1, .domain = {INT64_MAX}, .bandwidth = {1}, .latency = {0}};
-	bytes.cluster.device.peak_flops = INFINITY;
-	bytes.cluster.device.memory_bandwidth = INFINITY;
-	bytes.constants.launch_seconds = 0;
+	bytes.cluster.host_link_bytes_per_second = 1;
+	bytes.cluster.host_link_devices = 1;
 	return bytes;
+}
+
+/* With nothing left that takes time but the link to the host. slowdown: 1 = of both directions the longer
+ * one counts, 2 = both. */
+static struct cost_problem host_link_only(const struct cost_problem *p, double slowdown)
+{
+	struct cost_problem host = *p;
+
+	host.network =
+	    (struct network){.levels = 1, .domain = {INT64_MAX}, .bandwidth = {INFINITY}, .latency = {0}};
+	host.constants.overlap_slowdown = slowdown;
+	if (host.cluster.host_memory_bandwidth > 0)
+		host.cluster.host_memory_bandwidth = INFINITY;
+	return host;
 }
 
 static double work_of(const struct stage_time *t)
@@ -55,37 +80,68 @@ static double part_of(const struct layer_costs *l, const struct strategy *s, con
 }
 
 /* Once a step, and what sharded weights and gradients add to each micro-batch. */
-static double gradient_bytes(const struct cost_problem *bytes, const struct layer_costs *l,
-                             const struct strategy *s, const struct groups *g, const struct stage_run *run,
-                             double micro_batches)
+static double gradients_of(const struct cost_problem *p, const struct layer_costs *l,
+                           const struct strategy *s, const struct groups *g, const struct stage_run *run,
+                           double micro_batches)
 {
 	struct strategy bare = *s;
 	struct stage_time all, once;
 
 	bare.overlap_gradients = false;
-	all = stage_seconds(bytes, l, &bare, g, run);
+	bare.offload = (struct offload){0};
+	all = stage_seconds(p, l, &bare, g, run);
 	bare.zero = 0;
-	once = stage_seconds(bytes, l, &bare, g, run);
+	once = stage_seconds(p, l, &bare, g, run);
 	return all.exchange + micro_batches * (work_of(&all) - work_of(&once));
+}
+
+static double host_of(const struct cost_problem *p, double slowdown, const struct strategy *s,
+                      const struct stage_run *run, double micro_batches)
+{
+	const struct cost_problem host = host_link_only(p, slowdown);
+	const struct groups g = groups_of(&host.network, s);
+	const struct layer_costs l = layer_costs_of(&host, s, &g);
+	struct stage_time t;
+
+	if (!offload_any(&s->offload))
+		return 0;
+	t = stage_seconds(&host, &l, s, &g, run);
+	return micro_batches * t.offload + t.offload_update;
+}
+
+/* Of a problem without compute, in its own unit. */
+static void traffic_of(const struct cost_problem *p, const struct strategy *s, const struct stage_run *run,
+                       double out[TRAFFICS])
+{
+	const struct groups g = groups_of(&p->network, s);
+	const struct layer_costs l = layer_costs_of(p, s, &g);
+	double m = (double)strategy_micro_batches(s, p->sequences);
+	double sends = s->pp > 1 ? 2 * m * (double)s->vpp : 0;
+	double sent = send_seconds(&p->network, &g.pp, stage_send_bytes(p, s));
+
+	out[TRAFFIC_TENSOR] = m * part_of(&l, s, run, PART_TENSOR) + sends * (l.send - sent);
+	out[TRAFFIC_CONTEXT] = m * part_of(&l, s, run, PART_CONTEXT);
+	out[TRAFFIC_EXPERT] = m * part_of(&l, s, run, PART_EXPERT);
+	out[TRAFFIC_PIPELINE] = sends * sent;
+	out[TRAFFIC_GRADIENTS] = gradients_of(p, &l, s, &g, run, m);
 }
 
 static void add_traffic(const struct cost_problem *p, const struct strategy *s, struct explanation *e)
 {
-	const struct cost_problem bytes = in_bytes(p);
-	const struct groups g = groups_of(&bytes.network, s), real = groups_of(&p->network, s);
-	const struct group *groups[TRAFFICS] = {&real.tp, &real.cp, &real.ep, &real.pp, &real.dp};
-	const struct layer_costs l = layer_costs_of(&bytes, s, &g);
+	const struct cost_problem bytes = in_bytes(p), bare = without_compute(p);
+	const struct groups g = groups_of(&p->network, s);
+	const struct group shared = {.ranks = 1, .inside = {1}};
+	const struct group *groups[TRAFFICS] = {&g.tp, &g.cp, &g.ep, &g.pp, &g.dp, &shared};
 	const struct stage_run *run = busiest(e);
-	double m = (double)strategy_micro_batches(s, p->sequences), sent = stage_send_bytes(p, s);
-	double sends = s->pp > 1 ? 2 * m * (double)s->vpp : 0;
+	double moved[TRAFFICS], seconds[TRAFFICS], m = (double)strategy_micro_batches(s, p->sequences);
 
+	traffic_of(&bytes, s, run, moved);
+	traffic_of(&bare, s, run, seconds);
+	moved[TRAFFIC_HOST] = host_of(&bytes, 2, s, run, m);
+	seconds[TRAFFIC_HOST] = host_of(&bare, 1, s, run, m);
 	for (int i = 0; i < TRAFFICS; i++)
-		e->traffic[i] = (struct explained_traffic){groups[i]->ranks, groups[i]->inside[0], 0};
-	e->traffic[TRAFFIC_TENSOR].bytes = m * part_of(&l, s, run, PART_TENSOR) + sends * (l.send - sent);
-	e->traffic[TRAFFIC_CONTEXT].bytes = m * part_of(&l, s, run, PART_CONTEXT);
-	e->traffic[TRAFFIC_EXPERT].bytes = m * part_of(&l, s, run, PART_EXPERT);
-	e->traffic[TRAFFIC_PIPELINE].bytes = sends * sent;
-	e->traffic[TRAFFIC_GRADIENTS].bytes = gradient_bytes(&bytes, &l, s, &g, run, m);
+		e->traffic[i] =
+		    (struct explained_traffic){groups[i]->ranks, groups[i]->inside[0], moved[i], seconds[i]};
 }
 
 int strategy_explain(const struct cost_problem *p, const struct strategy *s, struct explanation *out,

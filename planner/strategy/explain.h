@@ -17,6 +17,7 @@ enum traffic {
 	TRAFFIC_EXPERT,
 	TRAFFIC_PIPELINE,
 	TRAFFIC_GRADIENTS, /* and the weights of sharded optimizers */
+	TRAFFIC_HOST,      /* what waits in host memory, both ways */
 	TRAFFICS
 };
 /* What a device of the busiest stage sends over its links in one step, cost-model section 8. */
@@ -24,6 +25,7 @@ struct explained_traffic {
 	int64_t ranks,
 	    ranks_inside; /* of the group; how many of them share the innermost links where they lie worst */
 	double bytes;
+	double seconds; /* of the links, hidden or not; with the host both directions run at once */
 };
 
 struct explanation {

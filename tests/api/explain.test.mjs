@@ -23,7 +23,7 @@ test("stages and traffic of the best strategy", async () => {
   near(work, b.compute_seconds + b.recompute_seconds + b.tensor_parallel_seconds + b.context_parallel_seconds + b.expert_parallel_seconds + b.pipeline_send_seconds, 1e-6);
   // a group of one sends nothing, and no group sends faster than its links
   assert.deepEqual(traffic.map((t) => t.between), ["tensor", "pipeline", "gradients"].filter((t) => solution[{ tensor: "tp", pipeline: "pp", gradients: "dp" }[t]] > 1));
-  for (const t of traffic) assert.ok(t.ranks > 1 && t.ranks_inside >= 1 && t.bytes > 0);
+  for (const t of traffic) assert.ok(t.ranks > 1 && t.ranks_inside >= 1 && t.bytes > 0 && t.seconds > 0);
   const tensor = traffic.find((t) => t.between === "tensor");
   if (tensor) assert.ok(tensor.bytes / b.tensor_parallel_seconds <= 300e9);
 });

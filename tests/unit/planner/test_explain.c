@@ -32,14 +32,20 @@ static const struct model GPT = {
 /* 16-bit activations of one micro-batch of one sequence: 2 x 2048 x 1024. */
 #define Y 4194304.0
 
-static double bytes_of(const struct cost_problem *p, const struct strategy *s, enum traffic t)
+static struct explained_traffic traffic_of(const struct cost_problem *p, const struct strategy *s,
+                                           enum traffic t)
 {
 	EXPLANATION_AUTO e = {0};
 	struct sb_error err;
 
 	assert_int_equal(strategy_fit(&p->model, &p->cluster, s, p->sequences), FIT_OK);
 	assert_int_equal(strategy_explain(p, s, &e, &err), SB_OK);
-	return e.traffic[t].bytes;
+	return e.traffic[t];
+}
+
+static double bytes_of(const struct cost_problem *p, const struct strategy *s, enum traffic t)
+{
+	return traffic_of(p, s, t).bytes;
 }
 
 static bool near(double value, double wanted)
@@ -188,6 +194,47 @@ static void experts_send_each_token_to_its_top_k(void **state)
 	assert_true(near(bytes_of(&p, &s, TRAFFIC_EXPERT), 4 * 4 * 4 * 2 * 3.0 / 4 * Y));
 }
 
+/* 16 micro-batches of a quarter of n weights and half of n gradients. The weights come for both passes, the
+ * gradients go in the backward pass and come to be added to: each micro-batch 2 x 2 x n/4 + 2 x 4 x n/2, of
+ * which 4 x n/2 go out. The device updates half of the states: 12 x n/2 and 4 x n/2 bytes come, 12 x n/2 and
+ * 2 x n/4 go. On a link of 10 GB/s a pass takes its longer direction: 2 x n/4, then 2 x n/4 + 4 x n/2. */
+static void the_host_link_is_told(void **state)
+{
+	struct cost_problem p = problem_of(GPT);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+	double n = model_parameters(&p.model);
+	struct explained_traffic t;
+
+	(void)state;
+	assert_true(bytes_of(&p, &s, TRAFFIC_HOST) == 0);
+	p.cluster.host_memory_bytes = INT64_C(1) << 40;
+	p.cluster.host_link_bytes_per_second = 1e10;
+	s.offload = (struct offload){.weights = .25, .gradients = .5, .optimizer = .5};
+	t = traffic_of(&p, &s, TRAFFIC_HOST);
+	assert_true(near(t.bytes, 16 * (n + 4 * n) + 6 * n + 2 * n + 6 * n + n / 2));
+	assert_true(near(t.seconds, (16 * (n / 2 + n / 2 + 2 * n) + 8 * n) / 1e10));
+	/* two behind it take turns */
+	p.cluster.host_link_devices = 2;
+	assert_true(near(traffic_of(&p, &s, TRAFFIC_HOST).seconds, 2 * t.seconds));
+	assert_true(near(bytes_of(&p, &s, TRAFFIC_HOST), t.bytes));
+}
+
+/* Nothing hides them and nothing starts them: the bytes at 74 % of the 300 GB/s inside a node. */
+static void seconds_are_those_of_the_links(void **state)
+{
+	struct cost_problem p = problem_of(GPT);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+	struct explained_traffic t;
+
+	(void)state;
+	s.tp = 8;
+	p.constants.collective_seconds = 0;
+	for (int i = 0; i < p.network.levels; i++)
+		p.network.latency[i] = 0;
+	t = traffic_of(&p, &s, TRAFFIC_TENSOR);
+	assert_true(near(t.seconds, t.bytes / (0.74 * 300e9)));
+}
+
 static void stages_add_up(void **state)
 {
 	struct cost_problem p = problem_of(GPT);
@@ -226,6 +273,8 @@ int main(void)
 	    cmocka_unit_test(tied_ends_exchange_once_a_step),
 	    cmocka_unit_test(zero_2_in_a_pipeline_reduces_each),
 	    cmocka_unit_test(experts_send_each_token_to_its_top_k),
+	    cmocka_unit_test(the_host_link_is_told),
+	    cmocka_unit_test(seconds_are_those_of_the_links),
 	    cmocka_unit_test(stages_add_up),
 	};
 
