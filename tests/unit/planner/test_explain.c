@@ -228,9 +228,8 @@ static void seconds_are_those_of_the_links(void **state)
 
 	(void)state;
 	s.tp = 8;
-	p.constants.collective_seconds = 0;
-	for (int i = 0; i < p.network.levels; i++)
-		p.network.latency[i] = 0;
+	p.constants.collective_seconds = p.constants.node_latency = 0;
+	p.network = network_of(&p.cluster, &p.constants);
 	t = traffic_of(&p, &s, TRAFFIC_TENSOR);
 	assert_true(near(t.seconds, t.bytes / (0.74 * 300e9)));
 }
