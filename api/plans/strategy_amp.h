@@ -21,7 +21,10 @@ struct amp_input {
 	struct amp_profile profiles[AMP_PROFILES_MAX];
 	int profile_count; /* 0 = the cost model's own times */
 	bool links_given;
-	enum recompute recompute; /* what seconds() counts */
+	enum recompute recompute; /* what seconds() and bytes() count */
+	/* What bytes() weighs: amp_hold(). */
+	struct strategy held;
+	struct memory_model memory;
 };
 /* tables: the embedding's and the head's parameters are reduced too (APSS leaves them out). *out keeps its
  * address while its problem is used; amp_input_free() frees what it holds. SB_EINVAL, SB_EIMPOSSIBLE,
@@ -31,7 +34,40 @@ void amp_input_free(struct amp_input *in);
 #define AMP_INPUT_AUTO __attribute__((cleanup(amp_input_free))) struct amp_input
 /* Are there times for this tensor degree? */
 bool amp_has_times(const struct amp_input *in, int64_t tp);
+/* From here on the problem's bytes() are those of this candidate, by our own cost model. */
+void amp_hold(struct amp_input *in, const struct amp_candidate *c);
 /* The candidate as a strategy of ours, cut into stages (borrowed). */
 struct strategy amp_strategy(const struct amp_input *in, const struct amp_candidate *c,
                              const int64_t *stages);
+
+/* ---- strategy_amp_race.c ---- */
+
+#define AMP_KEPT_MAX (SEARCH_ALTERNATIVES + 1)
+
+/* A candidate with its cut. */
+struct amp_weighed {
+	struct amp_candidate candidate;
+	enum recompute recompute;
+	struct amp_cost cost;
+	int64_t *stages; /* [layers], the first pp of them used */
+};
+/* All candidates against each other. */
+struct amp_race {
+	struct amp_input *in;
+	struct amp_weighed kept[AMP_KEPT_MAX]; /* the fastest that fit, ascending */
+	int count, wanted;
+	struct amp_weighed trial, other; /* at work: how a candidate recomputes, and the best way so far */
+	double *room;                    /* [layers] */
+	int64_t candidates, rejected[MISFITS];
+	int64_t over, undecided;                 /* of which no cut fits, and that ended for want of effort */
+	struct strategy unfit[MISFITS], fullest; /* examples; fullest: of those that do not fit */
+	double fullest_bytes;
+	double bound;        /* nothing is faster */
+	double least_memory; /* bytes, INFINITY unless nothing fits: of the leanest cut of any candidate */
+	int64_t effort;
+};
+/* *out keeps the address of `in`; amp_race_free() frees what it holds. SB_ENOMEM, SB_EIMPOSSIBLE. */
+int amp_race_run(struct amp_input *in, struct amp_race *out, struct sb_error *err);
+void amp_race_free(struct amp_race *x);
+#define AMP_RACE_AUTO __attribute__((cleanup(amp_race_free))) struct amp_race
 #endif

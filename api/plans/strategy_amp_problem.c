@@ -41,6 +41,27 @@ struct strategy amp_strategy(const struct amp_input *in, const struct amp_candid
 	return s;
 }
 
+void amp_hold(struct amp_input *in, const struct amp_candidate *c)
+{
+	in->held = amp_strategy(in, c, NULL);
+	in->memory = memory_model_of(&in->request.problem, &in->held);
+}
+
+static double bytes_of(const void *self, int64_t stage, int64_t first, int64_t end)
+{
+	const struct amp_input *in = self;
+	const struct cost_problem *p = &in->request.problem;
+	struct stage_run run = {.first = stage, .count = 1, .start = first};
+	struct memory_parts parts;
+
+	for (int k = 0; k < LAYER_KINDS; k++)
+		run.layers[k] = model_layers_of(&p->model, end, (enum layer_kind)k) -
+		                model_layers_of(&p->model, first, (enum layer_kind)k);
+	parts =
+	    stage_memory(p, &in->memory, &in->held, &run, strategy_micro_batches(&in->held, p->sequences));
+	return memory_total(&parts);
+}
+
 static void measured_seconds(const struct amp_input *in, const struct amp_profile *profile,
                              int64_t micro_batch, double *out)
 {
@@ -253,6 +274,8 @@ int amp_input_from_json(const json_t *request, bool tables, struct amp_input *ou
 	                                    .layer = out->layer,
 	                                    .sequences = out->request.problem.sequences,
 	                                    .seconds = seconds_of,
+	                                    .bytes = bytes_of,
+	                                    .capacity = (double)out->request.problem.memory_bytes,
 	                                    .self = out};
 	return SB_OK;
 }

@@ -175,25 +175,118 @@ double amp_least(const struct amp_problem *p, const struct amp_candidate *c, dou
 	return (double)(c->micro_batches - 1) * fmax(longest, all / (double)c->pp) + all;
 }
 
+/* A stage's bytes cost as much to work out as so many cells of the search for a cut. */
+#define BYTES_STEPS 16
+
+/* Which layers each stage can hold within so many bytes, as partition_problem asks for it. Both ends of what
+ * a stage holds only move forward. */
+static void earliest_of(const struct amp_problem *p, const struct amp_candidate *c, double most,
+                        int64_t *effort, int16_t *earliest)
+{
+	for (int64_t j = 0; j < c->pp; j++) {
+		int16_t *row = earliest + j * (p->layers + 1);
+
+		row[0] = 0;
+		for (int64_t i = 1; i <= p->layers; i++) {
+			row[i] = row[i - 1];
+			while (row[i] < i && p->bytes(p->self, j, row[i], i) > most)
+				row[i]++;
+		}
+	}
+	*effort -= 2 * BYTES_STEPS * c->pp * p->layers;
+}
+
+double amp_fullest_bytes(const struct amp_problem *p, const struct amp_candidate *c, const int64_t *stages)
+{
+	double most = 0;
+	int64_t first = 0;
+
+	for (int64_t j = 0; j < c->pp; first += stages[j++])
+		most = fmax(most, p->bytes(p->self, j, first, first + stages[j]));
+	return most;
+}
+
+static int cheapest_cut(const struct amp_problem *p, const struct amp_candidate *c, struct chain *x,
+                        const struct amp_wires *w, int64_t *effort, int64_t *out_stages, struct amp_cost *out)
+{
+	struct partition cut;
+	int rc = partition_least(&x->problem, *effort > 1 ? *effort : 1, out_stages, &cut, NULL);
+
+	if (rc != SB_OK)
+		return rc;
+	*effort -= cut.steps;
+	if (isfinite(cut.seconds))
+		cost_of_chain(p, c, w, x, out_stages, out);
+	else
+		*out = (struct amp_cost){.seconds = INFINITY};
+	out->lower_bound = cut.optimal ? out->seconds : fmin(out->seconds, cut.lower_bound);
+	return SB_OK;
+}
+
+/* The cheapest cut does not fit: the cheapest of those that do. */
+static int squeeze(const struct amp_problem *p, const struct amp_candidate *c, struct chain *x,
+                   const struct amp_wires *w, int64_t *effort, int64_t *stages, struct amp_cost *io)
+{
+	size_t cells = (size_t)c->pp * ((size_t)p->layers + 1);
+	int16_t *earliest;
+	int rc;
+
+	if (*effort < (int64_t)cells * 2 * BYTES_STEPS) {
+		*io =
+		    (struct amp_cost){.seconds = INFINITY, .lower_bound = io->lower_bound, .squeezed = true};
+		return SB_OK;
+	}
+	earliest = malloc(cells * sizeof(*earliest));
+	if (!earliest)
+		return SB_ENOMEM;
+	earliest_of(p, c, p->capacity, effort, earliest);
+	x->problem.earliest = earliest;
+	rc = cheapest_cut(p, c, x, w, effort, stages, io);
+	io->squeezed = true;
+	free(earliest);
+	return rc;
+}
+
 int amp_cut(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
             int64_t *effort, int64_t *out_stages, struct amp_cost *out)
 {
 	CHAIN_AUTO x = {0};
-	struct partition cut;
 	int rc = chain_of(p, c, w, &x);
 
 	if (rc == SB_OK && c->micro_batches == 1) {
 		partition_even(p->layers, c->pp, out_stages);
 		cost_of_chain(p, c, w, &x, out_stages, out);
 		out->lower_bound = out->seconds;
-		return SB_OK;
+	} else if (rc == SB_OK) {
+		rc = cheapest_cut(p, c, &x, w, effort, out_stages, out);
 	}
-	if (rc == SB_OK)
-		rc = partition_least(&x.problem, *effort > 1 ? *effort : 1, out_stages, &cut, NULL);
-	if (rc != SB_OK)
+	if (rc != SB_OK || !p->bytes || amp_fullest_bytes(p, c, out_stages) <= p->capacity)
 		return rc;
-	*effort -= cut.steps;
-	cost_of_chain(p, c, w, &x, out_stages, out);
-	out->lower_bound = cut.optimal ? out->seconds : fmin(out->seconds, cut.lower_bound);
-	return SB_OK;
+	return squeeze(p, c, &x, w, effort, out_stages, out);
+}
+
+int amp_least_bytes(const struct amp_problem *p, const struct amp_candidate *c, int64_t *effort,
+                    double *io_bytes)
+{
+	size_t cells = (size_t)c->pp * ((size_t)p->layers + 1);
+	int16_t *earliest = malloc(cells * sizeof(*earliest));
+	int64_t *stages = calloc((size_t)c->pp, sizeof(*stages));
+	struct partition_problem chain = {.layers = p->layers, .stages = c->pp, .earliest = earliest};
+	double low = 0, most = *io_bytes - 1;
+	int rc = earliest && stages ? SB_OK : SB_ENOMEM;
+
+	while (rc == SB_OK && most > low && *effort > 0) {
+		bool any;
+
+		earliest_of(p, c, most, effort, earliest);
+		rc = partition_any(&chain, stages, &any);
+		if (any)
+			*io_bytes = amp_fullest_bytes(p, c, stages);
+		else
+			low = most;
+		most = fmin(*io_bytes - 1, low + (*io_bytes - low) / 2);
+	}
+	free(earliest);
+	free(stages);
+	return rc;
 }

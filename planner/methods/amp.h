@@ -32,6 +32,10 @@ struct amp_problem {
 	/* out[layers]: seconds of each layer, forward and backward, of one micro-batch of so many sequences.
 	 */
 	void (*seconds)(const void *self, int64_t tp, int64_t micro_batch, double *out);
+	/* Bytes of a device of a stage that holds the layers from first to before end; never less of more
+	 * layers. NULL = memory is not asked for. */
+	double (*bytes)(const void *self, int64_t stage, int64_t first, int64_t end);
+	double capacity; /* bytes that it may have */
 	const void *self;
 	bool last_hop; /* as published: an all-reduce sees only the last link of its ring */
 };
@@ -44,6 +48,7 @@ struct amp_cost {
 	double sends;    /* of the cuts */
 	double all_reduce;
 	double lower_bound; /* no cut of this candidate's layers is below it; NaN of a given one */
+	bool squeezed;      /* faster cuts do not fit in memory */
 };
 
 #define AMP_CANDIDATES_MAX 8192
@@ -68,10 +73,17 @@ int amp_cost_of(const struct amp_problem *p, const struct amp_candidate *c, cons
                 const int64_t *stages, struct amp_cost *out);
 /* No cut of the candidate takes less; quickly. room: for [layers]. */
 double amp_least(const struct amp_problem *p, const struct amp_candidate *c, double *room);
-/* The stages of least cost, exactly where no stage holds two tables, unless the effort ends; for one
- * micro-batch an even cut, as in AMP: whatever the cut, such a pipeline runs stage after stage. AMP's own cut
- * leaves the all-reduce out and forgets the sends of its incumbent. *effort: steps of the search that are
- * left, lessened by what it took. SB_ENOMEM. */
+/* The stages of least cost among those that fit, exactly where no stage holds two tables, unless the effort
+ * ends; for one micro-batch an even cut where that fits, as in AMP: whatever the cut, such a pipeline runs
+ * stage after stage. AMP's own cut leaves the all-reduce out and forgets the sends of its incumbent.
+ * out->seconds is INFINITY where none fits, or none was found for want of effort: then out->lower_bound is
+ * finite. *effort: steps of the search that are left, lessened by what it took. SB_ENOMEM. */
 int amp_cut(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_wires *w,
             int64_t *effort, int64_t *out_stages, struct amp_cost *out);
+/* What the fullest stage of a cut needs. */
+double amp_fullest_bytes(const struct amp_problem *p, const struct amp_candidate *c, const int64_t *stages);
+/* Lessens *io_bytes to what the fullest stage needs at least, whatever the cut, to a byte; leaves it where
+ * every cut needs as much, or the effort ends. SB_ENOMEM. */
+int amp_least_bytes(const struct amp_problem *p, const struct amp_candidate *c, int64_t *effort,
+                    double *io_bytes);
 #endif

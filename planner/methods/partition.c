@@ -56,6 +56,12 @@ static double exchange(const struct solver *s, int64_t j, int64_t first, int64_t
 	return s->p->weight ? (s->weights[end] - s->weights[first]) * s->p->exchange_seconds[j] : 0;
 }
 
+/* The first layer from which stage j may reach up to layer i. */
+static int64_t earliest(const struct partition_problem *p, int64_t j, int64_t i)
+{
+	return p->earliest ? p->earliest[j * (p->layers + 1) + i] : 0;
+}
+
 static double cut_at(const struct partition_problem *p, int64_t layer, int64_t j)
 {
 	if (p->cut_seconds)
@@ -120,8 +126,9 @@ static void next_row(struct solver *s, int64_t j, double most)
 				tail--;
 			s->queue[tail++] = k;
 		}
-		while (tail > head && (stage(s, s->queue[head], i) > most ||
-		                       exchange(s, j, s->queue[head], i) > s->exchange_most))
+		while (tail > head &&
+		       (s->queue[head] < earliest(p, j, i) || stage(s, s->queue[head], i) > most ||
+		        exchange(s, j, s->queue[head], i) > s->exchange_most))
 			head++;
 		s->here[i] = tail > head ? s->before[s->queue[head]] : INFINITY;
 		from[i] = (int16_t)(tail > head ? s->queue[head] : 0);
@@ -136,7 +143,8 @@ static double cheapest(struct solver *s, double most, double *out_slowest, doubl
 
 	s->out->steps += p->layers * p->stages;
 	for (int64_t i = 0; i <= p->layers; i++)
-		s->before[i] = i > 0 && stage(s, 0, i) <= most && exchange(s, 0, 0, i) <= s->exchange_most
+		s->before[i] = i > 0 && earliest(p, 0, i) == 0 && stage(s, 0, i) <= most &&
+		                       exchange(s, 0, 0, i) <= s->exchange_most
 		                   ? 0
 		                   : INFINITY;
 	for (int64_t j = 1; j < p->stages; j++) {
@@ -263,8 +271,42 @@ static void search(struct solver *s)
 	}
 }
 
-/* Where there is no effort for a search: an even cut, and a bound that needs none. */
-static int settle(const struct partition_problem *p, int64_t *out_layers, struct partition *out)
+int partition_any(const struct partition_problem *p, int64_t *out_layers, bool *out_any)
+{
+	int64_t row = p->layers + 1, end = p->layers;
+	int16_t
+	    *last; /* [stages][layers + 1]: the latest end, up to i, of the first j + 1 stages; -1 = none */
+
+	*out_any = !p->earliest;
+	if (!p->earliest) {
+		partition_even(p->layers, p->stages, out_layers);
+		return SB_OK;
+	}
+	last = malloc((size_t)(p->stages * row) * sizeof(*last));
+	if (!last)
+		return SB_ENOMEM;
+	for (int64_t j = 0; j < p->stages; j++) {
+		last[j * row] = -1;
+		for (int64_t i = 1; i < row; i++) {
+			int64_t before = j > 0 ? last[(j - 1) * row + i - 1] : 0;
+			bool here = before >= 0 && before >= earliest(p, j, i);
+
+			last[j * row + i] = here ? (int16_t)i : last[j * row + i - 1];
+		}
+	}
+	*out_any = last[p->stages * row - 1] == p->layers;
+	for (int64_t j = p->stages - 1; *out_any && j >= 0; j--) {
+		int64_t first = j > 0 ? last[(j - 1) * row + end - 1] : 0;
+
+		out_layers[j] = end - first;
+		end = first;
+	}
+	free(last);
+	return SB_OK;
+}
+
+/* Where there is no effort for a search: a cut that is allowed, and a bound that needs none. */
+static void settle(const struct partition_problem *p, const int64_t *layers, struct partition *out)
 {
 	double all = 0, longest = 0;
 
@@ -272,11 +314,9 @@ static int settle(const struct partition_problem *p, int64_t *out_layers, struct
 		all += p->seconds[i];
 		longest = fmax(longest, p->seconds[i]);
 	}
-	partition_even(p->layers, p->stages, out_layers);
-	out->seconds = partition_seconds(p, out_layers);
+	out->seconds = partition_seconds(p, layers);
 	out->lower_bound = (double)(p->micro_batches - 1) * fmax(longest, all / (double)p->stages) + all;
 	out->lower_bound = fmin(out->seconds, out->lower_bound * (1 - ROUNDING));
-	return SB_OK;
 }
 
 int partition_least(const struct partition_problem *p, int64_t effort, int64_t *out_layers,
@@ -284,15 +324,22 @@ int partition_least(const struct partition_problem *p, int64_t effort, int64_t *
 {
 	struct solver s __attribute__((cleanup(solver_free))) = {0};
 	double left = INFINITY;
-	int rc;
+	bool any;
+	int rc = partition_any(p, out_layers, &any);
 
-	*out = (struct partition){0};
-	if (effort > 0 && p->layers * p->stages > effort)
-		return settle(p, out_layers, out);
+	if (rc != SB_OK)
+		return sb_no_memory(err);
+	*out = (struct partition){.seconds = INFINITY, .lower_bound = INFINITY, .optimal = !any};
+	if (!any)
+		return SB_OK;
+	if (effort > 0 && p->layers * p->stages > effort) {
+		settle(p, out_layers, out);
+		return SB_OK;
+	}
 	rc = solver_open(p, effort, out, &s);
 	if (rc != SB_OK)
 		return sb_no_memory(err);
-	partition_even(p->layers, p->stages, s.best);
+	memcpy(s.best, out_layers, (size_t)p->stages * sizeof(*s.best));
 	out->seconds = partition_seconds(p, s.best);
 	s.exchange_most = INFINITY;
 	for (;;) {

@@ -25,9 +25,12 @@ struct partition_problem {
 	const double *cut_size, *cut_rate;
 	/* [layers] and [stages], finite and not negative. NULL = nothing is exchanged. */
 	const double *weight, *exchange_seconds;
+	/* [stages][layers + 1]: the first layer that stage j may hold where it ends before layer i; i = it
+	 * may not end there. It never falls with i. NULL = every stage may hold all layers. */
+	const int16_t *earliest;
 };
 struct partition {
-	double seconds;     /* of the cut that was found, by the objective */
+	double seconds;     /* of the cut that was found, by the objective; INFINITY = none is allowed */
 	double lower_bound; /* no cut is below it: equal to seconds where optimal */
 	bool optimal;
 	int64_t steps; /* cells of the dynamic program that were worked out */
@@ -42,6 +45,8 @@ struct partition {
  * false. SB_ENOMEM. */
 int partition_least(const struct partition_problem *p, int64_t effort, int64_t *out_layers,
                     struct partition *out, struct sb_error *err);
+/* A cut that p->earliest allows; *out_any: there is one. SB_ENOMEM. */
+int partition_any(const struct partition_problem *p, int64_t *out_layers, bool *out_any);
 /* The parts of the objective of a given cut. */
 struct partition_parts {
 	double pipeline, cuts, exchange;

@@ -90,6 +90,45 @@ test("as much is recomputed as the memory asks for", async () => {
   assert.ok(json.least_memory_bytes > 1e9 && json.nearest.memory_bytes === json.least_memory_bytes);
 });
 
+// The seconds by AMP's formula, by hand; the memory of each cut by `estimate`.
+test("where the fastest cut does not fit, the fastest of those that do is the plan", async () => {
+  const fixed = { tp: 1, dp: 2, pp: 2, micro_batch: 4, zero: 0, recompute: "none" };
+  const forward = Array.from({ length: 24 }, (_, l) => (l < 12 ? 1e-3 : 3e-3));
+  const cuts = [];
+  for (let n = 1; n < 24; n++) {
+    const sum = (a, b) => 12 * forward.slice(a, b).reduce((x, y) => x + y, 0); // three passes of four sequences
+    const first = sum(0, n), last = sum(n, 24);
+    // 4 micro-batches; a cut sends 4 s h elements over 1.25e9 bytes of 4 a second; each stage's dp ranks lie in one node
+    const seconds = 3 * Math.max(first, last) + first + last + 4 * 1024 ** 2 / 3.125e8 +
+      Math.max(n * 12 * 1024 ** 2 / 5.3125e9, (24 - n) * 12 * 1024 ** 2 / 1.5625e9);
+    const { kind, method, layer_seconds, node_links, ...problem } = LOG;
+    const { json } = await s.post("/v1/plans", { ...problem, kind: "estimate", strategy: { tp: 1, dp: 2, pp: 2, micro_batch: 4, zero: 0,
+      stages: [{ first_layer: 0, layers: n }, { first_layer: n, layers: 24 - n }] } });
+    cuts.push({ n, seconds, bytes: json.predicted.memory_bytes });
+  }
+  const best = (memory) => cuts.filter((c) => c.bytes <= memory).sort((a, b) => a.seconds - b.seconds)[0];
+  const fastest = best(Infinity), least = Math.min(...cuts.map((c) => c.bytes));
+  assert.ok(fastest.bytes > least + 1e9); // or nothing is tested
+  for (const memory of [4e11, fastest.bytes - 1, Math.round((fastest.bytes + least) / 2), least]) {
+    const plan = await solve({ layer_seconds: { 1: forward }, constraints: { ...fixed, memory_bytes: memory } });
+    near(plan.quality.value, best(memory).seconds, 1e-9);
+    assert.deepEqual(layers(plan), [best(memory).n, 24 - best(memory).n]);
+    assert.ok(plan.predicted.memory_bytes <= memory && plan.quality.optimal === true);
+  }
+  const { status, json } = await s.post("/v1/plans", { ...LOG, layer_seconds: { 1: forward }, constraints: { ...fixed, memory_bytes: least - 2 } });
+  assert.equal(status, 422);
+  assert.ok(Math.abs(json.least_memory_bytes - least) <= 2, `${json.least_memory_bytes} is not ${least}`);
+});
+
+test("the least memory that is told is enough, and less is not", async () => {
+  const { json } = await s.post("/v1/plans", { ...LOG, constraints: { memory_bytes: 1e6 } });
+  const least = json.least_memory_bytes;
+  const plan = await solve({ constraints: { memory_bytes: least } });
+  assert.ok(plan.predicted.memory_bytes <= least);
+  const less = await s.post("/v1/plans", { ...LOG, constraints: { memory_bytes: least - 2 } });
+  assert.deepEqual([less.status, less.json.code], [422, "infeasible"]);
+});
+
 test("what cannot be is told with its member", async () => {
   const few = Array.from({ length: 23 }, () => 0.1);
   const rows = [[{ layer_seconds: 1 }, 400, "/layer_seconds"], [{ layer_seconds: {} }, 422, "/layer_seconds"],

@@ -14,6 +14,8 @@
 struct small {
 	struct partition_problem p;
 	double seconds[LAYERS], cuts[LAYERS * MOST_STAGES], weight[LAYERS], rate[MOST_STAGES];
+	uint32_t bytes[LAYERS];
+	int16_t earliest[MOST_STAGES * (LAYERS + 1)];
 };
 
 static uint32_t next(uint32_t *state)
@@ -47,6 +49,21 @@ static void make(uint32_t seed, struct small *x)
 		x->rate[i] = next(&s) % 4;
 }
 
+/* Of the whole cut. */
+static bool allowed(const struct partition_problem *p, const int64_t *layers)
+{
+	int64_t first = 0;
+
+	for (int64_t j = 0; p->earliest && j < p->stages; j++) {
+		int64_t end = first + layers[j];
+
+		if (first < p->earliest[j * (p->layers + 1) + end])
+			return false;
+		first = end;
+	}
+	return true;
+}
+
 /* Every way to cut what is left from stage j on. */
 static double least_of_all(const struct partition_problem *p, int64_t *layers, int64_t j, int64_t left)
 {
@@ -54,7 +71,7 @@ static double least_of_all(const struct partition_problem *p, int64_t *layers, i
 
 	if (j == p->stages - 1) {
 		layers[j] = left;
-		return partition_seconds(p, layers);
+		return allowed(p, layers) ? partition_seconds(p, layers) : INFINITY;
 	}
 	for (int64_t n = 1; n <= left - (p->stages - 1 - j); n++) {
 		layers[j] = n;
@@ -84,6 +101,55 @@ static void test_no_cut_is_better(void **state)
 		    fabs(partition_seconds(&x.p, layers) - want) > 1e-9)
 			fail_msg("seed %u: %g, and the best of all is %g", seed, out.seconds, want);
 	}
+}
+
+/* Stages with room for some of the layers only: layers of 0..3 bytes, stages of 0..7. */
+static void make_narrow(uint32_t seed, struct small *x)
+{
+	uint32_t s = seed + 77;
+
+	make(seed, x);
+	for (int i = 0; i < LAYERS; i++)
+		x->bytes[i] = next(&s) % 4;
+	for (int64_t j = 0; j < x->p.stages; j++) {
+		uint32_t held = 0;
+		int64_t first = 0, room = next(&s) % 8;
+
+		x->earliest[j * (x->p.layers + 1)] = 0;
+		for (int64_t i = 1; i <= x->p.layers; i++) {
+			held += x->bytes[i - 1];
+			while (held > room)
+				held -= x->bytes[first++];
+			x->earliest[j * (x->p.layers + 1) + i] = (int16_t)first;
+		}
+	}
+	x->p.earliest = x->earliest;
+}
+
+static void test_what_a_stage_cannot_hold_is_not_cut(void **state)
+{
+	int impossible = 0;
+
+	(void)state;
+	for (uint32_t seed = 0; seed < 3000; seed++) {
+		struct small x;
+		struct partition out;
+		int64_t layers[MOST_STAGES], any[MOST_STAGES];
+		double want;
+		bool one;
+
+		make_narrow(seed, &x);
+		want = least_of_all(&x.p, any, 0, x.p.layers);
+		assert_int_equal(partition_any(&x.p, layers, &one), SB_OK);
+		assert_int_equal(one, isfinite(want));
+		assert_true(!one || allowed(&x.p, layers));
+		assert_int_equal(partition_least(&x.p, 0, layers, &out, NULL), SB_OK);
+		impossible += !one;
+		if (!out.optimal ||
+		    (one ? fabs(out.seconds - want) > 1e-9 || !allowed(&x.p, layers) : isfinite(out.seconds)))
+			fail_msg("seed %u: %g, and the best of all is %g", seed, out.seconds, want);
+	}
+	assert_true(impossible > 300 && impossible < 2700); /* both are tried */
 }
 
 /* By hand: layers 1 2 3 4 in two stages, 3 micro-batches. [1 2 3 | 4]: 2 x 6 + 10 + 5 = 27 with cut 5 behind
@@ -142,6 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_no_cut_is_better),
+	    cmocka_unit_test(test_what_a_stage_cannot_hold_is_not_cut),
 	    cmocka_unit_test(test_the_parts_by_hand),
 	    cmocka_unit_test(test_little_effort_is_told),
 	};
