@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/executor.h"
+#include "profiler/thresholds.h"
 #include "storage/store.h"
 
 /* The border between server/ and api/: requests and responses as plain structs, no socket, no library type.
@@ -102,6 +103,7 @@ struct api_config {
 	struct job_queue *jobs;
 	const struct job_ops *job_ops;
 	struct api_limits limits;
+	struct thresholds thresholds; /* told by /v1/thresholds */
 	bool (*draining)(void *self); /* NULL: never */
 	void *draining_self;
 	/* What Host and Origin are held against: the address as given to --listen (without brackets; NULL =

@@ -79,7 +79,7 @@ static int compute(struct reading *r, const struct store_profile *p, struct prof
 		return rc;
 	rc = make_inputs(p, fd, &files, &inputs, &n, err);
 	if (rc == SB_OK)
-		rc = results_compute(inputs, n, &limits, &hooks, out, err);
+		rc = results_compute(inputs, n, &limits, &hooks, &r->s->config.thresholds, out, err);
 	free(inputs);
 	close(fd);
 	return rc;

@@ -270,3 +270,17 @@ void analysis_free(struct analysis *a)
 	sb_strings_free(&a->strings);
 	*a = (struct analysis){0};
 }
+
+const char *severity_name(enum severity s)
+{
+	static const char *const names[] = {"info", "warning", "critical"};
+
+	return names[s];
+}
+
+const char *confidence_name(enum confidence c)
+{
+	static const char *const names[] = {"low", "medium", "high"};
+
+	return names[c];
+}

@@ -4,29 +4,10 @@
 #include "profiler/breakdown.h"
 #include "profiler/collectives.h"
 #include "profiler/communication.h"
+#include "profiler/thresholds.h"
 
-/* Where a threshold comes from. */
-enum origin { ORIGIN_PAPER, ORIGIN_MSPROF_ANALYZE, ORIGIN_MSPROF, ORIGIN_MINDINSIGHT, ORIGIN_DEFAULT };
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
-
-struct threshold {
-	const char *name; /* e.g. "overlap_share" */
-	const char *unit; /* "share", "us", "bytes", "events", … */
-	double value;
-	enum origin origin;
-};
-/* All thresholds with their defaults (research page advisor-rules, section 4), ended by a NULL name. A caller
- * copies the table to change values. */
-#define THRESHOLDS_MAX 128
-struct thresholds {
-	struct threshold items[THRESHOLDS_MAX];
-};
-extern const struct thresholds THRESHOLDS_DEFAULT;
-/* A threshold by name, NULL when there is none. */
-const struct threshold *threshold_get(const struct thresholds *t, const char *name);
-/* Changes one value. SB_ENOENT for an unknown name. */
-int threshold_set(struct thresholds *t, const char *name, double value);
 
 #define EVIDENCE_MAX 12
 struct evidence {
@@ -107,7 +88,6 @@ int analysis_run(const struct profile *p, const struct breakdown *b, const struc
                  struct sb_error *err);
 void analysis_free(struct analysis *a);
 /* The words of the API. */
-const char *origin_name(enum origin o);
 const char *severity_name(enum severity s);
 const char *confidence_name(enum confidence c);
 #define ANALYSIS_AUTO __attribute__((cleanup(analysis_free))) struct analysis

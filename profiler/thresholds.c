@@ -1,6 +1,9 @@
+#include "profiler/thresholds.h"
+
+#include <stdio.h>
 #include <string.h>
 
-#include "profiler/analysis.h"
+#include "base/num.h"
 
 /* Defaults: research page advisor-rules, section 4. The one place where limits of checks stand. */
 const struct thresholds THRESHOLDS_DEFAULT = {{
@@ -118,29 +121,34 @@ int threshold_set(struct thresholds *t, const char *name, double value)
 	for (size_t i = 0; i < THRESHOLDS_MAX && t->items[i].name; i++) {
 		if (strcmp(t->items[i].name, name) == 0) {
 			t->items[i].value = value;
+			t->items[i].origin = ORIGIN_CONFIGURED;
 			return SB_OK;
 		}
 	}
 	return SB_ENOENT;
 }
 
+int threshold_set_text(struct thresholds *t, const char *text, struct sb_error *err)
+{
+	const char *equals = strchr(text, '=');
+	char name[64];
+	double value;
+
+	if (!equals || equals == text || (size_t)(equals - text) >= sizeof(name))
+		return sb_fail(err, SB_EINVAL, "usage", "a threshold is given as NAME=VALUE, not \"%.80s\"",
+		               text);
+	snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
+	if (sb_parse_double(equals + 1, strlen(equals + 1), &value) != SB_OK || !(value >= 0))
+		return sb_fail(err, SB_EINVAL, "usage", "threshold %s takes a number of at least 0", name);
+	if (threshold_set(t, name, value) != SB_OK)
+		return sb_fail(err, SB_EINVAL, "usage", "there is no threshold \"%s\"", name);
+	return SB_OK;
+}
+
 const char *origin_name(enum origin o)
 {
-	static const char *const names[] = {"paper", "msprof-analyze", "msprof", "mindinsight", "default"};
+	static const char *const names[] = {"paper",       "msprof-analyze", "msprof",
+	                                    "mindinsight", "default",        "configured"};
 
 	return names[o];
-}
-
-const char *severity_name(enum severity s)
-{
-	static const char *const names[] = {"info", "warning", "critical"};
-
-	return names[s];
-}
-
-const char *confidence_name(enum confidence c)
-{
-	static const char *const names[] = {"low", "medium", "high"};
-
-	return names[c];
 }

@@ -8,7 +8,8 @@
 
 static int usage(void)
 {
-	fputs("usage: signalbox analyze PATH... [--json] [--name NAME]\n", stderr);
+	fputs("usage: signalbox analyze PATH... [--json] [--name NAME] [--threshold NAME=VALUE]...\n",
+	      stderr);
 	return 2;
 }
 
@@ -31,20 +32,23 @@ static int print_results(const struct profile_results *r, const char *name, int6
 	return command_fail(&err, 1);
 }
 
-static int analyze(const struct path_list *files, const char *name, bool json)
+static int analyze(const struct path_list *files, const struct thresholds *t, const char *name, bool json)
 {
 	struct sb_error err = {.offset = -1};
 	RESULTS_AUTO results = {0};
 
-	if (command_results(files, &results, &err) != SB_OK)
+	if (command_results(files, t, &results, &err) != SB_OK)
 		return command_fail(&err, 1);
 	return print_results(&results, name, files->bytes, json);
 }
 
 int analyze_command(int argc, char **argv)
 {
-	static const struct option options[] = {
-	    {"json", no_argument, NULL, 'j'}, {"name", required_argument, NULL, 'n'}, {NULL, 0, NULL, 0}};
+	static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+	                                        {"name", required_argument, NULL, 'n'},
+	                                        {"threshold", required_argument, NULL, 't'},
+	                                        {NULL, 0, NULL, 0}};
+	struct thresholds thresholds = THRESHOLDS_DEFAULT;
 	PATHS_AUTO files = {0};
 	struct sb_error err = {.offset = -1};
 	const char *name = NULL;
@@ -57,12 +61,14 @@ int analyze_command(int argc, char **argv)
 			json = true;
 		else if (c == 'n')
 			name = optarg;
-		else
+		else if (c != 't')
 			return usage();
+		else if (threshold_set_text(&thresholds, optarg, &err) != SB_OK)
+			return command_fail(&err, 2);
 	}
 	if (optind >= argc)
 		return usage();
 	if (paths_collect(argv + optind, (size_t)(argc - optind), &files, &err) != SB_OK)
 		return command_fail(&err, 1);
-	return analyze(&files, name ? name : argv[optind], json);
+	return analyze(&files, &thresholds, name ? name : argv[optind], json);
 }

@@ -39,7 +39,7 @@ static int measure(char *const *path, json_t **out, struct sb_error *err)
 	int rc = paths_collect(path, 1, &files, err);
 
 	if (rc == SB_OK)
-		rc = command_results(&files, &results, err);
+		rc = command_results(&files, &THRESHOLDS_DEFAULT, &results, err);
 	if (rc == SB_OK && !(*out = document_efficiency(&results.profile)))
 		rc = sb_no_memory(err);
 	return rc;

@@ -50,8 +50,8 @@ static void show(void *self, int64_t done, int64_t total)
 }
 
 /* Reads with all cores. */
-static int compute(const struct read_input *inputs, size_t count, struct profile_results *out,
-                   struct sb_error *err)
+static int compute(const struct read_input *inputs, size_t count, const struct thresholds *t,
+                   struct profile_results *out, struct sb_error *err)
 {
 	struct progress_bar bar;
 	struct readers *readers = NULL;
@@ -63,14 +63,15 @@ static int compute(const struct read_input *inputs, size_t count, struct profile
 		return sb_fail(err, rc, "start_failed", "cannot start threads: %s", sb_strerror(rc));
 	reader_team_init(&team, readers);
 	progress_start(&bar, "reading");
-	rc = results_compute(inputs, count, &READ_LIMITS_DEFAULT, &hooks, out, err);
+	rc = results_compute(inputs, count, &READ_LIMITS_DEFAULT, &hooks, t, out, err);
 	progress_end(&bar);
 	reader_team_end(&team);
 	readers_free(&readers);
 	return rc;
 }
 
-int command_results(const struct path_list *files, struct profile_results *out, struct sb_error *err)
+int command_results(const struct path_list *files, const struct thresholds *t, struct profile_results *out,
+                    struct sb_error *err)
 {
 	struct read_input *inputs = calloc(files->count, sizeof(*inputs));
 	int rc;
@@ -82,7 +83,7 @@ int command_results(const struct path_list *files, struct profile_results *out, 
 		                                .fd = -1,
 		                                .disk_path = files->files[i].disk_path,
 		                                .length = files->files[i].bytes};
-	rc = compute(inputs, files->count, out, err);
+	rc = compute(inputs, files->count, t, out, err);
 	free(inputs);
 	return rc;
 }

@@ -25,5 +25,6 @@ int command_read(const char *path, struct sb_buf *out, struct sb_error *err);
 /* Prints a text and an end of line; what: its name, should that fail. Returns the exit status. */
 int command_print(const char *text, const char *what);
 /* Reads and analyses files on all cores, with a bar. As results_compute(). */
-int command_results(const struct path_list *files, struct profile_results *out, struct sb_error *err);
+int command_results(const struct path_list *files, const struct thresholds *t, struct profile_results *out,
+                    struct sb_error *err);
 #endif

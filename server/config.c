@@ -115,6 +115,7 @@ static int set_option(struct config *c, int option, const char *value, const cha
 	case 'r': c->allow_remote = true; return SB_OK;
 	case 'j': return set_jobs(c, value, err);
 	case 'm': return set_limit(c, value, err);
+	case 't': return threshold_set_text(&c->thresholds, value, err);
 	case 'v': return set_level(c, value, err);
 	case ':': return sb_fail(err, SB_EINVAL, "usage", "%s needs a value", written);
 	default: return sb_fail(err, SB_EINVAL, "usage", "unknown option \"%s\"", written);
@@ -123,17 +124,16 @@ static int set_option(struct config *c, int option, const char *value, const cha
 
 int config_parse(int argc, char **argv, struct config *out, struct sb_error *err)
 {
-	static const struct option options[] = {{"listen", required_argument, NULL, 'l'},
-	                                        {"data", required_argument, NULL, 'd'},
-	                                        {"allow-remote", no_argument, NULL, 'r'},
-	                                        {"jobs", required_argument, NULL, 'j'},
-	                                        {"limit", required_argument, NULL, 'm'},
-	                                        {"log", required_argument, NULL, 'v'},
-	                                        {NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+	    {"listen", required_argument, NULL, 'l'}, {"data", required_argument, NULL, 'd'},
+	    {"allow-remote", no_argument, NULL, 'r'}, {"jobs", required_argument, NULL, 'j'},
+	    {"limit", required_argument, NULL, 'm'},  {"threshold", required_argument, NULL, 't'},
+	    {"log", required_argument, NULL, 'v'},    {NULL, 0, NULL, 0}};
 	struct config c = {.host = "127.0.0.1",
 	                   .port = "8080",
 	                   .data = "./signalbox-data",
 	                   .limits = API_LIMITS_DEFAULT,
+	                   .thresholds = THRESHOLDS_DEFAULT,
 	                   .http = HTTP_LIMITS_DEFAULT,
 	                   .jobs = JOB_QUEUE_DEFAULT,
 	                   .log_level = LOG_INFO};

@@ -12,6 +12,7 @@ struct config {
 	const char *data;
 	bool allow_remote;
 	struct api_limits limits;
+	struct thresholds thresholds;
 	struct http_limits http;
 	struct job_queue_config jobs;
 	enum log_level log_level;

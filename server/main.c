@@ -21,8 +21,9 @@ static const struct {
 	const char *usage;
 } COMMANDS[] = {
     {"serve", serve_command,
-     "[--listen HOST:PORT] [--data DIR] [--allow-remote] [--jobs N] [--limit NAME=VALUE]... [--log LEVEL]"},
-    {"analyze", analyze_command, "PATH... [--json] [--name NAME]"},
+     "[--listen HOST:PORT] [--data DIR] [--allow-remote] [--jobs N] [--limit NAME=VALUE]... "
+     "[--threshold NAME=VALUE]... [--log LEVEL]"},
+    {"analyze", analyze_command, "PATH... [--json] [--name NAME] [--threshold NAME=VALUE]..."},
     {"plan", plan_command, "FILE|- [--export FORMAT | --schedule]"},
     {"calibrate", calibrate_command, "--cluster NAME|FILE PATH..."},
     {"push", push_command, "--server URL PATH... [--name NAME] [--wait]"},

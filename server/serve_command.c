@@ -37,6 +37,7 @@ static int start_api(struct service *s, const struct config *c, int port, struct
 	                                  .jobs = s->jobs,
 	                                  .job_ops = &JOB_OPS,
 	                                  .limits = c->limits,
+	                                  .thresholds = c->thresholds,
 	                                  .draining = lifecycle_draining,
 	                                  .draining_self = &s->lifecycle,
 	                                  .listen_host = c->host,

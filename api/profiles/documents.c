@@ -24,9 +24,9 @@ static void find_apart(void *arg)
 		a->rc = operators_collect(&a->r->profile, &a->r->operators, &a->err);
 }
 
-static int find_the_rest(struct profile_results *r, const struct collectives *matched, struct sb_error *err)
+static int find_the_rest(struct profile_results *r, const struct collectives *matched,
+                         const struct thresholds *t, struct sb_error *err)
 {
-	const struct thresholds *t = &THRESHOLDS_DEFAULT;
 	int rc = breakdown_compute(&r->profile, &r->profile.warnings, &r->breakdown, err);
 
 	if (rc == SB_OK)
@@ -37,7 +37,8 @@ static int find_the_rest(struct profile_results *r, const struct collectives *ma
 	                   : rc;
 }
 
-int results_analyse(struct profile_results *r, const struct sb_executor *executor, struct sb_error *err)
+int results_analyse(struct profile_results *r, const struct thresholds *t, const struct sb_executor *executor,
+                    struct sb_error *err)
 {
 	COLLECTIVES_AUTO c = {0};
 	struct apart apart = {.r = r, .collectives = &c};
@@ -48,7 +49,7 @@ int results_analyse(struct profile_results *r, const struct sb_executor *executo
 		               sb_strerror(rc));
 	if (!executor || !executor->submit(executor->self, find_apart, &apart))
 		find_apart(&apart);
-	rc = find_the_rest(r, &c, err);
+	rc = find_the_rest(r, &c, t, err);
 	if (executor)
 		executor->wait(executor->self);
 	if (rc == SB_OK && apart.rc != SB_OK && err)
@@ -57,13 +58,14 @@ int results_analyse(struct profile_results *r, const struct sb_executor *executo
 }
 
 int results_compute(const struct read_input *inputs, size_t count, const struct read_limits *limits,
-                    const struct read_hooks *hooks, struct profile_results *out, struct sb_error *err)
+                    const struct read_hooks *hooks, const struct thresholds *t, struct profile_results *out,
+                    struct sb_error *err)
 {
 	struct profile_results r = {0};
 	int rc = profile_read(inputs, count, limits, hooks, &r.profile, err);
 
 	if (rc == SB_OK)
-		rc = results_analyse(&r, hooks ? hooks->executor : NULL, err);
+		rc = results_analyse(&r, t, hooks ? hooks->executor : NULL, err);
 	if (rc == SB_OK)
 		*out = r;
 	else

@@ -18,12 +18,14 @@ struct profile_results {
 	struct analysis analysis;
 };
 
-/* Analyses the profile that r holds, the rest of which is empty; executor: threads that help, or NULL. What
- * was done stays also after a failure: free it by results_free(). */
-int results_analyse(struct profile_results *r, const struct sb_executor *executor, struct sb_error *err);
+/* Analyses the profile that r holds, the rest of which is empty, by the thresholds of t; executor: threads
+ * that help, or NULL. What was done stays also after a failure: free it by results_free(). */
+int results_analyse(struct profile_results *r, const struct thresholds *t, const struct sb_executor *executor,
+                    struct sb_error *err);
 /* Reads and analyses. On failure nothing is left to free. */
 int results_compute(const struct read_input *inputs, size_t count, const struct read_limits *limits,
-                    const struct read_hooks *hooks, struct profile_results *out, struct sb_error *err);
+                    const struct read_hooks *hooks, const struct thresholds *t, struct profile_results *out,
+                    struct sb_error *err);
 void results_free(struct profile_results *r);
 #define RESULTS_AUTO __attribute__((cleanup(results_free))) struct profile_results
 

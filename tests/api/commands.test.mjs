@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { kineto, tar } from "./inputs.mjs";
+import { exposed, kineto, tar } from "./inputs.mjs";
 import { run, Service, temporary } from "./service.mjs";
 
 let s, dir;
@@ -24,7 +24,8 @@ after(async () => {
 test("wrong usage is status 2, with a hint on stderr and nothing on stdout", async () => {
   for (const args of [[], ["nonsense"], ["serve", "--nonsense"], ["serve", "extra"], ["serve", "--listen", "8080"],
     ["serve", "--listen", "127.0.0.1:99999"], ["serve", "--listen", "::1:80"], ["serve", "--limit", "x=1"],
-    ["serve", "--limit", "connections=0"], ["serve", "--jobs", "0"], ["serve", "--log", "loud"], ["plan"],
+    ["serve", "--limit", "connections=0"], ["serve", "--jobs", "0"], ["serve", "--log", "loud"], ["serve", "--threshold", "overlap_share"],
+    ["analyze", "--threshold", "no_such=1", "x"], ["plan"],
     ["plan", "a", "b"], ["plan", "a", "--nonsense"], ["push", "file"], ["push", "--server", s.url],
     ["push", "--server", "ftp://x", path.join(dir, "plain.json")], ["analyze"], ["calibrate"], ["version", "x"], ["healthcheck", "x"]]) {
     const { code, stdout, stderr } = await run(args);
@@ -134,4 +135,23 @@ test("plan tells why it failed", async () => {
     assert.match(bad.stderr, what);
   }
   assert.equal((await run(["plan", path.join(dir, "missing.json")])).code, 1);
+});
+
+test("a limit of findings is set by who runs the program, and told", async () => {
+  const limit = ({ items }, name) => items.find((t) => t.name === name);
+  const codes = ({ findings }) => findings.map((f) => f.code);
+  const file = path.join(dir, "exposed.json"), args = ["--threshold", "unexplained_share=0.9"];
+  const strict = await Service.start({ args });
+  try {
+    assert.deepEqual(limit((await s.get("/v1/thresholds")).json, "unexplained_share"), { name: "unexplained_share", value: 0.2, unit: "share", origin: "default" });
+    assert.deepEqual(limit((await strict.get("/v1/thresholds")).json, "unexplained_share"), { name: "unexplained_share", value: 0.9, unit: "share", origin: "configured" });
+    // 70 of 100 us are not explained
+    for (const [service, found] of [[s, true], [strict, false]]) {
+      const { id } = (await service.upload("exposed", exposed())).json;
+      assert.equal(codes((await service.get(`/v1/profiles/${id}/analysis`)).json).includes("unexplained"), found);
+    }
+  } finally { await strict.stop(); }
+  fs.writeFileSync(file, exposed());
+  for (const [more, found] of [[[], true], [args, false]])
+    assert.equal(codes(JSON.parse((await run(["analyze", "--json", ...more, file])).stdout).analysis).includes("unexplained"), found);
 });

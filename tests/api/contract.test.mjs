@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import zlib from "node:zlib";
-import { kineto } from "./inputs.mjs";
+import { exposed, kineto } from "./inputs.mjs";
 import { errorsOf } from "./schema.mjs";
 import { run, Service } from "./service.mjs";
 
@@ -56,12 +56,7 @@ test("every path of the contract exists, with its methods", async () => {
 });
 
 test("a finding without a cause", async () => {
-  // Of 100 us, compute takes 0 to 20 and a collective 10 to 90: enough overlap to be no poor one, 70 us exposed, and
-  // only 10 us of compute to hide them under.
-  const device = (i, name, ts, dur, stream) => ({ ph: "X", cat: "kernel", name, pid: 0, tid: stream, ts: 100 * i + ts, dur,
-    args: { device: 0, stream, correlation: i } });
-  const events = Array.from({ length: 20 }, (_, i) => [device(i, "gemm", 0, 20, 7), device(i, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 10, 80, 8)]).flat();
-  const { id } = (await s.upload("unexplained", Buffer.from(JSON.stringify({ schemaVersion: 1, traceEvents: events })))).json;
+  const { id } = (await s.upload("unexplained", exposed())).json;
   const { findings } = (await s.get(`/v1/profiles/${id}/analysis`)).json;
   assert.deepEqual(findings.filter((f) => f.severity !== "info").map((f) => [f.code, f.cause, f.severity]),
     [["parallel.poor_overlap", "poor_overlap", "warning"], ["unexplained", null, "critical"]]);

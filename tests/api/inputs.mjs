@@ -99,3 +99,12 @@ export function form(parts, boundary = "----test-boundary-7MA4YWxk") {
   out.push(Buffer.from(`--${boundary}--\r\n`));
   return { body: Buffer.concat(out), type: `multipart/form-data; boundary=${boundary}` };
 }
+
+// Of 100 us, compute takes 0 to 20 and a collective 10 to 90: enough overlap to be no poor one, 70 us exposed, and
+// only 10 us of compute to hide them under.
+export function exposed() {
+  const device = (i, name, ts, dur, stream) => ({ ph: "X", cat: "kernel", name, pid: 0, tid: stream, ts: 100 * i + ts, dur,
+    args: { device: 0, stream, correlation: i } });
+  const events = Array.from({ length: 20 }, (_, i) => [device(i, "gemm", 0, 20, 7), device(i, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 10, 80, 8)]).flat();
+  return Buffer.from(JSON.stringify({ schemaVersion: 1, traceEvents: events }));
+}

@@ -11,7 +11,7 @@ static void analyse(const struct file *f, struct result *r)
 
 	r->ok = read_file(f, r, &all.profile) == SB_OK && all.profile.count == 1;
 	start = now();
-	r->ok = r->ok && results_analyse(&all, NULL, NULL) == SB_OK;
+	r->ok = r->ok && results_analyse(&all, &THRESHOLDS_DEFAULT, NULL, NULL) == SB_OK;
 	r->seconds = now() - start;
 	r->events = r->ok ? (double)all.profile.captures[0].event_count : 0;
 	r->anon_mib = anon_mib();

@@ -31,7 +31,7 @@ static void run_all(const struct file *f, struct result *r)
 	if (in.fd < 0 || fstat(in.fd, &st) != 0)
 		return;
 	in.length = st.st_size;
-	r->ok = results_compute(&in, 1, &READ_LIMITS_DEFAULT, NULL, &all, NULL) == SB_OK;
+	r->ok = results_compute(&in, 1, &READ_LIMITS_DEFAULT, NULL, &THRESHOLDS_DEFAULT, &all, NULL) == SB_OK;
 	r->seconds = now() - start;
 	close(in.fd);
 }

@@ -24,7 +24,7 @@ static void run_breakdown(const struct file *f, struct result *r)
 		rc = breakdown_compute(&all.profile, &all.profile.warnings, &b, NULL);
 	r->seconds = now() - start;
 	if (rc == SB_OK)
-		rc = results_analyse(&all, NULL, NULL);
+		rc = results_analyse(&all, &THRESHOLDS_DEFAULT, NULL, NULL);
 	memory(r);
 	r->ok = rc == SB_OK && all.profile.count == 1;
 	r->events = r->ok ? (double)all.profile.captures[0].event_count : 0;
@@ -36,7 +36,8 @@ static void run_whole(const struct file *f, struct result *r)
 	RESULTS_AUTO all = {0};
 	double start = now();
 
-	r->ok = read_file(f, r, &all.profile) == SB_OK && results_analyse(&all, NULL, NULL) == SB_OK;
+	r->ok = read_file(f, r, &all.profile) == SB_OK &&
+	        results_analyse(&all, &THRESHOLDS_DEFAULT, NULL, NULL) == SB_OK;
 	r->seconds = now() - start;
 }
 

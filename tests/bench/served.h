@@ -45,8 +45,10 @@ static inline void start_service(struct service *s, const char *parent)
 	                           .limits = API_LIMITS_DEFAULT,
 	                           .http = HTTP_LIMITS_DEFAULT,
 	                           .draining = &s->draining};
-	struct api_config api = {
-	    .job_ops = &JOB_OPS, .limits = API_LIMITS_DEFAULT, .listen_host = "127.0.0.1"};
+	struct api_config api = {.job_ops = &JOB_OPS,
+	                         .limits = API_LIMITS_DEFAULT,
+	                         .thresholds = THRESHOLDS_DEFAULT,
+	                         .listen_host = "127.0.0.1"};
 	struct sb_error err = {0};
 	char url[320];
 

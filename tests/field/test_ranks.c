@@ -85,7 +85,8 @@ static char *answer(const struct files *f, const struct sb_executor *x)
 	struct sb_error err = {0};
 	char *text = NULL;
 
-	if (results_compute(f->items, f->count, &READ_LIMITS_DEFAULT, &hooks, &r, &err) != SB_OK)
+	if (results_compute(f->items, f->count, &READ_LIMITS_DEFAULT, &hooks, &THRESHOLDS_DEFAULT, &r,
+	                    &err) != SB_OK)
 		fail_msg("%s", err.text);
 	assert_int_equal(r.profile.count, 2);
 	assert_int_equal(report_json(&r, "name", 1, &text), SB_OK);

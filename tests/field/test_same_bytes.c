@@ -15,7 +15,7 @@ static char *report_of(const char *name, const struct text *t)
 	struct sb_error err = {0};
 	char *text = NULL;
 
-	if (results_compute(&input, 1, &READ_LIMITS_DEFAULT, NULL, &r, &err) != SB_OK)
+	if (results_compute(&input, 1, &READ_LIMITS_DEFAULT, NULL, &THRESHOLDS_DEFAULT, &r, &err) != SB_OK)
 		fail_msg("%s: %s", name, err.text);
 	close(input.fd);
 	/* warnings name lines and bytes, which are elsewhere in another order */

@@ -68,7 +68,7 @@ static char *answers(const struct upload *u)
 	char *all = calloc(1, 1);
 
 	must(all);
-	if (results_compute(u->inputs, u->count, &limits, NULL, &r, &err) != SB_OK) {
+	if (results_compute(u->inputs, u->count, &limits, NULL, &THRESHOLDS_DEFAULT, &r, &err) != SB_OK) {
 		must(err.word[0] != '\0' && err.text[0] != '\0');
 		free(all);
 		return strdup(err.word);

@@ -67,6 +67,7 @@ static inline void make_service(struct fixture *f)
 {
 	struct api_config config = {.job_ops = &QUEUE_OPS,
 	                            .limits = API_LIMITS_DEFAULT,
+	                            .thresholds = THRESHOLDS_DEFAULT,
 	                            .draining = is_draining,
 	                            .draining_self = f,
 	                            .listen_host = "127.0.0.1",

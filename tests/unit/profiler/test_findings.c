@@ -114,7 +114,34 @@ static void what_a_threshold_says_can_be_changed(void **state)
 	make_rank(&j.p, 0, 3, 600, 551, 951);
 	judge_with(&j, &t);
 	assert_int_equal(found(&j, "parallel.poor_overlap")->severity, SEVERITY_INFO);
-	assert_string_equal(origin_name(threshold_get(&t, "overlap_share")->origin), "paper");
+	assert_string_equal(origin_name(threshold_get(&THRESHOLDS_DEFAULT, "overlap_share")->origin),
+	                    "paper");
+	assert_string_equal(origin_name(threshold_get(&t, "overlap_share")->origin), "configured");
+}
+
+static void a_threshold_is_set_by_a_text(void **state)
+{
+	static const char *const wrong[] = {"",
+	                                    "overlap_share",
+	                                    "overlap_share=",
+	                                    "=1",
+	                                    "overlap_share=x",
+	                                    "overlap_share=-0.1",
+	                                    "overlap_share=nan",
+	                                    "overlap_share=inf",
+	                                    "no_such=1",
+	                                    "overlap_share =1"};
+	struct thresholds t = THRESHOLDS_DEFAULT;
+	struct sb_error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(threshold_set_text(&t, wrong[i], &err), SB_EINVAL);
+		assert_string_equal(err.word, "usage");
+	}
+	assert_memory_equal(&t, &THRESHOLDS_DEFAULT, sizeof(t));
+	assert_int_equal(threshold_set_text(&t, "overlap_share=0.1", &err), SB_OK);
+	assert_true(threshold_get(&t, "overlap_share")->value == 0.1);
 }
 
 static void free_time_without_a_cause_is_the_hosts(void **state)
@@ -333,6 +360,7 @@ int main(void)
 	    cmocka_unit_test(overlap_at_the_limit_or_little_to_cover_is_fine),
 	    cmocka_unit_test(one_step_is_weak_evidence),
 	    cmocka_unit_test(what_a_threshold_says_can_be_changed),
+	    cmocka_unit_test(a_threshold_is_set_by_a_text),
 	    cmocka_unit_test(free_time_without_a_cause_is_the_hosts),
 	    cmocka_unit_test(waiting_costs_its_idle_time_and_the_lead_it_lost),
 	    cmocka_unit_test(a_wait_while_the_device_works_is_free),
