@@ -131,6 +131,12 @@ struct schedule_result {
 /* SB_EIMPOSSIBLE when the order deadlocks; SB_ENOMEM. */
 int schedule_simulate(const struct schedule_program *p, const struct schedule_times *t,
                       struct schedule_result *out, struct sb_error *err);
+/* When each device ends if no transfer takes time: what schedule_simulate() has, to the last bit. Without a
+ * program, and some fifty times as fast, for SCHEDULE_1F1B and for SCHEDULE_INTERLEAVED with micro_batches a
+ * multiple of the devices. forward, backward: as in schedule_times. out_end: one a device. As
+ * schedule_check(); SB_ENOMEM. */
+int schedule_ends(const struct schedule_shape *s, const double *forward, const double *backward,
+                  double *out_end, struct sb_error *err);
 /* How long one operation of the program takes. */
 double schedule_op_seconds(const struct schedule_program *p, const struct schedule_times *t, size_t op);
 

@@ -69,12 +69,8 @@ static int simulate(const struct strategy *s, const struct expansion *x, int64_t
 	                                     .micro_batches = micro_batches,
 	                                     .chunks = s->vpp,
 	                                     .slices = 1};
-	const struct schedule_times times = {.forward = x->forward, .backward = x->backward};
-	struct schedule_result r = {.end = end};
-	SCHEDULE_PROGRAM_AUTO p = {0};
-	int rc = schedule_program_build(&shape, &p, err);
 
-	return rc == SB_OK ? schedule_simulate(&p, &times, &r, err) : rc;
+	return schedule_ends(&shape, x->forward, x->backward, end, err);
 }
 
 static double stage_work(const struct stage_time *t)
