@@ -18,7 +18,7 @@ static inline int compute_with(int threads, const struct read_input *inputs, siz
 	if (rc != SB_OK)
 		return rc;
 	reader_team_init(&team, readers);
-	rc = results_compute(inputs, count, &READ_LIMITS_DEFAULT, &hooks, out, &err);
+	rc = results_compute(inputs, count, &READ_LIMITS_DEFAULT, &hooks, &THRESHOLDS_DEFAULT, out, &err);
 	reader_team_end(&team);
 	readers_free(&readers);
 	if (rc != SB_OK)
