@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "api/plans/kinds.h"
-#include "planner/cost/offload.h"
 
 const char *const launch_format_names[] = {"megatron", "deepspeed", "mindformers", "torchtitan", "env", NULL};
 static const struct launch_format *const formats[] = {&launch_megatron, &launch_deepspeed,
@@ -42,9 +41,6 @@ static int read_plan(const json_t *plan, struct cost_problem *p, struct launch_p
 	out->strategy = strategy_default(&p->model, &p->cluster);
 	rc = strategy_from_json(value, &solution, &out->strategy, &out->stages, err);
 	out->devices = strategy_devices(&out->strategy);
-	if (rc == SB_OK && offload_any(&out->strategy.offload))
-		return sb_fail_field(err, SB_EIMPOSSIBLE, "offload", "/solution/offload",
-		                     "offload is not exported yet: a text without it would be another run");
 	return rc;
 }
 
@@ -54,6 +50,7 @@ int strategy_export(const json_t *plan, const char *format, char **out_text, con
 	const struct launch_format *f = launch_format_named(format);
 	LAUNCH_AUTO launch = {0};
 	SB_BUF_AUTO text;
+	struct sb_error why = {0};
 	struct cost_problem p;
 	int rc;
 
@@ -63,10 +60,14 @@ int strategy_export(const json_t *plan, const char *format, char **out_text, con
 		               "this plan can be exported as: megatron, deepspeed, mindformers, torchtitan, "
 		               "env");
 	rc = read_plan(plan, &p, &launch, err);
-	if (rc == SB_OK)
-		rc = launch_write(f, &launch, &text, err);
 	if (rc != SB_OK)
 		return rc;
+	rc = launch_write(f, &launch, &text, &why);
+	if (rc != SB_OK) {
+		struct place solution = place_of("/solution"), at = place_member(&solution, why.field);
+
+		return sb_fail_field(err, rc, why.word, why.field[0] ? at.pointer : "", "%s", why.text);
+	}
 	*out_text = sb_buf_take(&text);
 	*out_type = f->type;
 	return SB_OK;

@@ -1,12 +1,12 @@
 /* Names, defaults and refusals: deepspeedai/DeepSpeed, docs/_pages/config-json.md at 00376da49967;
  * pipeline.activation_checkpoint_interval and the refusal of ZeRO 2 and 3: deepspeed/runtime/pipe/engine.py;
- * sequence_parallel_size with data_parallel_size: initialize() in deepspeed/__init__.py. */
-#include <stdio.h>
+ * sequence_parallel_size with data_parallel_size: initialize() in deepspeed/__init__.py; what offload needs:
+ * deepspeed/runtime/zero/offload_config.py at 1978617c691b. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/json.h"
-#include "api/plans/strategy_export.h"
+#include "api/plans/strategy_export_deepspeed.h"
 
 /* What the model's own code must do, because no option does it. */
 static void demands(const struct launch_plan *l, json_t *list)
@@ -29,6 +29,12 @@ static void demands(const struct launch_plan *l, json_t *list)
 		json_array_append_new(list,
 		                      json_string("the model must call deepspeed.checkpointing.checkpoint "
 		                                  "for each layer"));
+	if (s->offload.activations > 0)
+		json_array_append_new(list,
+		                      json_string("the run must call deepspeed.checkpointing.configure with "
+		                                  "this file: cpu_checkpointing"));
+	if (s->offload.optimizer > 0)
+		json_array_append_new(list, json_string("the optimizer must be DeepSpeedCPUAdam"));
 }
 
 static json_t *notes_of(const struct launch_plan *l, const char *notes)
@@ -45,9 +51,40 @@ static json_t *notes_of(const struct launch_plan *l, const char *notes)
 	return list;
 }
 
+/* The stage that offload asks for. Gradients go with the optimizer from 2 on: below, they wait on the device
+ * for the last micro-batch. */
+static int offload_stage(const struct offload *o)
+{
+	if (o->weights > 0 || (o->optimizer > 0 && o->optimizer < 1))
+		return 3;
+	return o->gradients > 0 ? 2 : o->optimizer > 0;
+}
+
+/* One replica may have any stage. */
+static int stage_of(const struct strategy *s)
+{
+	int stage = offload_stage(&s->offload);
+
+	return stage > s->zero ? stage : s->zero;
+}
+
 static json_t *zero_of(const struct strategy *s)
 {
-	return json_pack("{s:i,s:b}", "stage", s->zero, "overlap_comm", s->overlap_gradients);
+	int stage = stage_of(s);
+	json_t *o = json_pack("{s:i,s:b}", "stage", stage, "overlap_comm",
+	                      s->overlap_gradients && deepspeed_overlaps(stage, s->pp));
+	json_t *optimizer;
+
+	if (s->offload.optimizer > 0) {
+		optimizer = json_pack("{s:s,s:b}", "device", "cpu", "pin_memory", 1);
+		if (s->offload.optimizer < 1)
+			json_object_set_new(optimizer, "ratio", json_real(s->offload.optimizer));
+		json_object_set_new(o, "offload_optimizer", optimizer);
+	}
+	if (s->offload.weights > 0)
+		json_object_set_new(o, "offload_param",
+		                    json_pack("{s:s,s:b}", "device", "cpu", "pin_memory", 1));
+	return o;
 }
 
 static void parallelism(const struct launch_plan *l, json_t *o)
@@ -69,11 +106,11 @@ static void parallelism(const struct launch_plan *l, json_t *o)
 		                    json_pack("{s:I,s:i}", "stages", (json_int_t)s->pp,
 		                              "activation_checkpoint_interval",
 		                              s->recompute == RECOMPUTE_FULL));
-	else if (s->recompute == RECOMPUTE_FULL)
+	if (s->recompute == RECOMPUTE_FULL && (s->pp == 1 || s->offload.activations > 0))
 		json_object_set_new(o, "activation_checkpointing",
 		                    json_pack("{s:b,s:b,s:I}", "partition_activations", 0,
-		                              "cpu_checkpointing", 0, "number_checkpoints",
-		                              (json_int_t)l->model->layers));
+		                              "cpu_checkpointing", s->offload.activations > 0,
+		                              "number_checkpoints", (json_int_t)l->model->layers));
 }
 
 static json_t *document(const struct launch_plan *l, const char *notes)
@@ -98,6 +135,32 @@ static json_t *document(const struct launch_plan *l, const char *notes)
 	return o;
 }
 
+static int refuse_offload(const struct launch_plan *l, struct sb_error *err)
+{
+	const struct strategy *s = &l->strategy;
+	const struct offload *o = &s->offload;
+	int stage = offload_stage(o);
+
+	if (o->weights > 0 && o->weights < 1)
+		return launch_no_offload(err, "DeepSpeed offloads weights wholly or not at all");
+	if (o->gradients > 0 && o->optimizer == 0)
+		return launch_no_offload(err, "DeepSpeed offloads gradients with the optimizer alone");
+	if (stage >= 2 && s->pp > 1)
+		return launch_no_offload(err,
+		                         "DeepSpeed offloads weights, gradients or a part of the optimizer "
+		                         "with ZeRO 2 or 3, and has none together with a pipeline");
+	if (stage > s->zero && !launch_is_alone(s))
+		return launch_no_offload(err,
+		                         "DeepSpeed needs ZeRO 1 to offload the optimizer, 2 for gradients, "
+		                         "3 for weights or a part of the optimizer");
+	if (o->activations > 0 &&
+	    (o->activations < 1 || s->recompute != RECOMPUTE_FULL || !launch_recomputes_all(l)))
+		return launch_no_offload(
+		    err,
+		    "DeepSpeed offloads all activations of recomputed layers (cpu_checkpointing) or none");
+	return SB_OK;
+}
+
 static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
@@ -109,7 +172,7 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 	if (l->strategy.cp > 1 && l->model->heads % l->strategy.cp != 0)
 		return sb_fail(err, SB_EIMPOSSIBLE, "context_parallel",
 		               "DeepSpeed's sequence parallelism splits heads: cp must divide them");
-	return SB_OK;
+	return refuse_offload(l, err);
 }
 
 static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
@@ -124,172 +187,12 @@ static void write(const struct launch_plan *l, const char *notes, struct sb_buf 
 	free(text);
 }
 
-static int add_note(const json_t *note, struct options *out, struct sb_error *err)
-{
-	if (!json_is_string(note))
-		return SB_OK;
-	return options_comment(out, json_string_value(note), json_string_length(note), 0, err);
-}
-
-/* Every member that is no list, by its path; the lists that we read are our notes. */
-/* NOLINTNEXTLINE(misc-no-recursion): bounded by OPTIONS_DEPTH */
-static int flatten(const json_t *object, const char *path, int depth, struct options *out,
-                   struct sb_error *err)
-{
-	const char *name;
-	json_t *value;
-	int rc = SB_OK;
-
-	if (depth == OPTIONS_DEPTH)
-		return sb_fail(err, SB_EIMPOSSIBLE, "too_deep", "is nested too deep");
-	json_object_foreach(json_readable(object), name, value)
-	{
-		char number[32] = "", here[512];
-		const char *text = number;
-
-		if (rc != SB_OK)
-			return rc;
-		if (json_is_object(value)) {
-			if (snprintf(here, sizeof(here), "%s%s%s", path, *path ? "." : "", name) >=
-			    (int)sizeof(here))
-				return sb_fail(err, SB_EIMPOSSIBLE, "too_deep",
-				               "has a name that is too long");
-			rc = flatten(value, here, depth + 1, out, err);
-			continue;
-		}
-		if (json_is_array(value)) {
-			for (size_t i = 0; rc == SB_OK && depth == 0 && strcmp(name, "notes") == 0 &&
-			                   i < json_array_size(value);
-			     i++)
-				rc = add_note(json_array_get(value, i), out, err);
-			continue;
-		}
-		if (json_is_string(value))
-			text = json_string_value(value);
-		else if (json_is_boolean(value))
-			text = json_is_true(value) ? "true" : "false";
-		else if (json_is_integer(value))
-			snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
-		else if (json_is_real(value))
-			snprintf(number, sizeof(number), "%.17g", json_real_value(value));
-		else
-			continue;
-		rc = options_add_in(out, path, name, strlen(name), text, strlen(text), 0, err);
-	}
-	return rc;
-}
-
-static int parse(const char *text, size_t len, struct options *out, struct sb_error *err)
-{
-	json_error_t fault;
-	int rc = options_check(text, len, err);
-	JSON_AUTO o = rc == SB_OK ? json_read_request(text, len, &fault) : NULL;
-
-	if (rc != SB_OK)
-		return rc;
-	if (!o)
-		return sb_fail(err, SB_EIMPOSSIBLE, "bad_syntax", "line %d: %s", fault.line, fault.text);
-	if (!json_is_object(o))
-		return sb_fail(err, SB_EIMPOSSIBLE, "bad_syntax", "is no JSON object");
-	rc = flatten(o, "", 0, out, err);
-	return rc == SB_OK ? options_close(out, err) : rc;
-}
-
-/* Two of the three batch sizes give the third; with all, the replicas. */
-static int batch(const struct options *o, struct launch_plan *l, struct sb_error *err)
-{
-	struct strategy *s = &l->strategy;
-	int64_t total = 0, micro = 0, steps = 0;
-	int rc = options_integer(o, "train_batch_size", 1, (int64_t)1 << 40, &total, err);
-
-	if (rc == SB_OK)
-		rc =
-		    options_integer(o, "train_micro_batch_size_per_gpu", 1, STRATEGY_MAX_DEGREE, &micro, err);
-	if (rc == SB_OK)
-		rc = options_integer(o, "gradient_accumulation_steps", 1, STRATEGY_MAX_DEGREE, &steps, err);
-	if (rc != SB_OK)
-		return rc;
-	if (total > 0 && micro > 0 && steps > 0) {
-		if (total % (micro * steps) != 0 || total / (micro * steps) > STRATEGY_MAX_DEGREE)
-			return options_fail(o, "train_batch_size", err,
-			                    "is no multiple of micro batch x accumulation steps");
-		s->dp = total / (micro * steps);
-	} else {
-		rc = launch_replicas(l, err);
-	}
-	if (rc != SB_OK)
-		return rc;
-	if (micro == 0) {
-		micro = total / (s->dp * (steps ? steps : 1));
-		if (micro < 1 || micro > STRATEGY_MAX_DEGREE || total != micro * s->dp * (steps ? steps : 1))
-			return options_fail(o, "train_batch_size", err, "is no multiple of the replicas");
-	}
-	s->micro_batch = micro;
-	l->sequences = total > 0 ? total : micro * (steps ? steps : 1) * s->dp;
-	return SB_OK;
-}
-
-static int degrees(const struct options *o, struct launch_plan *l, struct sb_error *err)
-{
-	struct strategy *s = &l->strategy;
-	const char *stages = options_get(o, "pipeline.stages");
-	bool experts = false;
-	int rc = options_integer(o, "tensor_parallel.autotp_size", 0, STRATEGY_MAX_DEGREE, &s->tp, err);
-
-	s->tp = s->tp > 0 ? s->tp : 1;
-	if (rc == SB_OK)
-		rc = launch_degree(o, "sequence_parallel_size", &s->cp, err);
-	if (rc == SB_OK && stages && strcmp(stages, "auto") != 0)
-		rc = launch_degree(o, "pipeline.stages", &s->pp, err);
-	if (rc == SB_OK)
-		rc = options_boolean(o, "expert_parallel.enabled", &experts, err);
-	if (rc == SB_OK && experts)
-		rc = launch_degree(o, "expert_parallel.autoep_size", &s->ep, err);
-	return rc;
-}
-
-static int recomputation(const struct options *o, struct launch_plan *l, struct sb_error *err)
-{
-	int64_t interval = 0, checkpoints = 0;
-	int rc = options_integer(o, "pipeline.activation_checkpoint_interval", 0, STRATEGY_MAX_DEGREE,
-	                         &interval, err);
-
-	if (rc == SB_OK && interval > 1)
-		return options_fail(o, "pipeline.activation_checkpoint_interval", err,
-		                    "recomputes groups of layers: a strategy recomputes each");
-	if (rc == SB_OK)
-		rc = options_integer(o, "activation_checkpointing.number_checkpoints", 0, STRATEGY_MAX_DEGREE,
-		                     &checkpoints, err);
-	l->strategy.recompute = interval == 1 || checkpoints > 0 ? RECOMPUTE_FULL : RECOMPUTE_NONE;
-	return rc;
-}
-
-static int read(const struct options *o, struct launch_plan *io, struct sb_error *err)
-{
-	static const char *const types[] = {"fp32", "fp16", "bf16", "bfp16", NULL};
-	int64_t zero = 0;
-	int type = 1, rc;
-
-	launch_reset(io);
-	rc = degrees(o, io, err);
-	if (rc == SB_OK)
-		rc = batch(o, io, err);
-	if (rc == SB_OK)
-		rc = options_integer(o, "zero_optimization.stage", 0, 3, &zero, err);
-	io->strategy.zero = (int)zero;
-	/* overlap_comm is off by default, but for stage 3 */
-	io->strategy.overlap_gradients = zero == 3;
-	if (rc == SB_OK)
-		rc = options_boolean(o, "zero_optimization.overlap_comm", &io->strategy.overlap_gradients,
-		                     err);
-	if (rc == SB_OK)
-		rc = options_word(o, "communication_data_type", types, &type, err);
-	io->strategy.gradient_bytes = type == 0 ? 4 : 2;
-	return rc == SB_OK ? recomputation(o, io, err) : rc;
-}
-
 static const char *const why[LAUNCH_FIELDS] = {
     [FIELD_STAGE_RECOMPUTE] = "DeepSpeed recomputes all layers or none",
+    [FIELD_ZERO] = "DeepSpeed's offload wants a stage, on one replica too",
+    [FIELD_OVERLAP_GRADIENTS] = "DeepSpeed overlaps with ZeRO and without a pipeline",
+    [FIELD_OFFLOAD_GRADIENTS] = "from ZeRO 2 on, DeepSpeed has them where it has the optimizer",
+    [FIELD_OFFLOAD_OPTIMIZER] = "DeepSpeed's configuration holds 15 digits",
     [FIELD_VPP] = "DeepSpeed's pipeline is not interleaved",
     [FIELD_ETP] = "AutoEP accepts 1 alone",
     [FIELD_SEQUENCE_PARALLEL] = "AutoTP has none",
@@ -303,7 +206,7 @@ const struct launch_format launch_deepspeed = {.name = "deepspeed",
                                                .type = "application/json",
                                                .refuse = refuse,
                                                .write = write,
-                                               .parse = parse,
-                                               .read = read,
+                                               .parse = deepspeed_parse,
+                                               .read = deepspeed_read,
                                                .why = why,
                                                .label = "DeepSpeed"};

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "planner/cost/offload.h"
 #include "planner/export/launch.h"
 
 static const char *const names[LAUNCH_FIELDS] = {
@@ -20,6 +21,10 @@ static const char *const names[LAUNCH_FIELDS] = {
     [FIELD_GRADIENT_DTYPE] = "GRADIENT_DTYPE",
     [FIELD_RECOMPUTE] = "RECOMPUTE",
     [FIELD_ATTENTION] = "ATTENTION",
+    [FIELD_OFFLOAD_WEIGHTS] = "OFFLOAD_WEIGHTS",
+    [FIELD_OFFLOAD_GRADIENTS] = "OFFLOAD_GRADIENTS",
+    [FIELD_OFFLOAD_OPTIMIZER] = "OFFLOAD_OPTIMIZER",
+    [FIELD_OFFLOAD_ACTIVATIONS] = "OFFLOAD_ACTIVATIONS",
     [FIELD_ORDER] = "RANK_ORDER",
     [FIELD_STAGES] = "STAGE_LAYERS",
     [FIELD_STAGE_RECOMPUTE] = "STAGE_RECOMPUTE",
@@ -29,7 +34,10 @@ static bool is_said(const struct launch_plan *l, int field)
 {
 	if (field == FIELD_STAGE_RECOMPUTE)
 		return l->strategy.recompute != RECOMPUTE_NONE && !launch_recomputes_all(l);
-	return field != FIELD_STAGES || (l->strategy.pp > 1 && l->strategy.vpp == 1);
+	if (field == FIELD_STAGES)
+		return l->strategy.pp > 1 && l->strategy.vpp == 1;
+	return field < FIELD_OFFLOAD_WEIGHTS || field > FIELD_OFFLOAD_ACTIVATIONS ||
+	       offload_any(&l->strategy.offload);
 }
 
 /* Up to Hopper Megatron refuses to start with tensor or context parallelism unless this is 1, so that

@@ -1,5 +1,6 @@
 #include "planner/export/launch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,22 @@ int launch_recompute(struct launch_plan *l, const int64_t *slices, struct sb_err
 	if (launch_recomputes_all(l))
 		s->stage_recompute = NULL;
 	return SB_OK;
+}
+
+bool launch_is_alone(const struct strategy *s)
+{
+	return s->dp * s->cp == 1;
+}
+
+int64_t launch_offloaded(const struct strategy *s, int64_t layers)
+{
+	/* A share that was layers / layers may have lost its last bit. */
+	return (int64_t)ceil(s->offload.activations * (double)layers - 1e-9);
+}
+
+int launch_no_offload(struct sb_error *err, const char *why)
+{
+	return sb_fail_field(err, SB_EIMPOSSIBLE, "offload", "offload", "%s", why);
 }
 
 void launch_comments(const char *notes, struct sb_buf *out)

@@ -39,13 +39,17 @@ enum launch_field {
 	FIELD_GRADIENT_DTYPE,
 	FIELD_RECOMPUTE,
 	FIELD_ATTENTION,
+	FIELD_OFFLOAD_WEIGHTS, /* shares from 0 to 1 */
+	FIELD_OFFLOAD_GRADIENTS,
+	FIELD_OFFLOAD_OPTIMIZER,
+	FIELD_OFFLOAD_ACTIVATIONS,
 	FIELD_ORDER,
 	FIELD_STAGES,          /* layers of each; of equal chunks when vpp > 1, then not a field of its own */
 	FIELD_STAGE_RECOMPUTE, /* layers of each stage, where not all are recomputed */
 	LAUNCH_FIELDS
 };
 const char *launch_field_name(enum launch_field f);
-/* The field as text: a whole number, true, a word, or "tp,cp,dp,pp". Failures stick to the buffer. */
+/* The field as text: a number, true, a word, or "tp,cp,dp,pp". Failures stick to the buffer. */
 void launch_field_write(const struct launch_plan *l, enum launch_field f, struct sb_buf *out);
 /* The reverse. False when the text is no such value. SB_ENOMEM shows as false, too. */
 bool launch_field_read(struct launch_plan *l, enum launch_field f, const char *value);
@@ -94,6 +98,14 @@ int launch_write(const struct launch_format *f, const struct launch_plan *l, str
 int launch_read(const struct launch_format *f, const char *text, size_t len, struct launch_plan *io,
                 struct sb_error *err);
 
+/* For the formats: a number in as few digits as give it back. */
+void launch_real(double value, struct sb_buf *out);
+/* One replica: every level of ZeRO is the same, so that a launcher may be told one that it wants. */
+bool launch_is_alone(const struct strategy *s);
+/* How many of `layers` layers make up the share of their activations that is offloaded, rounded up. */
+int64_t launch_offloaded(const struct strategy *s, int64_t layers);
+/* SB_EIMPOSSIBLE, in the field `offload`, with the reason. */
+int launch_no_offload(struct sb_error *err, const char *why);
 /* For the formats: notes as lines behind "# ". */
 void launch_comments(const char *notes, struct sb_buf *out);
 /* Degrees 1 and every option off: what a launcher runs that is told nothing. Attention stays. */

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,10 @@ static const struct {
     [FIELD_GRADIENT_DTYPE] = {"gradient_dtype", dtype_words, 0, 0},
     [FIELD_RECOMPUTE] = {"recompute", recompute_words, 0, 0},
     [FIELD_ATTENTION] = {"attention", attention_words, 0, 0},
+    [FIELD_OFFLOAD_WEIGHTS] = {"offload.weights", NULL, 0, 1},
+    [FIELD_OFFLOAD_GRADIENTS] = {"offload.gradients", NULL, 0, 1},
+    [FIELD_OFFLOAD_OPTIMIZER] = {"offload.optimizer", NULL, 0, 1},
+    [FIELD_OFFLOAD_ACTIVATIONS] = {"offload.activations", NULL, 0, 1},
     [FIELD_ORDER] = {"order", NULL, 0, 0},
     [FIELD_STAGES] = {"stages", NULL, 0, 0},
     [FIELD_STAGE_RECOMPUTE] = {"stage_recompute", NULL, 0, 0},
@@ -38,6 +43,30 @@ static const struct {
 const char *launch_field_name(enum launch_field f)
 {
 	return fields[f].name;
+}
+
+/* A share on the host; NULL for a field that is none. */
+static double *share_of(struct offload *o, enum launch_field f)
+{
+	switch (f) {
+	case FIELD_OFFLOAD_WEIGHTS: return &o->weights;
+	case FIELD_OFFLOAD_GRADIENTS: return &o->gradients;
+	case FIELD_OFFLOAD_OPTIMIZER: return &o->optimizer;
+	case FIELD_OFFLOAD_ACTIVATIONS: return &o->activations;
+	default: return NULL;
+	}
+}
+
+void launch_real(double value, struct sb_buf *out)
+{
+	char text[32];
+	double back = 0;
+	int digits = 15, n;
+
+	do {
+		n = snprintf(text, sizeof(text), "%.*g", digits, value);
+	} while ((sb_parse_double(text, (size_t)n, &back) != SB_OK || back != value) && ++digits <= 17);
+	sb_buf_add(out, text, (size_t)n);
 }
 
 static int64_t get(const struct strategy *s, enum launch_field f)
@@ -82,8 +111,14 @@ static void set(struct strategy *s, enum launch_field f, int64_t value)
 
 void launch_field_write(const struct launch_plan *l, enum launch_field f, struct sb_buf *out)
 {
+	struct offload shares = l->strategy.offload;
+	const double *share = share_of(&shares, f);
 	int64_t value;
 
+	if (share) {
+		launch_real(*share, out);
+		return;
+	}
 	if (f == FIELD_ORDER) {
 		for (int i = 0; i < DIMS; i++)
 			sb_buf_addf(out, "%s%s", i ? "," : "", dimension_words[l->strategy.order[i]]);
@@ -156,8 +191,15 @@ static bool read_stage_recompute(struct launch_plan *l, const char *value)
 
 bool launch_field_read(struct launch_plan *l, enum launch_field f, const char *value)
 {
+	double *share = share_of(&l->strategy.offload, f), real = 0;
 	int64_t number = 0;
 
+	if (share) {
+		if (sb_parse_double(value, strlen(value), &real) != SB_OK || real < 0 || real > 1)
+			return false;
+		*share = real;
+		return true;
+	}
 	if (f == FIELD_ORDER)
 		return read_order(&l->strategy, value);
 	if (f == FIELD_STAGES)
@@ -224,7 +266,10 @@ static bool same_recompute(const struct launch_plan *a, const struct launch_plan
 bool launch_field_same(const struct launch_plan *a, const struct launch_plan *b, enum launch_field f)
 {
 	const struct strategy *x = &a->strategy, *y = &b->strategy;
+	struct offload ours = x->offload, theirs = y->offload;
 
+	if (share_of(&ours, f))
+		return *share_of(&ours, f) == *share_of(&theirs, f);
 	if (f == FIELD_ORDER)
 		return launch_order_is(x, y->order);
 	if (f == FIELD_STAGE_RECOMPUTE)

@@ -141,7 +141,7 @@ static void cut(struct sb_buf *out, const struct launch_plan *l)
 
 static void sharding(struct sb_buf *out, const struct strategy *s)
 {
-	flag_if(out, s->zero >= 1, "use-distributed-optimizer");
+	flag_if(out, s->zero >= 1 || s->offload.optimizer > 0, "use-distributed-optimizer");
 	if (s->zero >= 2) {
 		flag(out, "use-megatron-fsdp");
 		sb_buf_addf(out, "--data-parallel-sharding-strategy %s\n",
@@ -203,6 +203,45 @@ static void recomputation(struct sb_buf *out, const struct launch_plan *l)
 	number(out, "recompute-num-layers", launch_recomputes_all(l) ? 1 : most_recomputed(l));
 }
 
+/* The update on the host runs while gradients come and weights go, as in the plan's time. */
+static void offloading(struct sb_buf *out, const struct launch_plan *l)
+{
+	const struct strategy *s = &l->strategy;
+
+	if (s->offload.optimizer > 0) {
+		sb_buf_adds(out, "--optimizer-cpu-offload\n--optimizer-offload-fraction ");
+		launch_real(s->offload.optimizer, out);
+		sb_buf_adds(out, "\n--overlap-cpu-optimizer-d2h-h2d\n--use-precision-aware-optimizer\n");
+	}
+	/* "CPU offloading can be done only for layers less than" all of them */
+	if (s->offload.activations > 0) {
+		int64_t n = launch_offloaded(s, l->model->layers);
+
+		number(out, "cpu-offloading-num-layers", n < l->model->layers ? n : n - 1);
+	}
+}
+
+/* What its arguments and __post_init__() of OptimizerConfig and TransformerConfig refuse, the latter at
+ * 002526d81b81; and pull request 4623, "Fix Megatron-FSDP optimizer CPU offload", which is open. */
+static int refuse_offload(const struct launch_plan *l, struct sb_error *err)
+{
+	const struct strategy *s = &l->strategy;
+
+	if (s->offload.weights > 0 || s->offload.gradients > 0)
+		return launch_no_offload(err, "Megatron keeps weights and gradients on the device");
+	if (s->offload.optimizer > 0 && s->zero == 0 && !launch_is_alone(s))
+		return launch_no_offload(err, "Megatron offloads the optimizer with ZeRO 1 alone");
+	if (s->offload.optimizer > 0 && s->zero >= 2)
+		return launch_no_offload(err,
+		                         "Megatron's FSDP, its ZeRO 2 and 3, does not offload the optimizer");
+	if (s->offload.activations > 0 && (s->pp > 1 || s->recompute != RECOMPUTE_NONE))
+		return launch_no_offload(
+		    err, "Megatron offloads activations without a pipeline and without recomputing alone");
+	if (s->offload.activations > 0 && l->model->layers == 1)
+		return launch_no_offload(err, "Megatron keeps the activations of one layer on the device");
+	return SB_OK;
+}
+
 static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
@@ -211,7 +250,7 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 	if (l->model->float16 && l->strategy.ep > 1)
 		return sb_fail(err, SB_EIMPOSSIBLE, "experts_in_float16",
 		               "Megatron has no expert parallelism with float16 training");
-	return SB_OK;
+	return refuse_offload(l, err);
 }
 
 static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
@@ -224,11 +263,14 @@ static void write(const struct launch_plan *l, const char *notes, struct sb_buf 
 	number(out, "global-batch-size", l->sequences);
 	recomputation(out, l);
 	precision(out, l->model, &l->strategy);
+	offloading(out, l);
 }
 
 static const char *const why[LAUNCH_FIELDS] = {
     [FIELD_ORDER] = "Megatron knows tp,cp,dp,pp and tp,cp,pp,dp",
     [FIELD_STAGE_RECOMPUTE] = "Megatron recomputes as many first layers of every stage, or a part of all",
+    [FIELD_ZERO] = "Megatron's offload wants the distributed optimizer, on one replica too",
+    [FIELD_OFFLOAD_ACTIVATIONS] = "Megatron offloads those of whole layers, and not of all",
     [FIELD_EP] = "Megatron spreads experts where there are some",
 };
 

@@ -196,6 +196,22 @@ static int precision(const struct options *o, struct launch_plan *l, struct sb_e
 	return rc;
 }
 
+static int offloading(const struct options *o, struct launch_plan *l, struct sb_error *err)
+{
+	bool optimizer = false;
+	double fraction = 1;
+	int64_t layers = 0;
+	int rc = options_boolean(o, "optimizer-cpu-offload", &optimizer, err);
+
+	if (rc == SB_OK)
+		rc = options_real(o, "optimizer-offload-fraction", 0, 1, &fraction, err);
+	if (rc == SB_OK)
+		rc = options_integer(o, "cpu-offloading-num-layers", 0, l->model->layers - 1, &layers, err);
+	l->strategy.offload.optimizer = optimizer ? fraction : 0;
+	l->strategy.offload.activations = (double)layers / (double)l->model->layers;
+	return rc;
+}
+
 /* Options that change what runs in a way that a strategy does not have. */
 static int refuse_others(const struct options *o, struct sb_error *err)
 {
@@ -203,8 +219,8 @@ static int refuse_others(const struct options *o, struct sb_error *err)
 	                                    "account-for-loss-in-pipeline-split",
 	                                    "fp8-format",
 	                                    "fp4-format",
-	                                    "cpu-offloading-num-layers",
-	                                    "optimizer-cpu-offload"};
+	                                    "offload-optimizer-states",
+	                                    "fine-grained-activation-offloading"};
 	int64_t instances = 1;
 	int rc = options_integer(o, "num-distributed-optimizer-instances", 1, STRATEGY_MAX_DEGREE, &instances,
 	                         err);
@@ -244,5 +260,7 @@ int megatron_read(const struct options *o, struct launch_plan *io, struct sb_err
 		rc = recomputation(o, io, err);
 	if (rc == SB_OK)
 		rc = kernel(o, io, err);
+	if (rc == SB_OK)
+		rc = offloading(o, io, err);
 	return rc == SB_OK ? precision(o, io, err) : rc;
 }

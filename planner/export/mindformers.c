@@ -100,6 +100,42 @@ static void recomputing(struct sb_buf *out, const char *name, const struct launc
 	sb_buf_adds(out, s->vpp > 1 ? "]\n" : "\n");
 }
 
+/* The first layers of every stage, or of every chunk of one, as large a share of each as is offloaded. */
+static void swapping(const struct launch_plan *l, struct sb_buf *out)
+{
+	int64_t first = 0;
+	const char *comma = "";
+
+	sb_buf_adds(out, "swap_config:\n  swap: True\n  layer_swap: [{backward_prefetch: 1, layers: [");
+	for (int64_t i = 0; i < launch_slices(l); i++) {
+		int64_t has = launch_slice_layers(l, i), n = launch_offloaded(&l->strategy, has);
+
+		for (int64_t layer = first; layer < first + n; layer++) {
+			sb_buf_addf(out, "%s%lld", comma, (long long)layer);
+			comma = ", ";
+		}
+		first += has;
+	}
+	sb_buf_adds(out, "]}]\ncontext:\n  memory_optimize_level: \"O0\"\n");
+	if (l->strategy.pp == 1)
+		sb_buf_adds(out, "# needs ENABLE_LAZY_INLINE_NO_PIPELINE=1 in the environment\n");
+}
+
+/* The page "Fine-Grained Activations SWAP" of MindSpore Transformers r1.5.0: what is recomputed is not
+ * swapped, and the lists of recompute_config mean other things beside swap; dense models alone. */
+static int refuse(const struct launch_plan *l, struct sb_error *err)
+{
+	const struct strategy *s = &l->strategy;
+
+	if (s->offload.weights > 0 || s->offload.gradients > 0 || s->offload.optimizer > 0)
+		return launch_no_offload(err, "MindFormers swaps activations alone");
+	if (s->offload.activations > 0 && s->recompute != RECOMPUTE_NONE)
+		return launch_no_offload(err, "MindFormers does not swap what it recomputes");
+	if (s->offload.activations > 0 && l->model->has_moe)
+		return launch_no_offload(err, "MindFormers swaps activations of dense models alone");
+	return SB_OK;
+}
+
 static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
 {
 	const struct strategy *s = &l->strategy;
@@ -118,16 +154,20 @@ static void write(const struct launch_plan *l, const char *notes, struct sb_buf 
 	recomputing(out, "  select_recompute", l, RECOMPUTE_SELECTIVE);
 	/* Gathered weights are dropped after the forward pass and gathered again: ZeRO 3. */
 	truth(out, "  parallel_optimizer_comm_recompute", s->zero == 3);
+	if (s->offload.activations > 0)
+		swapping(l, out);
 }
 
 static const char *const why[LAUNCH_FIELDS] = {
     [FIELD_ETP] = "MindFormers has no tensor ranks of its own for experts",
     [FIELD_OVERLAP_GRADIENTS] = "MindSpore overlaps what its graph allows",
+    [FIELD_OFFLOAD_ACTIVATIONS] = "MindFormers swaps those of whole layers",
     [FIELD_ORDER] = "MindSpore places tp,cp,dp,pp",
 };
 
 const struct launch_format launch_mindformers = {.name = "mindformers",
                                                  .type = "application/yaml",
+                                                 .refuse = refuse,
                                                  .write = write,
                                                  .parse = options_from_yaml,
                                                  .read = mindformers_read,

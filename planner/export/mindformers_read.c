@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "planner/export/mindformers.h"
 
@@ -142,6 +143,51 @@ static int recomputation(const struct options *o, struct launch_plan *l, struct 
 	return rc;
 }
 
+/* Layers behind "layers:" of one flow mapping in a list; -1 when there is another text. */
+static int64_t swapped_layers(const char *text, int64_t *layers, int64_t room)
+{
+	static const char mark[] = "layers:";
+	const char *list = text ? strstr(text, mark) : NULL;
+	const char *end = list ? strchr(list, ']') : NULL;
+	char *numbers;
+	int64_t found = -1;
+
+	if (!end || strstr(end, mark) || strstr(text, "op_name"))
+		return -1;
+	list += sizeof(mark) - 1;
+	numbers = strndup(list, (size_t)(end - list));
+	if (numbers)
+		found = options_list(numbers, layers, room);
+	free(numbers);
+	return found;
+}
+
+static int swapping(const struct options *o, struct launch_plan *l, struct sb_error *err)
+{
+	static const char name[] = "swap_config.layer_swap";
+	int64_t room = l->model->layers, count, *layers;
+	bool swaps = false;
+	int rc = options_boolean(o, "swap_config.swap", &swaps, err);
+
+	if (rc != SB_OK || !swaps)
+		return rc;
+	if (l->strategy.recompute != RECOMPUTE_NONE)
+		return options_fail(o, "swap_config.swap", err,
+		                    "together with recomputing: a strategy cannot say what of it is swapped");
+	layers = calloc((size_t)room, sizeof(*layers));
+	if (!layers)
+		return sb_no_memory(err);
+	count = swapped_layers(options_get(o, name), layers, room);
+	for (int64_t i = 0; i < count; i++)
+		if (layers[i] < 0 || layers[i] >= room || (i > 0 && layers[i] <= layers[i - 1]))
+			count = -1;
+	free(layers);
+	if (count < 0)
+		return options_fail(o, name, err, "must list whole layers, rising: [{layers: [0, 1]}]");
+	l->strategy.offload.activations = (double)count / (double)room;
+	return SB_OK;
+}
+
 int mindformers_read(const struct options *o, struct launch_plan *io, struct sb_error *err)
 {
 	bool flash = io->strategy.attention == ATTENTION_FLASH;
@@ -163,5 +209,7 @@ int mindformers_read(const struct options *o, struct launch_plan *io, struct sb_
 		rc = sharding(o, io, err);
 	if (rc == SB_OK)
 		rc = cut(o, io, err);
-	return rc == SB_OK ? recomputation(o, io, err) : rc;
+	if (rc == SB_OK)
+		rc = recomputation(o, io, err);
+	return rc == SB_OK ? swapping(o, io, err) : rc;
 }

@@ -166,6 +166,22 @@ int options_integer(const struct options *o, const char *name, int64_t low, int6
 	return SB_OK;
 }
 
+int options_real(const struct options *o, const char *name, double low, double high, double *out,
+                 struct sb_error *err)
+{
+	const char *text = options_get(o, name);
+	double value = 0;
+
+	if (!text)
+		return SB_OK;
+	if (sb_parse_double(text, strlen(text), &value) != SB_OK)
+		return options_fail(o, name, err, "is no number");
+	if (!(value >= low && value <= high))
+		return options_fail(o, name, err, "is out of range");
+	*out = value;
+	return SB_OK;
+}
+
 int options_word(const struct options *o, const char *name, const char *const *words, int *out,
                  struct sb_error *err)
 {

@@ -46,6 +46,9 @@ const char *options_get(const struct options *o, const char *name);
  * value that is none. */
 int options_integer(const struct options *o, const char *name, int64_t low, int64_t high, int64_t *out,
                     struct sb_error *err);
+/* A finite number from low to high. */
+int options_real(const struct options *o, const char *name, double low, double high, double *out,
+                 struct sb_error *err);
 /* true, false, True, False, 1, 0, yes, no, on, off; an empty value, as a flag has it, is true. */
 int options_boolean(const struct options *o, const char *name, bool *out, struct sb_error *err);
 /* One of the NULL-terminated words; *out is its index. */

@@ -3,6 +3,8 @@
  * generate_llm_fqn_per_model_part() of torchtitan/distributed/pipeline_parallel.py. */
 #include "planner/export/torchtitan.h"
 
+#include "planner/cost/offload.h"
+
 static const char *const modes[] = {"none", "selective", "full", NULL};
 
 static void integer(struct sb_buf *out, const char *name, int64_t value)
@@ -14,6 +16,13 @@ static void integer(struct sb_buf *out, const char *name, int64_t value)
 static bool shards(const struct strategy *s)
 {
 	return s->dp > 1 && (s->zero >= 1 || s->ep > 1);
+}
+
+/* FSDP is there with cp, too. */
+static bool is_offloaded(const struct strategy *s)
+{
+	return (shards(s) || s->cp > 1) && s->offload.weights == 1 && s->offload.gradients == 1 &&
+	       s->offload.optimizer == 1;
 }
 
 /* The modules of every part, chunk by chunk through the devices, as Interleaved1F1B places them. */
@@ -52,6 +61,8 @@ static void training(const struct launch_plan *l, struct sb_buf *out)
 	integer(out, "local_batch_size", s->pp > 1 ? l->sequences / s->dp : s->micro_batch);
 	integer(out, "global_batch_size", l->sequences);
 	integer(out, "seq_len", l->model->seq_len);
+	if (is_offloaded(s))
+		sb_buf_adds(out, "enable_cpu_offload = true\n");
 	sb_buf_adds(out, "mixed_precision_param = \"bfloat16\"\nmixed_precision_reduce = \"float32\"\n");
 }
 
@@ -83,6 +94,12 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	const struct strategy *s = &l->strategy;
 
+	if (s->offload.activations > 0)
+		return launch_no_offload(err, "torchtitan keeps activations on the device");
+	if (offload_any(&s->offload) && !is_offloaded(s))
+		return launch_no_offload(err,
+		                         "torchtitan offloads weights, gradients and optimizer wholly and "
+		                         "together, where it shards them");
 	if (!l->model->has_moe || s->ep == 1)
 		return SB_OK;
 	if (s->etp != 1 && s->etp != s->tp)

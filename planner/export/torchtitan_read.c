@@ -31,6 +31,7 @@ static int replicas(const struct options *o, struct launch_plan *l, struct sb_er
 	static const char name[] = "parallelism.data_parallel_shard_degree";
 	struct strategy *s = &l->strategy;
 	int64_t replicate = 1, shard = -1;
+	bool host = false;
 	int policy = 0, rc = launch_degree(o, "parallelism.data_parallel_replicate_degree", &replicate, err);
 
 	if (rc == SB_OK)
@@ -55,7 +56,11 @@ static int replicas(const struct options *o, struct launch_plan *l, struct sb_er
 		s->zero = policy == 1 || (policy == 0 && s->pp == 1) ? 3 : 2;
 	s->overlap_gradients = true;
 	s->sequence_parallel = s->tp > 1;
-	return SB_OK;
+	/* FSDP does it: without it nothing happens. */
+	if (s->zero >= 2)
+		rc = options_boolean(o, "training.enable_cpu_offload", &host, err);
+	s->offload.weights = s->offload.gradients = s->offload.optimizer = host;
+	return rc;
 }
 
 /* A pipeline's local batch holds all its micro-batches. */

@@ -44,6 +44,11 @@ test("an unknown host is refused by its member; a share out of range too", () =>
   assert.ok(small.warnings.some((w) => w.code === "host_does_not_fit"));
 });
 
-test("an export does not drop it", () => {
-  assert.match(ask(HOST, { ...PLAN, offload: { optimizer: 1 } }, "--export", "megatron").text, /offload/);
+test("an export says it, or tells why the launcher cannot", () => {
+  const says = (offload, format) => ask(HOST, { ...PLAN, offload }, "--export", format);
+  assert.match(says({ optimizer: 0.5 }, "megatron").text, /^--optimizer-cpu-offload\n--optimizer-offload-fraction 0.5$/m);
+  assert.match(says({ optimizer: 1 }, "deepspeed").text, /"offload_optimizer": \{/);
+  const refused = says({ weights: 0.5 }, "megatron");
+  assert.notEqual(refused.status, 0);
+  assert.match(refused.text, /solution\/offload.*keeps weights/);
 });

@@ -40,6 +40,33 @@ static void random_recompute(uint64_t *seed, const struct model *m, struct strat
 	s->stage_recompute = recomputed;
 }
 
+/* Nothing, all, layers of the model, or any share: numbers of up to 17 digits among them. */
+static double random_share(uint64_t *seed, const struct model *m)
+{
+	switch (sb_random(seed) % 4) {
+	case 0: return 0;
+	case 1: return 1;
+	case 2: return (double)(sb_random(seed) % (uint64_t)m->layers) / (double)m->layers;
+	default: return (double)(sb_random(seed) >> 11) * 0x1p-53;
+	}
+}
+
+/* Any shares, and those that DeepSpeed and torchtitan can say: one thing alone, or all but activations. */
+static void random_offload(uint64_t *seed, const struct model *m, struct strategy *s)
+{
+	double share = random_share(seed, m);
+
+	switch (sb_random(seed) % 5) {
+	case 0: s->offload.optimizer = share; break;
+	case 1: s->offload.activations = share; break;
+	case 2: s->offload = (struct offload){0, 1, 1, 0}; break;
+	case 3: s->offload = (struct offload){1, 1, 1, 0}; break;
+	default:
+		s->offload = (struct offload){share, random_share(seed, m), random_share(seed, m),
+		                              random_share(seed, m)};
+	}
+}
+
 /* Any strategy; not all fit. stages: room for both counts of 8 stages. */
 static struct strategy random_strategy(uint64_t *seed, const struct setting *x, int64_t *stages)
 {
@@ -66,6 +93,8 @@ static struct strategy random_strategy(uint64_t *seed, const struct setting *x, 
 	s.recompute = (enum recompute)(sb_random(seed) % RECOMPUTES);
 	s.attention = sb_random(seed) % 2 ? ATTENTION_FLASH : ATTENTION_UNFUSED;
 	memcpy(s.order, orders[sb_random(seed) % 3], sizeof(s.order));
+	if (sb_random(seed) % 2)
+		random_offload(seed, &x->model, &s);
 	if (s.vpp == 1 && s.pp > 1 && sb_random(seed) % 2)
 		random_cut(seed, &x->model, &s, stages);
 	if (s.recompute != RECOMPUTE_NONE && sb_random(seed) % 2)
