@@ -9,7 +9,7 @@ void model_defaults(struct model *m)
 	if (m->kv_heads == 0)
 		m->kv_heads = m->heads;
 	if (m->head_dim == 0 && m->heads > 0)
-		m->head_dim = m->hidden / m->heads;
+		m->head_dim = m->has_mla ? m->mla.value_dim : m->hidden / m->heads;
 	if (m->has_moe && m->moe.every == 0)
 		m->moe.every = 1;
 	if (m->has_moe && m->moe.shared_ffn_hidden == 0)
@@ -246,6 +246,18 @@ struct layer_flops model_layer_flops(const struct model *m, enum layer_kind kind
 double model_head_flops(const struct model *m)
 {
 	return 2 * (double)m->seq_len * (double)m->hidden * (double)m->vocab;
+}
+
+int64_t model_key_values(const struct model *m)
+{
+	if (m->has_mla)
+		return m->heads * (m->mla.nope_dim + m->mla.rope_dim + m->mla.value_dim);
+	return 2 * m->kv_heads * m->head_dim;
+}
+
+double model_kappa(const struct model *m)
+{
+	return m->bidirectional ? 1 : 0.5;
 }
 
 double model_step_flops(const struct model *m, int64_t sequences, double kappa)

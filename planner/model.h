@@ -27,8 +27,10 @@ struct model {
 	bool biases;         /* on the linear layers */
 	bool layer_norm;     /* LayerNorm (2 vectors) instead of RMSNorm (1) */
 	bool learned_positions;
-	bool dropout; /* masks are kept for the backward pass */
-	bool float16; /* trained in float16 instead of bfloat16: as large, but with a scaled loss */
+	bool dropout;       /* masks are kept for the backward pass */
+	bool float16;       /* trained in float16 instead of bfloat16: as large, but with a scaled loss */
+	bool bidirectional; /* an encoder: every token attends to all, where a decoder's sees those before it
+	                     */
 	bool has_moe, has_mla;
 	struct moe moe;
 	struct mla mla;
@@ -42,8 +44,9 @@ struct parameters {
 	int64_t tensor, replicated, expert;
 };
 
-/* Fills what was left 0 from the rest: kv_heads = heads, head_dim = hidden / heads, moe.every = 1,
- * moe.shared_ffn_hidden = moe.ffn_hidden. Call it before model_check(). */
+/* Fills what was left 0 from the rest: kv_heads = heads, head_dim = hidden / heads (with latent attention
+ * mla.value_dim: its heads are of their own sizes), moe.every = 1, moe.shared_ffn_hidden = moe.ffn_hidden.
+ * Call it before model_check(). */
 void model_defaults(struct model *m);
 /* SB_EIMPOSSIBLE with the member's name in err->field when a size is out of range or the parts do not fit. */
 int model_check(const struct model *m, struct sb_error *err);
@@ -71,7 +74,12 @@ struct layer_flops {
 struct layer_flops model_layer_flops(const struct model *m, enum layer_kind kind);
 /* The product with the head's matrix, FLOP. */
 double model_head_flops(const struct model *m);
-/* Model FLOP of one training step over `sequences`: 3 x forward; kappa = 1, or 1/2 to count the causal half.
- */
+/* Keys and values of one token in one layer, elements. */
+int64_t model_key_values(const struct model *m);
+/* The share of the square that a kernel which skips what is masked works on: cost-model section 3's kappa,
+ * 1/2 under a causal mask, 1 in an encoder. */
+double model_kappa(const struct model *m);
+/* Model FLOP of one training step over `sequences`: 3 x forward; kappa = 1 counts the full square (as MFU
+ * does for every model), model_kappa() what is not masked. */
 double model_step_flops(const struct model *m, int64_t sequences, double kappa);
 #endif

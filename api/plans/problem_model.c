@@ -71,7 +71,7 @@ static int read_sizes(const json_t *o, const struct place *at, struct model *m, 
  * head); a gated one: Llama's. Each can be said otherwise. */
 static int read_style(const json_t *o, const struct place *at, struct model *m, struct sb_error *err)
 {
-	bool gpt;
+	bool gpt, causal = true;
 	int rc = parse_boolean(o, at, "gated_ffn", &m->gated_ffn, err);
 
 	gpt = !m->gated_ffn && !m->has_moe && !m->has_mla;
@@ -84,7 +84,12 @@ static int read_style(const json_t *o, const struct place *at, struct model *m, 
 		rc = parse_boolean(o, at, "layer_norm", &m->layer_norm, err);
 	if (rc == SB_OK)
 		rc = parse_boolean(o, at, "learned_positions", &m->learned_positions, err);
-	return rc == SB_OK ? parse_boolean(o, at, "dropout", &m->dropout, err) : rc;
+	if (rc == SB_OK)
+		rc = parse_boolean(o, at, "dropout", &m->dropout, err);
+	if (rc == SB_OK)
+		rc = parse_boolean(o, at, "causal", &causal, err);
+	m->bidirectional = !causal;
+	return rc;
 }
 
 static int read_parts(const json_t *o, const struct place *at, struct model *m, struct sb_error *err)
@@ -112,7 +117,8 @@ int model_from_json(const json_t *value, const struct place *at, struct model *o
 	    "layers",     "hidden",    "heads",       "kv_heads",          "head_dim",
 	    "ffn_hidden", "gated_ffn", "vocab",       "seq_len",           "dtype",
 	    "moe",        "mla",       "biases",      "layer_norm",        "tied_embedding",
-	    "dropout",    DOCUMENT,    "description", "learned_positions", NULL};
+	    "dropout",    DOCUMENT,    "description", "learned_positions", "causal",
+	    NULL};
 	static const char *const dtypes[] = {"bf16", "fp16", NULL};
 	struct model m = {0};
 	struct sb_error why = {0};
@@ -128,7 +134,7 @@ int model_from_json(const json_t *value, const struct place *at, struct model *o
 		rc = parse_word(value, at, "dtype", OPTIONAL, dtypes, &dtype, err);
 	if (rc != SB_OK)
 		return rc;
-	if (m.head_dim == 0 && m.hidden % m.heads != 0)
+	if (m.head_dim == 0 && !m.has_mla && m.hidden % m.heads != 0)
 		return parse_fail(err, SB_EIMPOSSIBLE, "not_divisible", at, "heads",
 		                  "must divide hidden, or head_dim must be given");
 	m.float16 = dtype == 1;
@@ -173,6 +179,7 @@ json_t *model_to_json(const struct model *m)
 	set_flag(o, "layer_norm", m->layer_norm);
 	set_flag(o, "learned_positions", m->learned_positions);
 	set_flag(o, "dropout", m->dropout);
+	set_flag(o, "causal", !m->bidirectional);
 	json_object_set_new(o, "dtype", json_string(m->float16 ? "fp16" : "bf16"));
 	if (m->has_moe) {
 		part = json_object();

@@ -73,6 +73,10 @@ json_t *model_schema(void)
 	json_object_set_new(p, "layer_norm", schema_boolean(style));
 	json_object_set_new(p, "learned_positions", schema_boolean(style));
 	json_object_set_new(p, "dropout", schema_boolean(style));
+	json_object_set_new(
+	    p, "causal",
+	    schema_boolean("false: an encoder, whose tokens attend to all others and not only "
+	                   "to those before them; default true"));
 	json_object_set_new(p, "dtype", schema_words(dtypes));
 	json_object_set_new(p, "moe", moe_schema());
 	json_object_set_new(p, "mla", mla_schema());

@@ -138,7 +138,7 @@ static struct passes core_seconds(const struct cost_problem *p, const struct str
 	double peak = p->cluster.device.peak_flops, len = (double)m->seq_len, busy, moved;
 
 	if (s->attention == ATTENTION_FLASH) {
-		busy = 0.5 * flop / (peak * p->constants.flash_share);
+		busy = model_kappa(m) * flop / (peak * p->constants.flash_share);
 		return (struct passes){busy, 2.5 * busy};
 	}
 	busy = flop / (peak * p->constants.score_share);
@@ -190,11 +190,8 @@ static struct passes context_exchange(const struct cost_problem *p, const struct
                                       const struct groups *g, struct passes core)
 {
 	const struct model *m = &p->model;
-	double width = m->has_mla
-	                   ? (double)m->heads * (double)(m->mla.nope_dim + m->mla.rope_dim + m->mla.value_dim)
-	                   : 2 * (double)m->kv_heads * (double)m->head_dim;
-	double c = (double)s->cp;
-	double block = 2 * (double)s->micro_batch * (double)m->seq_len / c * width / (double)s->tp;
+	double c = (double)s->cp, rows = (double)s->micro_batch * (double)m->seq_len / c;
+	double block = 2 * rows * (double)model_key_values(m) / (double)s->tp;
 
 	if (s->cp == 1)
 		return (struct passes){0, 0};

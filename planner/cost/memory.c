@@ -86,7 +86,7 @@ static double transient_bytes(const struct model *m, const struct strategy *s)
 	if (s->pp > 1)
 		bytes += 2 * y / t;
 	if (s->cp > 1)
-		bytes += 8 * rows * (double)(m->has_mla ? m->heads : m->kv_heads) * (double)m->head_dim / t;
+		bytes += 4 * rows * (double)model_key_values(m) / t;
 	if (m->has_moe)
 		bytes += 2 * y * (double)m->moe.top_k / t;
 	return bytes;

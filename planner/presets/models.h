@@ -15,6 +15,7 @@
 	.tied_embedding = true, .biases = true, .layer_norm = true, .learned_positions = true, .dropout = true
 /* Llama's block: SwiGLU, RMSNorm, no biases, rotary positions, a head of its own. */
 #define LLAMA .gated_ffn = true
+#define ENCODER .bidirectional = true
 /* experts, experts per token, width of one; shared experts, width of one; dense layers in front */
 #define MOE(e, k, f, n, fs, first)                                                                           \
 	.has_moe = true, .moe = {.experts = (e),                                                             \
@@ -24,6 +25,14 @@
 	                         .shared_ffn_hidden = (fs),                                                  \
 	                         .every = 1,                                                                 \
 	                         .first_dense = (first)}
+/* experts of one FFN's width in every second layer, one a token */
+#define SECOND(e, f)                                                                                         \
+	.has_moe = true, .moe = {.experts = (e),                                                             \
+	                         .top_k = 1,                                                                 \
+	                         .ffn_hidden = (f),                                                          \
+	                         .shared_ffn_hidden = (f),                                                   \
+	                         .every = 2,                                                                 \
+	                         .first_dense = 1}
 #define ROUTER_BIAS .moe.router_bias = true
 /* ranks of the query (0: none) and of keys and values; a head's sizes without position, with it, of values */
 #define MLA(rq, rkv, dn, dr, dv)                                                                             \

@@ -30,13 +30,7 @@ static const struct model_preset rows[] = {
      "DeepSpeed-TED (arXiv:2303.06318): GPT-3 6.7B with 16 experts in every second layer, named 40B there; "
      "one expert a token, and which layers hold experts, are not verified; the biases of experts are left "
      "out",
-     {SHAPE(32, 4096, 32, 32, 128, 16384, 50257, 2048), GPT, .has_moe = true,
-      .moe = {.experts = 16,
-              .top_k = 1,
-              .ffn_hidden = 16384,
-              .shared_ffn_hidden = 16384,
-              .every = 2,
-              .first_dense = 1}}},
+     {SHAPE(32, 4096, 32, 32, 128, 16384, 50257, 2048), GPT, SECOND(16, 16384)}},
 };
 
 const struct model_family gpt_models = FAMILY_OF(rows);

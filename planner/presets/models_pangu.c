@@ -1,11 +1,16 @@
 #include "planner/presets/models.h"
 
-/* Models that were trained on Ascend: PanGu, TeleChat, CodeGeeX. */
+/* Models that were trained on Ascend: PanGu, TeleChat, CodeGeeX, Hypertron's. Of TeleChat3's larger models
+ * (to over a trillion parameters) neither the report's abstract nor the repository tells a shape: none is
+ * here. */
 
 #define ALPHA                                                                                                \
 	"PanGu-alpha (arXiv:2104.12369), table 1, and MindSpore's model zoo; its last layer's query layer "  \
 	"is "                                                                                                \
 	"counted as a layer of the others' kind"
+#define HYPERTRON                                                                                            \
+	"Hypertron (SC 2025) tells no more than the size; the shape of a published model of that size, not " \
+	"verified: "
 #define TELECHAT3 "TeleChat3 (arXiv:2512.24157) and the README of Tele-AI/TeleChat3; "
 
 static const struct model_preset rows[] = {
@@ -37,6 +42,12 @@ static const struct model_preset rows[] = {
                "the tokenizer is that of 36B; without the multi-token prediction module",
      {SHAPE(45, 2560, 32, 32, 128, 7680, 131072, 4096), LLAMA, MOE(192, 4, 1536, 1, 1536, 1), ROUTER_BIAS,
       MLA(1536, 512, 128, 64, 128)}},
+    {"hypertron-141b",
+     HYPERTRON "Mixtral 8x22B",
+     {SHAPE(56, 6144, 48, 8, 128, 16384, 32768, 4096), LLAMA, MOE(8, 2, 16384, 0, 16384, 0)}},
+    {"hypertron-310b",
+     HYPERTRON "Narayanan et al. 2021 (arXiv:2104.04473), table 1",
+     {SHAPE(96, 16384, 128, 128, 128, 65536, 51200, 2048), GPT}},
     {"codegeex-13b",
      "CodeGeeX repository README: 40 layers, hidden 5120, 40 heads, sequence 2048",
      {SHAPE(40, 5120, 40, 40, 128, 20480, 52224, 2048), GPT}},

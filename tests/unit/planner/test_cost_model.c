@@ -129,6 +129,32 @@ static void test_model_and_hardware_flops(void **state)
 	near((c.hfu - c.mfu) * peak, 3072 * 128 * 4.0 * 2048 * 2048 * 25600, 1e-9);
 }
 
+/* Section 3's kappa: a fused kernel skips what a causal mask hides, and an encoder's hides nothing. Seconds
+ * of one layer's attention core, forward and backward (2.5 times): 3.5 kappa 4 s^2 a d over the peak's share.
+ * An unfused core computes the square whoever masks it, and so does MFU count. */
+static void test_encoders_attend_to_all(void **state)
+{
+	struct cost_problem p = problem(gpt(8, 4096, 32), "dgx-a100-80g", 1, 8);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+	struct groups g = groups_of(&p.network, &s);
+	double square = 4.0 * 2048 * 2048 * 4096, rate = 312e12 * p.constants.flash_share;
+	double causal, all, flops = model_step_flops(&p.model, 8, 1);
+
+	(void)state;
+	near(model_kappa(&p.model), 0.5, 0);
+	s.attention = ATTENTION_FLASH;
+	causal = layer_seconds(&p, &s, &g, LAYER_DENSE).parts[PART_COMPUTE];
+	p.model.bidirectional = true;
+	near(model_kappa(&p.model), 1, 0);
+	all = layer_seconds(&p, &s, &g, LAYER_DENSE).parts[PART_COMPUTE];
+	near(all - causal, 3.5 * 0.5 * square / rate, 1e-9);
+	near(model_step_flops(&p.model, 8, 1), flops, 0);
+	s.attention = ATTENTION_UNFUSED;
+	all = layer_seconds(&p, &s, &g, LAYER_DENSE).parts[PART_COMPUTE];
+	p.model.bidirectional = false;
+	near(layer_seconds(&p, &s, &g, LAYER_DENSE).parts[PART_COMPUTE], all, 0);
+}
+
 /* Section 10: the bubble over the work is (p - 1) / (m v): 10.9 % for 8 stages and 64 micro-batches, 5.5 % in
  * two chunks, 11.7 % for 16, 32 and 4 chunks. Without embedding and head: their stage has none of it. */
 static void test_bubbles(void **state)
@@ -253,6 +279,7 @@ int main(void)
 	    cmocka_unit_test(test_layers_with_experts),
 	    cmocka_unit_test(test_deepseek_rates),
 	    cmocka_unit_test(test_model_and_hardware_flops),
+	    cmocka_unit_test(test_encoders_attend_to_all),
 	    cmocka_unit_test(test_bubbles),
 	    cmocka_unit_test(test_tied_embedding),
 	    cmocka_unit_test(test_products_and_overlap),

@@ -41,6 +41,36 @@ static void test_deepseek_layers(void **state)
 	assert_true(fabs((double)model_active_parameters(m) / 37.55e9 - 1) < 0.001);
 }
 
+/* Latent attention's heads have sizes of their own, so that 24 of them beside a hidden size of 1000 are fine.
+ * By hand: h (r_q + r_kv + d_r) = 1000 (256 + 128 + 32), r_q a (d_n + d_r) = 256 * 24 * 96, r_kv a (d_n +
+ * d_v) = 128
+ * * 24 * 128, a d_v h = 24 * 64 * 1000, norms 2 * 1000 + 256 + 128. Keys and values of a token are 24 (96 +
+ * 64); grouped heads have 2 * 8 * 128. */
+static void test_latent_heads_need_not_divide(void **state)
+{
+	struct model m = {.layers = 2,
+	                  .hidden = 1000,
+	                  .heads = 24,
+	                  .ffn_hidden = 3000,
+	                  .gated_ffn = true,
+	                  .vocab = 1000,
+	                  .seq_len = 128,
+	                  .has_mla = true,
+	                  .mla = {256, 128, 64, 32, 64}};
+	struct parameters p;
+	struct sb_error err = {0};
+
+	(void)state;
+	model_defaults(&m);
+	assert_int_equal(m.head_dim, 64);
+	assert_int_equal(model_check(&m, &err), SB_OK);
+	p = model_layer_parameters(&m, LAYER_DENSE);
+	assert_int_equal(p.tensor + p.replicated, 1000 * 416 + 256 * 24 * 96 + 128 * 24 * 128 +
+	                                              24 * 64 * 1000 + 2384 + 3 * 1000 * 3000);
+	assert_int_equal(model_key_values(&m), 24 * 160);
+	assert_int_equal(model_key_values(&model_preset("llama3-8b")->model), 2 * 8 * 128);
+}
+
 /* GPT with h = a * d and f = 4h: 12 h^2 + 13 h a layer. */
 static void test_gpt_layer(void **state)
 {
@@ -106,9 +136,13 @@ static void test_refuses_impossible_shapes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_parameter_counts),  cmocka_unit_test(test_deepseek_layers),
-	    cmocka_unit_test(test_gpt_layer),         cmocka_unit_test(test_flops),
-	    cmocka_unit_test(test_every_other_layer), cmocka_unit_test(test_refuses_impossible_shapes),
+	    cmocka_unit_test(test_parameter_counts),
+	    cmocka_unit_test(test_deepseek_layers),
+	    cmocka_unit_test(test_latent_heads_need_not_divide),
+	    cmocka_unit_test(test_gpt_layer),
+	    cmocka_unit_test(test_flops),
+	    cmocka_unit_test(test_every_other_layer),
+	    cmocka_unit_test(test_refuses_impossible_shapes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
