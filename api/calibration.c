@@ -93,7 +93,7 @@ static double ranks_in(double domain, double ranks, double stride)
 /* The widest links that a group needs, and what a ring's rate is on one of them: the r ranks in a domain of
  * the next narrower links share it (B_eff = r x B, cost-model section 7). NaN where that is not known: the
  * group lies unevenly, links further in hold the ring up, or others in those domains may do so
- * (adapter_conflict). */
+ * (adapter_conflict). In a full mesh r ranks use r - 1 of a device's links: told is the rate of all. */
 static double link_rate(const struct cluster *c, double ranks, double stride, double rate,
                         enum link_scope *out_scope)
 {
@@ -108,6 +108,12 @@ static double link_rate(const struct cluster *c, double ranks, double stride, do
 		in = l == LINK_CLUSTER ? ranks : ranks_in(domains[l], ranks, stride);
 		if (in == 0)
 			return NAN;
+		if (l == LINK_NODE && in > 1) {
+			double share = cluster_link_share(c->links[l].mesh_links, (int64_t)in);
+
+			link *= share;
+			rate /= in == ranks ? share : 1;
+		}
 		*out_scope = (enum link_scope)l;
 		if (in == ranks)
 			return below * link <= narrowest && (below == 1 || below == inner) ? rate / below
@@ -135,13 +141,15 @@ static void add_collective(const struct cluster *c, const json_t *o, struct meas
 	add_to_mean(&m->links[scope], rate, l.error, l.calls);
 }
 
-static void add_link(const json_t *o, struct measured *m)
+/* What Ascend's captures tell of HCCS is the rate of one link: 28 GB/s at most on 910B, which has seven. */
+static void add_link(const struct cluster *c, const json_t *o, struct measured *m)
 {
+	int64_t links = c->links[LINK_NODE].mesh_links > 0 ? c->links[LINK_NODE].mesh_links : 1;
 	const char *name = json_string_value(json_object_get(o, "link"));
 	struct measured_line l = line_of(o, "bytes_per_second");
 
 	if (name && strcmp(name, "HCCS") == 0)
-		add_to_mean(&m->links[LINK_NODE], l.rate, l.error, l.calls);
+		add_to_mean(&m->links[LINK_NODE], (double)links * l.rate, l.error, l.calls);
 	else if (name && strcmp(name, "RDMA") == 0)
 		add_to_mean(&m->links[LINK_CLUSTER], l.rate, l.error, l.calls);
 }
@@ -168,7 +176,7 @@ static struct measured measured_of(const struct cluster *c, const json_t *e)
 	if (json_is_true(json_object_get(attention, "whole_square")))
 		m.attention.rate = NAN;
 	json_array_foreach(json_object_get(e, "collectives"), i, o) add_collective(c, o, &m);
-	json_array_foreach(json_object_get(e, "links"), i, o) add_link(o, &m);
+	json_array_foreach(json_object_get(e, "links"), i, o) add_link(c, o, &m);
 	return m;
 }
 

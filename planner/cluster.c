@@ -8,6 +8,11 @@ int64_t cluster_devices(const struct cluster *c)
 	return c->nodes * c->devices_per_node;
 }
 
+double cluster_link_share(int64_t mesh_links, int64_t ranks)
+{
+	return mesh_links > 0 && ranks - 1 < mesh_links ? (double)(ranks - 1) / (double)mesh_links : 1;
+}
+
 static int bad(struct sb_error *err, const char *field, const char *text)
 {
 	return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", field, "%s", text);
@@ -29,7 +34,7 @@ static int check_device(const struct device *d, struct sb_error *err)
 	return SB_OK;
 }
 
-static int check_link(const struct link *l, struct sb_error *err)
+static int check_link(const struct cluster_link *l, struct sb_error *err)
 {
 	if (l->bytes_per_second != 0 && !inside(l->bytes_per_second, 1e3, 1e16))
 		return bad(err, "links", "bytes_per_second must lie between 1e3 and 1e16");
@@ -87,6 +92,10 @@ int cluster_check(const struct cluster *c, struct sb_error *err)
 		return bad(err, "links", "the supernode link has no bandwidth");
 	if (c->devices_per_node > 1 && c->links[LINK_NODE].bytes_per_second == 0)
 		return bad(err, "links", "devices of one node need a link of scope node");
+	if (c->links[LINK_SUPERNODE].mesh_links != 0 || c->links[LINK_CLUSTER].mesh_links != 0)
+		return bad(err, "links", "mesh_links is of the scope node alone");
+	if (c->links[LINK_NODE].mesh_links != 0 && c->links[LINK_NODE].mesh_links < c->devices_per_node - 1)
+		return bad(err, "links", "a full mesh has a link from each device of a node to each other");
 	if (c->nodes > 1 && c->links[LINK_CLUSTER].bytes_per_second == 0 &&
 	    (c->supernode_devices == 0 || cluster_devices(c) > c->supernode_devices))
 		return bad(err, "links", "several nodes need a link of scope cluster");

@@ -20,16 +20,19 @@ struct device {
 
 enum link_scope { LINK_NODE, LINK_SUPERNODE, LINK_CLUSTER, LINK_SCOPES };
 
-struct link {
+struct cluster_link {
 	double bytes_per_second; /* 0 = there is no such level */
 	double latency_seconds;  /* NaN = use the calibrated default */
+	/* 0 = a switch, or links that any group can use all of. Of a full mesh, inside nodes only: how many
+	 * links a device has, one to each other device; bytes_per_second is all of them together. */
+	int64_t mesh_links;
 };
 
 struct cluster {
 	int64_t nodes, devices_per_node;
 	int64_t supernode_devices; /* 0 = no supernodes */
 	struct device device;
-	struct link links[LINK_SCOPES];
+	struct cluster_link links[LINK_SCOPES];
 	/* The host, for offload; 0 = not known. The link is a device's own, or host_link_devices devices' (of
 	 * one switch, or all of a node that has fewer) together when that is above 1. */
 	int64_t host_memory_bytes; /* of a node */
@@ -40,6 +43,9 @@ struct cluster {
 	double compute_efficiency, memory_efficiency, link_efficiency[LINK_SCOPES];
 };
 
+/* The share of the node's link that a group with so many ranks in a node has: in a full mesh those of its
+ * links that lead to others of the group (cost-model section 7: (n - 1) x 28 GB/s on Ascend 910B), else 1. */
+double cluster_link_share(int64_t mesh_links, int64_t ranks);
 /* All devices. */
 int64_t cluster_devices(const struct cluster *c);
 /* SB_EIMPOSSIBLE with the member's name in err->field: sizes out of range, a level that is needed but has no

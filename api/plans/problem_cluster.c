@@ -45,8 +45,8 @@ static int read_device(const json_t *value, const struct place *at, struct clust
 static int read_link(const json_t *o, const struct place *at, struct cluster *c, bool seen[LINK_SCOPES],
                      struct sb_error *err)
 {
-	static const char *const members[] = {"scope", "bytes_per_second", "latency_seconds", "devices",
-	                                      NULL};
+	static const char *const members[] = {"scope",   "bytes_per_second", "latency_seconds",
+	                                      "devices", "mesh_links",       NULL};
 	int scope = 0, rc = parse_members(o, at, members, err);
 	int64_t devices = 0;
 
@@ -63,6 +63,9 @@ static int read_link(const json_t *o, const struct place *at, struct cluster *c,
 	if (rc == SB_OK)
 		rc = parse_integer(o, at, "devices", scope == LINK_SUPERNODE ? REQUIRED : OPTIONAL, 1,
 		                   1 << 27, &devices, err);
+	if (rc == SB_OK)
+		rc = parse_integer(o, at, "mesh_links", OPTIONAL, 1, 1 << 16, &c->links[scope].mesh_links,
+		                   err);
 	if (rc != SB_OK)
 		return rc;
 	if (scope == LINK_SUPERNODE)
@@ -93,6 +96,7 @@ static int read_links(const json_t *o, const struct place *at, const struct devi
 		return parse_fail(err, SB_EINVAL, "missing_member", at, "links",
 		                  "is missing (only a device preset brings its own)");
 	c->links[LINK_NODE].bytes_per_second = preset->node_link;
+	c->links[LINK_NODE].mesh_links = preset->mesh_links;
 	c->links[LINK_CLUSTER].bytes_per_second = preset->cluster_link;
 	return SB_OK;
 }
@@ -195,7 +199,7 @@ int cluster_from_json(const json_t *value, const struct place *at, struct cluste
 }
 
 /* Appends a link; a level that does not exist, or is not known, is left out. */
-static void add_link(json_t *links, enum link_scope scope, double rate, int64_t devices)
+static void add_link(json_t *links, enum link_scope scope, double rate, int64_t mesh_links, int64_t devices)
 {
 	json_t *l;
 
@@ -204,6 +208,8 @@ static void add_link(json_t *links, enum link_scope scope, double rate, int64_t 
 	l = json_object();
 	json_object_set_new(l, "scope", json_string(scopes[scope]));
 	json_object_set_new(l, "bytes_per_second", json_real(rate));
+	if (mesh_links > 0)
+		json_object_set_new(l, "mesh_links", json_integer(mesh_links));
 	if (scope == LINK_SUPERNODE)
 		json_object_set_new(l, "devices", json_integer(devices));
 	json_array_append_new(links, l);
@@ -216,8 +222,8 @@ json_t *device_to_json(const struct device_preset *p)
 	json_object_set_new(o, "peak_flops", json_real(p->device.peak_flops));
 	json_object_set_new(o, "memory_bytes", json_integer(p->device.memory_bytes));
 	json_object_set_new(o, "memory_bandwidth", json_real(p->device.memory_bandwidth));
-	add_link(links, LINK_NODE, p->node_link, 0);
-	add_link(links, LINK_CLUSTER, p->cluster_link, 0);
+	add_link(links, LINK_NODE, p->node_link, p->mesh_links, 0);
+	add_link(links, LINK_CLUSTER, p->cluster_link, 0, 0);
 	json_object_set_new(o, "links", links);
 	return o;
 }
@@ -244,7 +250,8 @@ json_t *cluster_to_json(const struct cluster *c, const char *device)
 	json_object_set_new(o, "devices_per_node", json_integer(c->devices_per_node));
 	json_object_set_new(o, "device", json_string(device));
 	for (int i = 0; i < LINK_SCOPES; i++)
-		add_link(links, (enum link_scope)i, c->links[i].bytes_per_second, c->supernode_devices);
+		add_link(links, (enum link_scope)i, c->links[i].bytes_per_second, c->links[i].mesh_links,
+		         c->supernode_devices);
 	json_object_set_new(o, "links", links);
 	add_host(o, c);
 	return o;

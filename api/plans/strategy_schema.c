@@ -98,10 +98,15 @@ static json_t *link_schema(void)
 {
 	static const char *const required[] = {"scope", "bytes_per_second", NULL};
 	static const char *const scopes[] = {"node", "supernode", "cluster", NULL};
-	json_t *p = json_pack("{s:o,s:o,s:{s:s,s:i},s:o}", "scope", schema_words(scopes), "bytes_per_second",
-	                      positive_number(), "latency_seconds", "type", "number", "minimum", 0, "devices",
-	                      schema_integer(1, INT64_MAX));
+	json_t *mesh = schema_integer(1, 1 << 16);
+	json_t *p = json_pack("{s:o,s:o,s:{s:s,s:i},s:o,s:o}", "scope", schema_words(scopes),
+	                      "bytes_per_second", positive_number(), "latency_seconds", "type", "number",
+	                      "minimum", 0, "devices", schema_integer(1, INT64_MAX), "mesh_links", mesh);
 
+	json_object_set_new(
+	    mesh, "description",
+	    json_string("scope node, a full mesh: the links of a device, one to each other of its "
+	                "node, that bytes_per_second is all of; a group of n uses n - 1"));
 	return schema_object(p, required);
 }
 

@@ -1,14 +1,13 @@
 #include "planner/cost/collectives.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 static void add_level(struct network *n, int64_t domain, double bandwidth, double latency)
 {
 	int l = n->levels;
 
 	/* Equal neighbours are one level: a flat network must not care about the order of ranks. */
-	if (l > 0 && n->bandwidth[l - 1] == bandwidth && n->latency[l - 1] == latency) {
+	if (l > 0 && n->mesh_links == 0 && n->bandwidth[l - 1] == bandwidth && n->latency[l - 1] == latency) {
 		n->domain[l - 1] = domain;
 		return;
 	}
@@ -30,6 +29,8 @@ struct network network_of(const struct cluster *c, const struct constants *k)
 
 		if (c->links[l].bytes_per_second <= 0 || domains[l] <= 0)
 			continue;
+		if (l == LINK_NODE)
+			n.mesh_links = c->links[l].mesh_links;
 		add_level(&n, domains[l], c->links[l].bytes_per_second * shares[l],
 		          isnan(latency) ? latencies[l] : latency);
 	}
@@ -37,6 +38,21 @@ struct network network_of(const struct cluster *c, const struct constants *k)
 		add_level(&n, INT64_MAX, 1, 0);
 	n.domain[n.levels - 1] = INT64_MAX;
 	return n;
+}
+
+/* What one rank of a group with so many in its domain sends with on level l. */
+static double bandwidth_of(const struct network *n, int l, int64_t ranks)
+{
+	return n->bandwidth[l] * (l == 0 ? cluster_link_share(n->mesh_links, ranks) : 1);
+}
+
+bool network_inner_faster(const struct network *n)
+{
+	for (int l = 1; l < n->levels; l++) {
+		if (bandwidth_of(n, l, 2) > bandwidth_of(n, l - 1, 2))
+			return false;
+	}
+	return true;
 }
 
 static void worse(struct spread *worst, struct spread s)
@@ -220,7 +236,7 @@ double ring_bandwidth(const struct network *n, const struct group *g)
 
 	for (int l = 0; l < n->levels; l++) {
 		if (spanned(g, l))
-			b = fmin(b, adapters(n, g, l) * n->bandwidth[l]);
+			b = fmin(b, adapters(n, g, l) * bandwidth_of(n, l, g->inside[l]));
 	}
 	return b;
 }
@@ -247,8 +263,8 @@ static double hierarchical(const struct network *n, const struct group *g, doubl
 		if (!spanned(g, l))
 			continue;
 		q = (l == n->levels - 1 ? (double)g->ranks : (double)g->inside[l]) / inner;
-		seconds +=
-		    (q - 1) * n->latency[l] + (q - 1) / q * bytes / (adapters(n, g, l) * n->bandwidth[l]);
+		seconds += (q - 1) * n->latency[l] +
+		           (q - 1) / q * bytes / (adapters(n, g, l) * bandwidth_of(n, l, g->inside[l]));
 	}
 	return seconds;
 }
@@ -285,7 +301,8 @@ double all_to_all_seconds(const struct network *n, const struct group *g, double
 		double reach = l == n->levels - 1 ? ranks : (double)g->inside[l];
 
 		if (spanned(g, l))
-			slowest = fmax(slowest, (reach - near) / ranks * bytes / n->bandwidth[l]);
+			slowest =
+			    fmax(slowest, (reach - near) / ranks * bytes / bandwidth_of(n, l, g->inside[l]));
 	}
 	return n->start + slowest + (ranks - 1) * hop_latency(n, g);
 }
@@ -298,7 +315,7 @@ double send_seconds(const struct network *n, const struct group *g, double bytes
 		return 0;
 	for (int l = 0; l < n->levels; l++) {
 		if (spanned(g, l))
-			seconds = fmax(seconds, n->latency[l] + bytes / n->bandwidth[l]);
+			seconds = fmax(seconds, n->latency[l] + bytes / bandwidth_of(n, l, 2));
 	}
 	return seconds;
 }

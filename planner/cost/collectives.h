@@ -1,5 +1,6 @@
 #ifndef SB_PLANNER_COST_COLLECTIVES_H
 #define SB_PLANNER_COST_COLLECTIVES_H
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "planner/cluster.h"
@@ -12,10 +13,14 @@ struct network {
 	int64_t domain[LINK_SCOPES]; /* devices of one domain; the last level holds everything */
 	double bandwidth[LINK_SCOPES], latency[LINK_SCOPES]; /* reached, not nominal */
 	double conflict, start; /* constants adapter_conflict and collective_seconds */
+	int64_t mesh_links;     /* of the first level: cluster_link's */
 };
 /* The levels that a cluster's links make up: bytes per second and rank times the share that software reaches,
  * seconds a hop. Links of rate 0 are left out; with none left there is one level that sends for nothing. */
 struct network network_of(const struct cluster *c, const struct constants *k);
+/* Whether no way from one device to another is faster than one further in: ranks are then best close
+ * together. */
+bool network_inner_faster(const struct network *n);
 
 /* How the ranks of one group lie over the levels: inside[l] of its ranks share one domain of level l (the
  * worst domain of the worst group). inside[levels - 1] = ranks. */
@@ -42,7 +47,8 @@ struct group group_on(const struct network *n, const struct axis *axes, int coun
 
 /* Seconds. `bytes` is the full tensor: before reducing, after gathering; for all-to-all what one rank sends
  * in all, its own part included. 0 for a group of one rank. cost-model section 7: the least of flat ring,
- * hierarchical and (all-reduce) double tree; across domains B_eff = min(B_inner, ranks inside x B_outer). */
+ * hierarchical and (all-reduce) double tree; across domains B_eff = min(B_inner, ranks inside x B_outer). In
+ * a full mesh B_inner is the links that lead to the group's own ranks, and a send has one of them. */
 double all_reduce_seconds(const struct network *n, const struct group *g, double bytes);
 double all_gather_seconds(const struct network *n, const struct group *g,
                           double bytes); /* = reduce-scatter */

@@ -16,6 +16,7 @@ struct device_preset {
 	const char *name, *source;
 	struct device device;
 	double node_link, cluster_link; /* usual links, bytes per second, one direction; 0 = unknown */
+	int64_t mesh_links;             /* of the node's link: cluster_link's */
 };
 struct cluster_preset {
 	const char *name, *source, *device;

@@ -190,12 +190,9 @@ int search_prepare(struct search *x, struct sb_error *err)
 	int rc;
 
 	x->swift = x->r->problem;
-	x->inner_faster = true;
-	for (int l = 0; l < x->swift.network.levels; l++) {
+	for (int l = 0; l < x->swift.network.levels; l++)
 		x->swift.network.latency[l] = 0;
-		x->inner_faster = x->inner_faster && (l == 0 || x->swift.network.bandwidth[l] <=
-		                                                    x->swift.network.bandwidth[l - 1]);
-	}
+	x->inner_faster = network_inner_faster(&x->swift.network);
 	divisors(x->r->problem.sequences, &x->batch);
 	expert_values(x->r, &x->ep, &x->etp);
 	x->keep = malloc(sizeof(*x->keep));

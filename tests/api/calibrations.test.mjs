@@ -103,6 +103,10 @@ test("which links a group of ranks tells of", async () => {
   // supernodes of two nodes of two: across them four ranks share, inside one two
   const supernodes = { nodes: 4, devices_per_node: 2, links: [CLUSTER.links[0], { scope: "supernode", bytes_per_second: 100e9, devices: 4 }, CLUSTER.links[1]] };
   assert.deepEqual(await shares(supernodes, [group(8, 1), 60e9], [group(4, 1, 4), 140e9], [group(2, 1), 200e9]), [0.8, 0.7, 0.6]);
+  // a full mesh of four, three links of 80 GB/s: two ranks have one of them, four have three, and both use 3/4 of what they have
+  const mesh = { links: [{ scope: "node", bytes_per_second: 240e9, mesh_links: 3 }, CLUSTER.links[1]] };
+  assert.deepEqual(await shares(mesh, [group(2, 1), 60e9]), [0.75, null, null]);
+  assert.deepEqual(await shares(mesh, [group(4, 1), 180e9]), [0.75, null, null]);
 });
 
 test("what no device could do does not cost the profile", async () => {

@@ -119,12 +119,13 @@ struct setting {
 static void open_setting(const json_t *plan, struct setting *x)
 {
 	bool a100 = strncmp(json_string_value(json_object_get(plan, "device")), "a100", 4) == 0;
-	struct cluster c = {.nodes = integer(plan, "nodes", 0),
-	                    .devices_per_node = integer(plan, "gpus_per_node", 0),
-	                    .links = {[LINK_NODE] = {a100 ? 300e9 : 32e9, NAN}, [LINK_CLUSTER] = {3e9, NAN}},
-	                    .compute_efficiency = NAN,
-	                    .memory_efficiency = NAN,
-	                    .link_efficiency = {NAN, NAN, NAN}};
+	struct cluster c = {
+	    .nodes = integer(plan, "nodes", 0),
+	    .devices_per_node = integer(plan, "gpus_per_node", 0),
+	    .links = {[LINK_NODE] = {a100 ? 300e9 : 32e9, NAN, 0}, [LINK_CLUSTER] = {3e9, NAN, 0}},
+	    .compute_efficiency = NAN,
+	    .memory_efficiency = NAN,
+	    .link_efficiency = {NAN, NAN, NAN}};
 
 	c.device = a100 ? (struct device){.peak_flops = 312e12,
 	                                  .memory_bandwidth = 1555e9,

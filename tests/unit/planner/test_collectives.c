@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "planner/cost/collectives.h"
+#include "planner/presets/presets.h"
 
 static struct network two_levels(double inner, double outer)
 {
@@ -145,13 +146,69 @@ static void test_equal_levels_are_one(void **state)
 	struct network n;
 
 	(void)state;
-	c.links[LINK_NODE] = (struct link){50e9, 1e-6};
-	c.links[LINK_CLUSTER] = (struct link){50e9, 1e-6};
+	c.links[LINK_NODE] = (struct cluster_link){50e9, 1e-6, 0};
+	c.links[LINK_CLUSTER] = (struct cluster_link){50e9, 1e-6, 0};
 	n = network_of(&c, &k);
 	assert_int_equal(n.levels, 1);
 	c.links[LINK_CLUSTER].bytes_per_second = 25e9;
 	n = network_of(&c, &k);
 	assert_int_equal(n.levels, 2);
+}
+
+/* Eight devices, each with a link of 28 GB/s to each other one (cost-model section 7): n of them have n - 1
+ * of the links, and a pair has one. By hand, 1e9 bytes: all eight gather in 7/8 / 196 s, four in 3/4 / 84,
+ * two in 1/2 / 28; four of a node send 3/4 of what they exchange on three links; a neighbour gets all on one.
+ */
+static void test_full_mesh(void **state)
+{
+	struct network n = {.levels = 1, .domain = {INT64_MAX}, .bandwidth = {196e9}, .mesh_links = 7};
+	struct group all = {8, {8}, 0}, four = {4, {4}, 0}, pair = {2, {2}, 0};
+
+	(void)state;
+	near(all_gather_seconds(&n, &all, 1e9), 7 / 8.0 / 196, 1e-12);
+	near(all_gather_seconds(&n, &four, 1e9), 3 / 4.0 / 84, 1e-12);
+	near(all_gather_seconds(&n, &pair, 1e9), 1 / 2.0 / 28, 1e-12);
+	near(ring_bandwidth(&n, &four), 84e9, 1e-12);
+	near(all_to_all_seconds(&n, &four, 1e9), 3 / 4.0 / 84, 1e-12);
+	near(send_seconds(&n, &all, 1e9), 1 / 28.0, 1e-12);
+	/* Two nodes, 25 GB/s a device between: two ranks in each have one link inside and two adapters. */
+	n.levels = 2;
+	n.domain[0] = 8;
+	n.domain[1] = INT64_MAX;
+	n.bandwidth[1] = 25e9;
+	near(ring_bandwidth(&n, &(struct group){4, {2, 4}, 0}), 28e9, 1e-12);
+	near(ring_bandwidth(&n, &(struct group){16, {8, 16}, 0}), 196e9, 1e-12);
+	assert_true(network_inner_faster(&n));
+	n.bandwidth[1] = 30e9; /* more than the one link of a pair inside */
+	assert_false(network_inner_faster(&n));
+	n.mesh_links = 0;
+	assert_true(network_inner_faster(&n));
+}
+
+/* A mesh is no flat network, however fast the next level is; and it has a link to every device of the node.
+ */
+static void test_a_mesh_is_checked(void **state)
+{
+	struct cluster_preset p;
+	struct sb_error err = {0};
+	struct network n;
+	const struct constants k = {.node_share = 1, .network_share = 1};
+
+	(void)state;
+	assert_true(cluster_preset("atlas-910b", &p));
+	assert_int_equal(p.cluster.links[LINK_NODE].mesh_links, 7);
+	assert_int_equal(cluster_check(&p.cluster, &err), SB_OK);
+	p.cluster.nodes = 2;
+	p.cluster.links[LINK_CLUSTER] = p.cluster.links[LINK_NODE];
+	p.cluster.links[LINK_CLUSTER].mesh_links = 0;
+	n = network_of(&p.cluster, &k);
+	assert_int_equal(n.levels, 2);
+	p.cluster.links[LINK_CLUSTER].mesh_links = 7;
+	assert_int_equal(cluster_check(&p.cluster, &err), SB_EIMPOSSIBLE);
+	p.cluster.links[LINK_CLUSTER].mesh_links = 0;
+	p.cluster.links[LINK_NODE].mesh_links = 6;
+	assert_int_equal(cluster_check(&p.cluster, &err), SB_EIMPOSSIBLE);
+	assert_string_equal(err.field, "links");
 }
 
 int main(void)
@@ -165,6 +222,8 @@ int main(void)
 	    cmocka_unit_test(test_faster_links_never_slow),
 	    cmocka_unit_test(test_spread),
 	    cmocka_unit_test(test_equal_levels_are_one),
+	    cmocka_unit_test(test_full_mesh),
+	    cmocka_unit_test(test_a_mesh_is_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

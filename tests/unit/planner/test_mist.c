@@ -99,7 +99,7 @@ static void open_small(struct cost_problem *c, struct mist_problem *p)
 	                                     .memory_bytes = 24000000000,
 	                                     .family = FAMILY_AMPERE,
 	                                     .flash_attention = true},
-	                          .links = {[LINK_NODE] = {32e9, NAN}},
+	                          .links = {[LINK_NODE] = {32e9, NAN, 0}},
 	                          .compute_efficiency = NAN,
 	                          .memory_efficiency = NAN,
 	                          .link_efficiency = {NAN, NAN, NAN}};

@@ -71,13 +71,14 @@ static struct search_request request(int64_t nodes)
 	                          .has_moe = true,
 	                          .moe = {.experts = 8, .top_k = 1, .ffn_hidden = 4096, .every = 2}};
 	model_defaults(&p->model);
-	p->cluster = (struct cluster){.nodes = nodes,
-	                              .devices_per_node = 4,
-	                              .device = {125e12, 900e9, 16000000000, FAMILY_VOLTA, false},
-	                              .links = {[LINK_NODE] = {150e9, NAN}, [LINK_CLUSTER] = {12.5e9, NAN}},
-	                              .compute_efficiency = NAN,
-	                              .memory_efficiency = NAN,
-	                              .link_efficiency = {NAN, NAN, NAN}};
+	p->cluster =
+	    (struct cluster){.nodes = nodes,
+	                     .devices_per_node = 4,
+	                     .device = {125e12, 900e9, 16000000000, FAMILY_VOLTA, false},
+	                     .links = {[LINK_NODE] = {150e9, NAN, 0}, [LINK_CLUSTER] = {12.5e9, NAN, 0}},
+	                     .compute_efficiency = NAN,
+	                     .memory_efficiency = NAN,
+	                     .link_efficiency = {NAN, NAN, NAN}};
 	p->constants = constants_for(&p->cluster);
 	p->network = network_of(&p->cluster, &p->constants);
 	p->sequences = 64;

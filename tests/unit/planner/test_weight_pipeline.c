@@ -25,7 +25,7 @@ static struct cost_problem problem(int64_t seq_len, double between)
 	    .cluster = {.nodes = 3,
 	                .devices_per_node = 8,
 	                .device = {312e12, 2039e9, 80000000000, FAMILY_AMPERE, true},
-	                .links = {[LINK_NODE] = {200e9, NAN}, [LINK_CLUSTER] = {between, NAN}},
+	                .links = {[LINK_NODE] = {200e9, NAN, 0}, [LINK_CLUSTER] = {between, NAN, 0}},
 	                .compute_efficiency = NAN,
 	                .memory_efficiency = NAN,
 	                .link_efficiency = {NAN, NAN, NAN}},
