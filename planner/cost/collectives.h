@@ -18,9 +18,9 @@ struct network {
 /* The levels that a cluster's links make up: bytes per second and rank times the share that software reaches,
  * seconds a hop. Links of rate 0 are left out; with none left there is one level that sends for nothing. */
 struct network network_of(const struct cluster *c, const struct constants *k);
-/* Whether no way from one device to another is faster than one further in: ranks are then best close
- * together. */
-bool network_inner_faster(const struct network *n);
+/* Whether no way from one device to another is faster than 1/times of one further in: ranks are then best
+ * close together; for all-to-all, which uses all ways at once, where it is half as fast. */
+bool network_inner_faster(const struct network *n, double times);
 
 /* How the ranks of one group lie over the levels: inside[l] of its ranks share one domain of level l (the
  * worst domain of the worst group). inside[levels - 1] = ranks. */
@@ -40,15 +40,17 @@ struct spread {
 };
 /* The worst spread (most domains, then fewest ranks in one) of all groups over the given axes (strides
  * ascending, each stride a multiple of the one before times its size) in `devices` ranks with `domain` ranks
- * a domain. Exact, by enumeration where no closed form holds. cost-model section 1. */
+ * a domain. At most two axes may lie apart. Exact: where no closed form holds, every place of a domain where
+ * a group may begin is looked at, and of what repeats two periods. cost-model section 1. */
 struct spread group_spread(const struct axis *axes, int count, int64_t devices, int64_t domain);
 /* The group over those axes on a network. Axes of size 1 may be left in. */
 struct group group_on(const struct network *n, const struct axis *axes, int count, int64_t devices);
 
 /* Seconds. `bytes` is the full tensor: before reducing, after gathering; for all-to-all what one rank sends
- * in all, its own part included. 0 for a group of one rank. cost-model section 7: the least of flat ring,
- * hierarchical and (all-reduce) double tree; across domains B_eff = min(B_inner, ranks inside x B_outer). In
- * a full mesh B_inner is the links that lead to the group's own ranks, and a send has one of them. */
+ * in all, its own part included. 0 for a group of one rank, and for no bytes. cost-model section 7: the least
+ * of flat ring, hierarchical and (all-reduce) double tree; across domains B_eff = min(B_inner, ranks inside x
+ * B_outer). In a full mesh B_inner is the links that lead to the group's own ranks, and a send has one of
+ * them. */
 double all_reduce_seconds(const struct network *n, const struct group *g, double bytes);
 double all_gather_seconds(const struct network *n, const struct group *g,
                           double bytes); /* = reduce-scatter */

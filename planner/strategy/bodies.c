@@ -5,7 +5,10 @@
 
 int zero_levels(const struct search_request *r, const struct strategy *s)
 {
-	return s->dp * s->cp == 1 ? 1 : s->pp > 1 && r->only[ONLY_ZERO].count == 0 ? 2 : 4;
+	bool replicated =
+	    s->dp * s->cp > 1 || (r->problem.model.has_moe && s->tp * s->cp * s->dp > s->ep * s->etp);
+
+	return !replicated ? 1 : s->pp > 1 && r->only[ONLY_ZERO].count == 0 ? 2 : 4;
 }
 
 static void note_memory(struct search *x, const struct strategy *s, double memory)

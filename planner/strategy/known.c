@@ -69,19 +69,46 @@ const struct known_costs *search_costs(struct search *x, const struct strategy *
 	return known;
 }
 
-/* The groups of neighbouring ranks, or of one rank: then communication costs nothing. */
-static struct group nearest_group(const struct search *x, int64_t ranks, bool counts)
+/* The best that a group of the layout may lie, or one rank where it does not count: then communication costs
+ * nothing. As few domains as hold it, and of each as many ranks as the emptiest may have. Where there are
+ * more devices than one domain has, whose first is full, and the groups do not fill a domain evenly, one of
+ * them lies in two at least. */
+static struct group nearest_group(const struct search *x, int64_t ranks, int64_t devices, bool counts)
 {
-	if (!counts || !x->inner_faster)
-		return (struct group){.ranks = 1, .inside = {1, 1, 1}};
-	return group_on(&x->swift.network, &(struct axis){ranks, 1}, 1, ranks);
+	struct group g = {.ranks = counts ? ranks : 1, .inside = {1, 1, 1}};
+	const struct network *n = &x->swift.network;
+
+	for (int l = 0; counts && l < n->levels; l++) {
+		int64_t domain = n->domain[l], domains = ranks / domain + (ranks % domain != 0), inside;
+
+		if (ranks < domain && devices > domain && domain % ranks != 0)
+			domains = 2;
+		inside = ranks / domains;
+		g.inside[l] = l > 0 && inside < g.inside[l - 1] ? g.inside[l - 1] : inside;
+	}
+	return g;
+}
+
+/* Levels of which the devices fill more than one domain: all that the nearest groups know of them. */
+static int64_t filled_levels(const struct network *n, int64_t devices)
+{
+	int64_t levels = 0;
+
+	for (int l = 0; l < n->levels; l++)
+		levels += devices > n->domain[l];
+	return levels;
 }
 
 struct work search_least_work(struct search *x, const struct strategy *s, bool experts)
 {
-	const int64_t key[] = {
-	    s->tp,  s->cp,          s->ep,
-	    s->etp, s->micro_batch, (int64_t)s->recompute * 4 + (s->sequence_parallel ? 2 : 0) + experts};
+	int64_t devices = strategy_devices(s);
+	const int64_t key[] = {s->tp,
+	                       s->cp,
+	                       s->ep,
+	                       s->etp,
+	                       s->micro_batch,
+	                       (int64_t)s->recompute * 4 + (s->sequence_parallel ? 2 : 0) + experts +
+	                           16 * filled_levels(&x->swift.network, devices)};
 	uint64_t hash = hash_of(key, sizeof(key) / sizeof(key[0]));
 	struct known_work *known = &x->works[hash >> (64 - KNOWN_WORK_BITS)];
 	struct groups g = {.pp = {.ranks = 1, .inside = {1, 1, 1}}};
@@ -90,10 +117,10 @@ struct work search_least_work(struct search *x, const struct strategy *s, bool e
 	if (known->micro_batch != 0 && memcmp(known, key, sizeof(key)) == 0)
 		return known->work;
 	g.dp = g.edp = g.pp;
-	g.tp = nearest_group(x, s->tp, true);
-	g.cp = nearest_group(x, s->cp, true);
-	g.ep = nearest_group(x, s->ep, experts);
-	g.etp = nearest_group(x, s->etp, experts);
+	g.tp = nearest_group(x, s->tp, devices, x->inner_faster);
+	g.cp = nearest_group(x, s->cp, devices, x->inner_faster);
+	g.ep = nearest_group(x, s->ep, devices, experts && x->inner_twice);
+	g.etp = nearest_group(x, s->etp, devices, experts && x->inner_faster);
 	costs = layer_costs_of(&x->swift, s, &g);
 	memcpy(known, key, sizeof(key));
 	known->work = pipeline_work(&x->r->problem.model, &costs, costs.layer);

@@ -2,11 +2,6 @@
 
 #include <string.h>
 
-static bool lines_up(int64_t a, int64_t b)
-{
-	return b == 0 || a % b == 0 || b % a == 0;
-}
-
 /* The degrees above 1, in the usual order. */
 static int used_dimensions(const struct strategy *s, enum dimension used[DIMS])
 {
@@ -18,44 +13,6 @@ static int used_dimensions(const struct strategy *s, enum dimension used[DIMS])
 			used[count++] = (enum dimension)d;
 	}
 	return count;
-}
-
-static bool product_lines_up(const struct cluster *c, int64_t product)
-{
-	return lines_up(product, c->devices_per_node) && lines_up(product, c->supernode_devices);
-}
-
-/* A product of some of the degrees ends where the next dimension begins: each must fill whole nodes, or whole
- * shares of one. Here in whatever order. */
-static bool any_order(const struct cluster *c, const struct strategy *s)
-{
-	const int64_t size[DIMS] = {s->tp, s->cp, s->dp, s->pp};
-
-	for (unsigned chosen = 0; chosen < 1U << DIMS; chosen++) {
-		int64_t product = 1;
-
-		for (int d = 0; d < DIMS; d++) {
-			if (chosen & 1U << d)
-				product *= size[d];
-		}
-		if (!product_lines_up(c, product))
-			return false;
-	}
-	return true;
-}
-
-/* In this one order. */
-static bool this_order(const struct cluster *c, const struct strategy *s, const enum dimension *at, int count)
-{
-	const int64_t size[DIMS] = {s->tp, s->cp, s->dp, s->pp};
-	int64_t product = 1;
-
-	for (int i = 0; i < count; i++) {
-		product *= size[at[i]];
-		if (!product_lines_up(c, product))
-			return false;
-	}
-	return true;
 }
 
 /* The next permutation in lexicographic order; false after the last. */
@@ -85,18 +42,13 @@ static bool next_order(enum dimension *at, int count)
 	return true;
 }
 
-int order_count(const struct cluster *c, const struct strategy *s)
+int order_count(const struct strategy *s)
 {
 	enum dimension used[DIMS];
 	int count = used_dimensions(s, used), all = 1;
 
-	if (any_order(c, s)) {
-		for (int i = 2; i <= count; i++)
-			all *= i;
-		return all;
-	}
-	while (next_order(used, count))
-		all += this_order(c, s, used, count);
+	for (int i = 2; i <= count; i++)
+		all *= i;
 	return all;
 }
 
@@ -148,20 +100,15 @@ static void add_order(const struct network *n, const struct strategy *s, struct 
 	(*count)++;
 }
 
-int rank_orders(const struct network *n, const struct cluster *c, const struct strategy *s,
-                struct rank_order *out)
+int rank_orders(const struct network *n, const struct strategy *s, struct rank_order *out)
 {
 	struct strategy w = *s;
 	enum dimension used[DIMS];
 	int dims = used_dimensions(s, used), count = 0;
-	bool any = any_order(c, s), usual = true;
 
 	do {
-		if (usual || any || this_order(c, s, used, dims)) {
-			complete(&w, used, dims);
-			add_order(n, &w, out, &count);
-		}
-		usual = false;
+		complete(&w, used, dims);
+		add_order(n, &w, out, &count);
 	} while (next_order(used, dims));
 	return count;
 }

@@ -11,13 +11,11 @@ struct rank_order {
 	struct groups groups;
 	int64_t examined; /* ranks gone through to find them */
 };
-/* How many orders the strategy's degrees have, those of equal cost counted one by one: the usual one, and
- * every permutation of the degrees above 1 in which each dimension ends where a node or supernode does, or
- * fills an even share of one. */
-int order_count(const struct cluster *c, const struct strategy *s);
+/* How many orders the strategy's degrees have: every permutation of those above 1, those of equal cost
+ * counted one by one. */
+int order_count(const struct strategy *s);
 /* Writes the groups of each of those orders, those of equal groups (and so of equal cost) once, the usual
  * order (tp, cp, dp, pp) first, those in which the expert ranks do not line up with the pipeline left out.
  * Returns their number, at most ORDERS_MAX. */
-int rank_orders(const struct network *n, const struct cluster *c, const struct strategy *s,
-                struct rank_order *out);
+int rank_orders(const struct network *n, const struct strategy *s, struct rank_order *out);
 #endif

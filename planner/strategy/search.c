@@ -18,7 +18,6 @@ const char *rejection_word(enum rejection r)
 	    [REJECT_SLOWER] = "slower",
 	    [REJECT_HEADS] = "heads_division",
 	    [REJECT_WIDTH] = "width_division",
-	    [REJECT_NODE] = "node_division",
 	    [REJECT_SEQUENCE] = "sequence_division",
 	    [REJECT_ATTENTION] = "attention_kernel",
 	    [REJECT_INTERLEAVE] = "interleaving",

@@ -5,14 +5,15 @@
 /* The search for the fastest strategy that fits in memory: exact over the space below, best first, with
  * bounds that never exceed the true cost, and the schedule simulated for every strategy that may be the best.
  *
- * The space: tp dividing heads and widths and not splitting nodes unevenly; cp a power of two with at least
+ * The space: tp dividing heads and widths; cp a power of two with at least
  * 256 tokens a rank; any pp; dp and micro_batch dividing the batch; vpp dividing the layers of a stage; ep
  * dividing the experts and etp their width, folded freely into the tp x cp x dp ranks of a stage (parallel
- * folding); ZeRO 0..3 (2 and 3 in a pipeline only where the request names them: few stacks run that);
- * recomputation of nothing, of all layers, or in each stage of as few as make it fit; sequence parallelism on
- * and off; the last stage shortened by up to the layers that the head weighs; every order of the ranks where
- * all of them fill nodes evenly, else the usual one. Any number of devices up to the cluster's, so that one
- * more device never makes the plan worse. */
+ * folding); ZeRO 0..3 where replicas, or tensor ranks of the experts, hold weights in common (2 and 3 in a
+ * pipeline only where the request names them: few stacks run that), with the exchange under compute from 1
+ * on; recomputation of nothing, of all layers, or in each stage of as few as make it fit; sequence
+ * parallelism on and off; the last stage shortened by up to the layers that the head weighs; every order of
+ * the ranks where all of them fill nodes evenly, else the usual one. Any number of devices up to the
+ * cluster's, so that one more device never makes the plan worse. */
 
 enum constraint {
 	ONLY_DP,
@@ -50,7 +51,6 @@ enum rejection {
 	REJECT_SLOWER, /* than the best by SEARCH_SLACK, or than one that needs no more memory */
 	REJECT_HEADS,
 	REJECT_WIDTH,
-	REJECT_NODE, /* tp x cp would split nodes unevenly */
 	REJECT_SEQUENCE,
 	REJECT_ATTENTION,  /* cp without a fused attention kernel */
 	REJECT_INTERLEAVE, /* micro-batches do not fill the interleaved pipeline */

@@ -92,7 +92,7 @@ static struct strategy with(const struct search_request *r, int64_t tp, int64_t 
 void tensor_values(const struct search_request *r, struct search_result *out, struct values *v)
 {
 	const struct model *m = &r->problem.model;
-	int64_t node = r->problem.cluster.devices_per_node, devices = cluster_devices(&r->problem.cluster);
+	int64_t devices = cluster_devices(&r->problem.cluster);
 
 	v->count = 0;
 	for (int64_t t = 1; t <= devices && t <= m->heads && v->count < VALUES_MAX; t++) {
@@ -101,11 +101,6 @@ void tensor_values(const struct search_request *r, struct search_result *out, st
 
 		if (!allowed_value(r, ONLY_TP, t))
 			continue;
-		if (node % t != 0 && t % node != 0) {
-			if (m->heads % t == 0)
-				count_rejection(out, REJECT_NODE, 1, &s, NAN);
-			continue;
-		}
 		f = m->heads % t != 0 || (!m->has_mla && m->kv_heads % t != 0) ? MISFIT_HEADS
 		    : m->ffn_hidden % t != 0 || m->hidden % t != 0             ? MISFIT_WIDTH
 		                                                               : FIT_OK;
@@ -120,8 +115,7 @@ void tensor_values(const struct search_request *r, struct search_result *out, st
 
 void context_values(const struct search_request *r, int64_t tp, struct search_result *out, struct values *v)
 {
-	int64_t node = r->problem.cluster.devices_per_node, devices = cluster_devices(&r->problem.cluster);
-	int64_t len = r->problem.model.seq_len;
+	int64_t devices = cluster_devices(&r->problem.cluster), len = r->problem.model.seq_len;
 
 	v->count = 0;
 	for (int64_t c = 1; c * tp <= devices && (c == 1 || len / c >= LEAST_TOKENS); c *= 2) {
@@ -133,8 +127,6 @@ void context_values(const struct search_request *r, int64_t tp, struct search_re
 			count_rejection(out, REJECT_ATTENTION, 1, &s, NAN);
 		else if (c > 1 && len % (2 * c) != 0)
 			count_rejection(out, REJECT_SEQUENCE, 1, &s, NAN);
-		else if (node % (tp * c) != 0 && (tp * c) % node != 0)
-			count_rejection(out, REJECT_NODE, 1, &s, NAN);
 		else
 			v->value[v->count++] = c;
 	}

@@ -87,6 +87,7 @@ static int prepare_pipelines(struct search *x, struct sb_error *err)
  * alone, every expert on a device of its own, which reads the fewest weights. */
 static void find_least(struct search *x, struct strategy *s, struct work (*least)[2])
 {
+	s->dp = s->pp = 1;
 	s->ep = x->ep.value[x->ep.count - 1];
 	for (int b = 0; b < x->batch.count; b++) {
 		s->micro_batch = x->batch.value[b];
@@ -192,7 +193,8 @@ int search_prepare(struct search *x, struct sb_error *err)
 	x->swift = x->r->problem;
 	for (int l = 0; l < x->swift.network.levels; l++)
 		x->swift.network.latency[l] = 0;
-	x->inner_faster = network_inner_faster(&x->swift.network);
+	x->inner_faster = network_inner_faster(&x->swift.network, 1);
+	x->inner_twice = network_inner_faster(&x->swift.network, 2);
 	divisors(x->r->problem.sequences, &x->batch);
 	expert_values(x->r, &x->ep, &x->etp);
 	x->keep = malloc(sizeof(*x->keep));

@@ -80,6 +80,7 @@ struct search {
 	const struct search_request *r;
 	struct cost_problem swift; /* the problem on a network without latency: for bounds */
 	bool inner_faster;         /* no link is faster than one further in */
+	bool inner_twice;          /* nor than half of it: all-to-all uses both at once */
 	struct search_result *out;
 	struct keep *keep;
 	struct pipeline *pipelines;

@@ -82,11 +82,12 @@ static void list_orders(struct weighing *w, struct division *d)
 {
 	const struct cost_problem *p = &w->x->r->problem;
 
-	d->order_count = rank_orders(&p->network, &p->cluster, &w->s, d->orders);
+	d->order_count = rank_orders(&p->network, &w->s, d->orders);
 	for (int i = 0; i < d->order_count; i++)
 		w->x->effort += 1 + d->orders[i].examined / 16;
 }
 
+/* Strategies of one batch and division of the experts. */
 static int64_t all_of_batch(const struct weighing *w)
 {
 	return (int64_t)w->pipeline->cuts * zero_levels(w->x->r, &w->s) * w->all_orders *
@@ -186,6 +187,18 @@ static void weigh_batch(struct weighing *w, int64_t m, double quick)
 	}
 }
 
+static int64_t all_divisions(struct weighing *w)
+{
+	int64_t all = 0;
+
+	for (int i = 0; i < w->x->division_count; i++) {
+		w->s.ep = w->x->divisions[i].ep;
+		w->s.etp = w->x->divisions[i].etp;
+		all += all_of_batch(w);
+	}
+	return all;
+}
+
 void weigh_layout(struct search *x, const struct layout *y)
 {
 	struct weighing w = {.x = x, .s = search_default(x->r), .pipeline = &x->pipelines[y->pipeline]};
@@ -195,7 +208,7 @@ void weigh_layout(struct search *x, const struct layout *y)
 	w.s.cp = y->cp;
 	w.s.dp = y->dp;
 	w.s.pp = w.pipeline->pp;
-	w.all_orders = order_count(&x->r->problem.cluster, &w.s);
+	w.all_orders = order_count(&w.s);
 	if (w.s.pp > 1 && x->r->only[ONLY_ZERO].count == 0)
 		reject(&w, REJECT_ZERO, 2, NAN);
 	list_divisions(&w, y->tp * y->cp * y->dp);
@@ -213,7 +226,7 @@ void weigh_layout(struct search *x, const struct layout *y)
 			w.s.micro_batch = x->batch.value[i];
 			quick = least_seconds(x, &w.s, w.pipeline, least, m);
 			if (!x->memory_only && quick > SEARCH_SLACK * x->reached)
-				reject(&w, REJECT_SLOWER, x->division_count * all_of_batch(&w), quick);
+				reject(&w, REJECT_SLOWER, all_divisions(&w), quick);
 			else
 				weigh_batch(&w, m, quick);
 		}
@@ -224,19 +237,20 @@ void cut_off_layout(struct search *x, const struct layout *y)
 {
 	const struct pipeline *q = &x->pipelines[y->pipeline];
 	struct weighing w = {.x = x, .s = search_default(x->r), .pipeline = q};
-	int64_t share = x->r->problem.sequences / y->dp, ranks = y->tp * y->cp * y->dp, pairs = 0,
-	        batches = 0;
+	int64_t share = x->r->problem.sequences / y->dp, ranks = y->tp * y->cp * y->dp, all = 0, batches = 0;
 
 	w.s.tp = y->tp;
 	w.s.cp = y->cp;
 	w.s.dp = y->dp;
 	w.s.pp = q->pp;
-	for (int i = 0; i < x->ep.count * x->etp.count; i++)
-		pairs += ranks % (x->ep.value[i / x->etp.count] * x->etp.value[i % x->etp.count]) == 0;
+	w.all_orders = order_count(&w.s);
+	for (int i = 0; i < x->ep.count * x->etp.count; i++) {
+		w.s.ep = x->ep.value[i / x->etp.count];
+		w.s.etp = x->etp.value[i % x->etp.count];
+		if (ranks % (w.s.ep * w.s.etp) == 0)
+			all += all_of_batch(&w);
+	}
 	for (int i = 0; i < x->batch.count && x->batch.value[i] <= share; i++)
 		batches += share % x->batch.value[i] == 0;
-	reject(&w, REJECT_SLOWER,
-	       pairs * batches * q->cuts * zero_levels(x->r, &w.s) * recompute_modes(x->r) *
-	           order_count(&x->r->problem.cluster, &w.s),
-	       y->bound);
+	reject(&w, REJECT_SLOWER, all * batches, y->bound);
 }

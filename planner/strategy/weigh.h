@@ -11,7 +11,8 @@ struct weighing {
 	int all_orders; /* those of equal cost counted one by one */
 };
 
-/* How many ZeRO levels, from 0, the strategy's degrees may have. Few stacks run 2 and 3 in a pipeline
+/* How many ZeRO levels, from 0, the strategy's degrees may have: 0 alone where nothing is held twice, neither
+ * by replicas nor, of the experts, by tensor ranks. Few stacks run 2 and 3 in a pipeline
  * (torchtitan's FSDP2 does; Megatron-LM, DeepSpeed and MindFormers do not): only where the request names the
  * level. */
 int zero_levels(const struct search_request *r, const struct strategy *s);

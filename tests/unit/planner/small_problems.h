@@ -50,7 +50,7 @@ static inline struct search_request random_problem(uint64_t seed)
 	for (int i = 0; i < 8; i++)
 		below(2);
 	m->layers = 1 + below(5);
-	m->heads = PICK(1, 2, 4);
+	m->heads = PICK(1, 2, 3, 4, 6);
 	m->hidden = m->heads * PICK(256, 512);
 	m->ffn_hidden = m->hidden * PICK(2, 3, 4);
 	m->vocab = PICK(1000, 32000, 128000);
@@ -64,7 +64,7 @@ static inline struct search_request random_problem(uint64_t seed)
 	m->moe.shared_experts = below(2);
 	model_defaults(m);
 	assert_int_equal(model_check(m, NULL), SB_OK);
-	*c = (struct cluster){.nodes = PICK(1, 2, 2, 3), .devices_per_node = PICK(1, 2, 3, 4)};
+	*c = (struct cluster){.nodes = PICK(1, 2, 2, 3), .devices_per_node = PICK(1, 2, 3, 4, 5)};
 	if (m->has_moe && c->nodes * c->devices_per_node > 8)
 		c->nodes = 2;
 	c->compute_efficiency = c->memory_efficiency = NAN;

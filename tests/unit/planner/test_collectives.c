@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include <math.h>
 
+#include "base/random.h"
 #include "planner/cost/collectives.h"
 #include "planner/presets/presets.h"
 
@@ -139,6 +140,65 @@ static void test_spread(void **state)
 	spread_is((struct axis[]){{2, 2}, {4, 8}}, 2, 32, 8, (struct spread){4, 2, 2, 0});
 }
 
+/* Rank by rank: the domains that one group touches, and the ranks in each. */
+static struct spread counted(const struct axis *a, int64_t base, int64_t domain)
+{
+	int64_t inside[4096] = {0};
+	struct spread s = {0, INT64_MAX, 0, 0};
+
+	for (int64_t i = 0; i < a[0].size; i++) {
+		for (int64_t k = 0; k < a[1].size; k++)
+			inside[(base + i * a[0].stride + k * a[1].stride) / domain]++;
+	}
+	for (int64_t d = 0; d < 4096; d++) {
+		if (inside[d] == 0)
+			continue;
+		s.domains++;
+		s.least = inside[d] < s.least ? inside[d] : s.least;
+		s.most = inside[d] > s.most ? inside[d] : s.most;
+	}
+	return s;
+}
+
+/* Two axes with anything within, between and beyond them, in domains of any size. */
+static void test_spread_equals_counting(void **state)
+{
+	uint64_t seed = 5;
+
+	(void)state;
+	for (int i = 0; i < 4000; i++) {
+		int64_t inner = 1 + (int64_t)(sb_random(&seed) % 7),
+		        between = 1 + (int64_t)(sb_random(&seed) % 5),
+		        beyond = 1 + (int64_t)(sb_random(&seed) % 5),
+		        domain = 2 + (int64_t)(sb_random(&seed) % 12);
+		struct axis a[2] = {{1 + (int64_t)(sb_random(&seed) % (i % 10 ? 6 : 40)), inner},
+		                    {1 + (int64_t)(sb_random(&seed) % (i % 10 ? 6 : 40)), 0}};
+		int64_t devices;
+		struct spread want = {0}, got;
+
+		a[1].stride = a[0].size * inner * between;
+		devices = a[1].size * a[1].stride * beyond;
+		if (devices > 4096)
+			continue;
+		for (int64_t base = 0; base < devices; base++) {
+			struct spread s;
+
+			if (base / a[0].stride % a[0].size != 0 || base / a[1].stride % a[1].size != 0)
+				continue;
+			s = counted(a, base, domain);
+			if (s.domains > want.domains || (s.domains == want.domains && s.least < want.least))
+				want = s;
+		}
+		got = group_spread(a, 2, devices, domain);
+		if (got.domains != want.domains || got.least != want.least)
+			fail_msg(
+			    "%lld by %lld, %lld by %lld in %lld: %lld domains from %lld, not %lld from %lld",
+			    (long long)a[0].size, (long long)a[0].stride, (long long)a[1].size,
+			    (long long)a[1].stride, (long long)domain, (long long)got.domains,
+			    (long long)got.least, (long long)want.domains, (long long)want.least);
+	}
+}
+
 static void test_equal_levels_are_one(void **state)
 {
 	struct cluster c = {.nodes = 4, .devices_per_node = 8};
@@ -178,11 +238,11 @@ static void test_full_mesh(void **state)
 	n.bandwidth[1] = 25e9;
 	near(ring_bandwidth(&n, &(struct group){4, {2, 4}, 0}), 28e9, 1e-12);
 	near(ring_bandwidth(&n, &(struct group){16, {8, 16}, 0}), 196e9, 1e-12);
-	assert_true(network_inner_faster(&n));
+	assert_true(network_inner_faster(&n, 1));
 	n.bandwidth[1] = 30e9; /* more than the one link of a pair inside */
-	assert_false(network_inner_faster(&n));
+	assert_false(network_inner_faster(&n, 1));
 	n.mesh_links = 0;
-	assert_true(network_inner_faster(&n));
+	assert_true(network_inner_faster(&n, 1));
 }
 
 /* A mesh is no flat network, however fast the next level is; and it has a link to every device of the node.
@@ -221,6 +281,7 @@ int main(void)
 	    cmocka_unit_test(test_reduce_is_scatter_and_gather),
 	    cmocka_unit_test(test_faster_links_never_slow),
 	    cmocka_unit_test(test_spread),
+	    cmocka_unit_test(test_spread_equals_counting),
 	    cmocka_unit_test(test_equal_levels_are_one),
 	    cmocka_unit_test(test_full_mesh),
 	    cmocka_unit_test(test_a_mesh_is_checked),

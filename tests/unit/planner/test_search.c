@@ -114,10 +114,6 @@ static struct brute brute_force(const struct search_request *r)
 						s.order[2] = DIM_DP;
 						s.order[3] = DIM_PP;
 						cuts(&b, s);
-						/* where not all orders fill nodes evenly, the usual one is
-						 * the only one */
-						if ((s.pp & (s.pp - 1)) != 0)
-							continue;
 						s.order[2] = DIM_PP;
 						s.order[3] = DIM_DP;
 						cuts(&b, s);

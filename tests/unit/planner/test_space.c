@@ -36,39 +36,20 @@ static void weigh(struct every *e, const struct strategy *s)
 	    (struct point){c.step_seconds, memory_total(&c.memory), s->stage_recompute != NULL};
 }
 
-static bool in_line(int64_t n, int64_t unit)
-{
-	return unit == 0 || n % unit == 0 || unit % n == 0;
-}
-
-/* Does every dimension of this order end where a node or supernode does, or fill an even share of one? */
-static bool fills_evenly(const struct cluster *c, const int64_t *size, const int *at)
-{
-	int64_t product = 1;
-
-	for (int i = 0; i < 4; i++) {
-		product *= size[at[i]];
-		if (!in_line(product, c->devices_per_node) || !in_line(product, c->supernode_devices))
-			return false;
-	}
-	return true;
-}
-
 static void orders(struct every *e, struct strategy s)
 {
-	const struct cluster *c = &e->r->problem.cluster;
 	const int64_t size[] = {s.tp, s.cp, s.dp, s.pp};
 
 	for (int code = 0; code < 256; code++) {
 		int at[] = {code & 3, code >> 2 & 3, code >> 4 & 3, code >> 6}, seen = 0;
-		bool usual = code == 0xe4, last = true;
+		bool last = true;
 
 		for (int i = 0; i < 4; i++) {
 			seen |= 1 << at[i];
 			for (int k = i + 1; k < 4; k++) /* what has one rank may as well stand last */
 				last = last && (size[at[i]] > 1 || (size[at[k]] == 1 && at[i] < at[k]));
 		}
-		if (seen != 15 || (!usual && (!last || !fills_evenly(c, size, at))))
+		if (seen != 15 || !last)
 			continue;
 		for (int i = 0; i < 4; i++)
 			s.order[i] = (enum dimension)at[i];
@@ -96,12 +77,13 @@ static void parts(struct every *e, struct strategy s)
 static void options(struct every *e, struct strategy s)
 {
 	const struct model *m = &e->r->problem.model;
+	bool shared = s.dp * s.cp > 1 || (m->has_moe && s.ep * s.etp < s.tp);
 
 	for (int sp = 0; sp < (s.tp > 1 ? 2 : 1); sp++) {
 		if (s.tp > 1 && sp == 0 && m->has_moe)
 			continue;
 		for (int rec = 0; rec < RECOMPUTES; rec++) {
-			for (s.zero = 0; s.zero <= (s.dp * s.cp == 1                           ? 0
+			for (s.zero = 0; s.zero <= (!shared                                    ? 0
 			                            : s.pp > 1 && !e->r->only[ONLY_ZERO].count ? 1
 			                                                                       : 3);
 			     s.zero++) {
@@ -155,9 +137,7 @@ static struct every enumerate(const struct search_request *r)
 	s.gradient_bytes = r->gradient_bytes;
 	for (s.tp = 1; s.tp <= devices; s.tp++) {
 		for (s.cp = 1; s.tp * s.cp <= devices; s.cp *= 2) {
-			if (!in_line(s.tp, c->devices_per_node) ||
-			    !in_line(s.tp * s.cp, c->devices_per_node) ||
-			    (s.cp > 1 && r->problem.model.seq_len / s.cp < 256))
+			if (s.cp > 1 && r->problem.model.seq_len / s.cp < 256)
 				continue;
 			for (s.pp = 1; s.pp <= r->problem.model.layers; s.pp++) {
 				for (s.dp = 1; s.dp <= sequences && s.tp * s.cp * s.pp * s.dp <= devices;

@@ -1,0 +1,121 @@
+/* Ranks that do not fill nodes evenly, and what replicas hold in common. */
+#include <stdlib.h>
+
+#include "tests/unit/planner/small_problems.h"
+
+/* A dense model on nodes of that many devices. */
+static struct search_request dense(int64_t nodes, int64_t devices_per_node, int64_t heads, int64_t sequences)
+{
+	struct search_request r = random_problem(0);
+
+	r.problem.model = (struct model){.layers = 4,
+	                                 .hidden = 128 * heads,
+	                                 .heads = heads,
+	                                 .ffn_hidden = 512 * heads,
+	                                 .vocab = 32000,
+	                                 .seq_len = 1024};
+	model_defaults(&r.problem.model);
+	r.problem.cluster.nodes = nodes;
+	r.problem.cluster.devices_per_node = devices_per_node;
+	r.problem.cluster.supernode_devices = 0;
+	r.problem.cluster.links[LINK_NODE].bytes_per_second = 3e11;
+	r.problem.cluster.links[LINK_SUPERNODE].bytes_per_second = 0;
+	r.problem.cluster.links[LINK_CLUSTER].bytes_per_second = 1e10;
+	r.problem.sequences = sequences;
+	r.attention = ATTENTION_FLASH;
+	refresh(&r);
+	return r;
+}
+
+/* 80 devices on nodes of 6: no order of tp 2, dp 20 and pp 2 fills nodes evenly, and some are faster. */
+static void test_orders_that_do_not_fill_nodes(void **state)
+{
+	struct search_request r = dense(14, 6, 32, 240);
+	struct search_result *x = malloc(sizeof(*x));
+	double slowest = 0;
+
+	(void)state;
+	assert_non_null(x);
+	r.only[ONLY_TP] = r.only[ONLY_PP] = (struct allowed){1, {2}};
+	r.only[ONLY_DP] = (struct allowed){1, {20}};
+	assert_int_equal(strategy_search(&r, x, NULL), SB_OK);
+	for (int code = 0; code < 256; code++) {
+		const int at[] = {code & 3, code >> 2 & 3, code >> 4 & 3, code >> 6};
+		struct strategy s = x->best.strategy;
+		struct strategy_cost c;
+		int seen = 0;
+
+		for (int i = 0; i < DIMS; i++) {
+			seen |= 1 << at[i];
+			s.order[i] = (enum dimension)at[i];
+		}
+		if (seen != 15)
+			continue;
+		assert_int_equal(strategy_cost(&r.problem, &s, &c, NULL), SB_OK);
+		assert_true(c.step_seconds >= x->best.cost.step_seconds * (1 - 1e-12));
+		slowest = fmax(slowest, c.step_seconds);
+	}
+	assert_true(slowest > 1.01 * x->best.cost.step_seconds);
+	free(x);
+}
+
+/* 36 heads on one node of 8 and one sequence: six tensor ranks leave two devices over and cross no node; 8
+ * does not divide the heads. */
+static void test_tensor_ranks_that_do_not_fill_a_node(void **state)
+{
+	struct search_request r = dense(1, 8, 36, 1);
+	struct search_result *x = malloc(sizeof(*x));
+
+	(void)state;
+	assert_non_null(x);
+	r.only[ONLY_CP] = r.only[ONLY_PP] = (struct allowed){1, {1}};
+	assert_int_equal(strategy_search(&r, x, NULL), SB_OK);
+	assert_int_equal(x->best.strategy.tp, 6);
+	free(x);
+}
+
+/* Where nothing is held twice, sharding it and hiding its exchange changes nothing. Experts that lie whole on
+ * each of four tensor ranks are held four times: their gradients are reduced over these, under the backward
+ * pass from ZeRO 1 on, and the search knows it. */
+static void test_zero_on_one_replica(void **state)
+{
+	struct search_request r = dense(1, 4, 32, 4);
+	struct search_result *x = malloc(sizeof(*x));
+	struct strategy s = strategy_default(&r.problem.model, &r.problem.cluster);
+	struct strategy_cost none, one;
+	struct model *m = &r.problem.model;
+
+	(void)state;
+	assert_non_null(x);
+	s.tp = 4;
+	s.sequence_parallel = true;
+	assert_int_equal(strategy_cost(&r.problem, &s, &none, NULL), SB_OK);
+	s.zero = 1;
+	s.overlap_gradients = true;
+	assert_int_equal(strategy_cost(&r.problem, &s, &one, NULL), SB_OK);
+	assert_true(one.step_seconds == none.step_seconds);
+	assert_true(memory_total(&one.memory) == memory_total(&none.memory));
+	m->has_moe = true;
+	m->moe = (struct moe){.experts = 4, .top_k = 1, .ffn_hidden = 4096};
+	model_defaults(m);
+	assert_int_equal(strategy_cost(&r.problem, &s, &one, NULL), SB_OK);
+	r.only[ONLY_TP] = (struct allowed){1, {4}};
+	r.only[ONLY_EP] = r.only[ONLY_ETP] = (struct allowed){1, {1}};
+	assert_int_equal(strategy_search(&r, x, NULL), SB_OK);
+	assert_true(x->best.cost.step_seconds <= one.step_seconds);
+	r.only[ONLY_ZERO] = (struct allowed){1, {1}};
+	assert_int_equal(strategy_search(&r, x, NULL), SB_OK);
+	assert_int_equal(x->best.strategy.zero, 1);
+	free(x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_orders_that_do_not_fill_nodes),
+	    cmocka_unit_test(test_tensor_ranks_that_do_not_fill_a_node),
+	    cmocka_unit_test(test_zero_on_one_replica),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
