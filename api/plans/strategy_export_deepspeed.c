@@ -20,6 +20,11 @@ static void demands(const struct launch_plan *l, json_t *list)
 		sb_buf_adds(
 		    &cut, "the model must be a PipelineModule of num_stages = pipeline.stages, with layers ");
 		launch_field_write(l, FIELD_STAGES, &cut);
+		if (s->tp > 1)
+			sb_buf_addf(&cut,
+			            ", that splits its tensors over the topology "
+			            "PipeModelDataParallelTopology(num_pp=%lld, num_mp=%lld, num_dp=%lld)",
+			            (long long)s->pp, (long long)s->tp, (long long)s->dp);
 		json_array_append_new(list, json_stringn(cut.data, cut.len));
 	}
 	if (s->cp > 1)
@@ -91,7 +96,8 @@ static void parallelism(const struct launch_plan *l, json_t *o)
 {
 	const struct strategy *s = &l->strategy;
 
-	if (s->tp > 1)
+	/* AutoTP knows no stages: it makes groups of neighbours out of all ranks. */
+	if (s->tp > 1 && s->pp == 1)
 		json_object_set_new(o, "tensor_parallel",
 		                    json_pack("{s:I}", "autotp_size", (json_int_t)s->tp));
 	if (s->cp > 1) {
@@ -189,6 +195,7 @@ static void write(const struct launch_plan *l, const char *notes, struct sb_buf 
 
 static const char *const why[LAUNCH_FIELDS] = {
     [FIELD_STAGE_RECOMPUTE] = "DeepSpeed recomputes all layers or none",
+    [FIELD_TP] = "the topology of a PipelineModule says it",
     [FIELD_ZERO] = "DeepSpeed's offload wants a stage, on one replica too",
     [FIELD_OVERLAP_GRADIENTS] = "DeepSpeed overlaps with ZeRO and without a pipeline",
     [FIELD_OFFLOAD_GRADIENTS] = "from ZeRO 2 on, DeepSpeed has them where it has the optimizer",

@@ -30,6 +30,9 @@ static void attention(struct sb_buf *out, const struct model *m)
 		number(out, "v-head-dim", m->mla.value_dim);
 		/* the norms behind both down-projections */
 		flag(out, "qk-layernorm");
+		/* Not used here, but it asserts that the default, hidden / heads, is whole. */
+		if (m->hidden % m->heads != 0)
+			number(out, "kv-channels", m->mla.value_dim);
 		return;
 	}
 	if (m->kv_heads != m->heads) {
@@ -56,17 +59,19 @@ static void experts(struct sb_buf *out, const struct model *m, const struct stra
 		sb_buf_adds(out, "--moe-router-score-function sigmoid\n");
 	}
 	if (m->moe.first_dense > 0 || m->moe.every > 1) {
-		/* A list with one entry a layer: 1 has experts. */
-		sb_buf_adds(out, "--moe-layer-freq [");
+		/* A list with one entry a layer: 1 has experts. A shell would look for files without quotes.
+		 */
+		sb_buf_adds(out, "--moe-layer-freq \"[");
 		for (int64_t i = 0; i < m->layers; i++)
 			sb_buf_addf(out, "%s%d", i ? "," : "", model_layer_kind(m, i) == LAYER_MOE);
-		sb_buf_adds(out, "]\n");
+		sb_buf_adds(out, "]\"\n");
 	}
 	number(out, "expert-model-parallel-size", s->ep);
 	number(out, "expert-tensor-parallel-size", s->etp);
 	sb_buf_adds(out, "--moe-token-dispatcher-type alltoall\n");
-	/* "Currently GroupedGEMM for MoE only supports bf16 dtype" */
-	flag_if(out, !m->float16, "moe-grouped-gemm");
+	/* "Currently GroupedGEMM for MoE only supports bf16 dtype", "bias in the expert layer is not
+	 * supported in Grouped GEMM yet" (megatron/core/transformer/moe/experts.py) */
+	flag_if(out, !m->float16 && !m->biases, "moe-grouped-gemm");
 }
 
 static void shape(struct sb_buf *out, const struct model *m)
@@ -189,11 +194,23 @@ static int64_t most_recomputed(const struct launch_plan *l)
 	return most;
 }
 
+/* "flash" leaves the flash-attn package alone, whose version 2 refuses latent attention; cuDNN's kernel takes
+ * it.
+ */
+static void kernel(struct sb_buf *out, const struct launch_plan *l)
+{
+	bool flash = l->strategy.attention == ATTENTION_FLASH;
+
+	sb_buf_addf(out, "--attention-backend %s\n",
+	            !flash              ? "unfused"
+	            : l->model->has_mla ? "fused"
+	                                : "flash");
+}
+
 static void recomputation(struct sb_buf *out, const struct launch_plan *l)
 {
 	const struct strategy *s = &l->strategy;
 
-	sb_buf_addf(out, "--attention-backend %s\n", s->attention == ATTENTION_FLASH ? "flash" : "unfused");
 	if (s->recompute == RECOMPUTE_SELECTIVE)
 		sb_buf_adds(out, "--recompute-granularity selective\n");
 	if (s->recompute != RECOMPUTE_FULL || most_recomputed(l) == 0)
@@ -242,6 +259,24 @@ static int refuse_offload(const struct launch_plan *l, struct sb_error *err)
 	return SB_OK;
 }
 
+/* MoELayer.forward(), forward_backward_pipelining_with_interleaving() and validate_args(). */
+static int refuse_shapes(const struct launch_plan *l, struct sb_error *err)
+{
+	const struct strategy *s = &l->strategy;
+
+	if (l->model->has_moe && s->tp > 1 && !s->sequence_parallel)
+		return sb_fail(err, SB_EIMPOSSIBLE, "sequence_parallel",
+		               "Megatron trains experts with tensor parallelism together with sequence "
+		               "parallelism alone");
+	if (s->vpp > 1 && strategy_micro_batches(s, l->sequences) % s->pp != 0)
+		return sb_fail(err, SB_EIMPOSSIBLE, "interleaving",
+		               "Megatron's interleaved pipeline takes multiples of pp micro-batches alone");
+	if (s->cp > 1 && l->model->seq_len % (2 * s->cp) != 0)
+		return sb_fail(err, SB_EIMPOSSIBLE, "context_parallel",
+		               "Megatron splits sequences into 2 x cp parts: they must divide the sequence");
+	return refuse_offload(l, err);
+}
+
 static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
@@ -250,17 +285,21 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 	if (l->model->float16 && l->strategy.ep > 1)
 		return sb_fail(err, SB_EIMPOSSIBLE, "experts_in_float16",
 		               "Megatron has no expert parallelism with float16 training");
-	return refuse_offload(l, err);
+	return refuse_shapes(l, err);
 }
 
 static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
 {
 	launch_comments(notes, out);
+	if (l->model->bidirectional)
+		launch_comments(
+		    "an encoder, for pretrain_bert.py: pretrain_gpt.py would mask its attention\n", out);
 	shape(out, l->model);
 	experts(out, l->model, &l->strategy);
 	parallel(out, l);
 	number(out, "micro-batch-size", l->strategy.micro_batch);
 	number(out, "global-batch-size", l->sequences);
+	kernel(out, l);
 	recomputation(out, l);
 	precision(out, l->model, &l->strategy);
 	offloading(out, l);

@@ -127,6 +127,9 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	const struct strategy *s = &l->strategy;
 
+	if (s->pp > 1 && strategy_micro_batches(s, l->sequences) < s->pp)
+		return sb_fail(err, SB_EIMPOSSIBLE, "micro_batches",
+		               "MindSpore's pipeline needs as many micro-batches as stages");
 	if (s->offload.weights > 0 || s->offload.gradients > 0 || s->offload.optimizer > 0)
 		return launch_no_offload(err, "MindFormers swaps activations alone");
 	if (s->offload.activations > 0 && s->recompute != RECOMPUTE_NONE)

@@ -12,10 +12,11 @@ static void integer(struct sb_buf *out, const char *name, int64_t value)
 	sb_buf_addf(out, "%s = %lld\n", name, (long long)value);
 }
 
-/* Experts are spread over the ranks that shard, so that there must be some. */
+/* Experts are spread over the ranks that shard, so that there must be some; and "DDP has not supported > 1D
+ * parallelism" (parallelize_llama()). */
 static bool shards(const struct strategy *s)
 {
-	return s->dp > 1 && (s->zero >= 1 || s->ep > 1);
+	return s->dp > 1 && (s->zero >= 1 || s->ep > 1 || s->tp > 1 || s->pp > 1);
 }
 
 /* FSDP is there with cp, too. */
@@ -90,9 +91,30 @@ static void parallelism(const struct launch_plan *l, struct sb_buf *out)
 	}
 }
 
+/* "EP would borrow all cp and tp and some dp_shard degree": those tp ranks that the experts do not use. */
+static int refuse_experts(const struct launch_plan *l, struct sb_error *err)
+{
+	const struct strategy *s = &l->strategy;
+	int64_t borrowed = s->cp * (s->etp == s->tp ? 1 : s->tp);
+
+	if (!l->model->has_moe || s->ep == 1)
+		return SB_OK;
+	if (s->etp != 1 && s->etp != s->tp)
+		return sb_fail(err, SB_EIMPOSSIBLE, "expert_tensor_parallel",
+		               "torchtitan has etp 1 or etp = tp alone");
+	if (s->ep % borrowed != 0 || (s->dp * borrowed) % s->ep != 0)
+		return sb_fail(
+		    err, SB_EIMPOSSIBLE, "expert_parallel",
+		    "torchtitan spreads experts over all cp ranks (and tp ranks when etp is 1) and "
+		    "some dp ranks: ep must be a multiple of the former, and divide the product");
+	return SB_OK;
+}
+
+/* ParallelDims at 6404b932421f, ScheduleInterleaved1F1B of PyTorch. */
 static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	const struct strategy *s = &l->strategy;
+	int64_t m = strategy_micro_batches(s, l->sequences);
 
 	if (s->offload.activations > 0)
 		return launch_no_offload(err, "torchtitan keeps activations on the device");
@@ -100,22 +122,21 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 		return launch_no_offload(err,
 		                         "torchtitan offloads weights, gradients and optimizer wholly and "
 		                         "together, where it shards them");
-	if (!l->model->has_moe || s->ep == 1)
-		return SB_OK;
-	if (s->etp != 1 && s->etp != s->tp)
-		return sb_fail(err, SB_EIMPOSSIBLE, "expert_tensor_parallel",
-		               "torchtitan has etp 1 or etp = tp alone");
-	if ((s->dp * s->cp * (s->etp == 1 ? s->tp : 1)) % s->ep != 0)
-		return sb_fail(
-		    err, SB_EIMPOSSIBLE, "expert_parallel",
-		    "torchtitan spreads experts over ranks that shard: ep must divide dp x cp (x tp "
-		    "when etp is 1)");
-	return SB_OK;
+	if (l->model->seq_len % (2 * s->tp * s->cp) != 0)
+		return sb_fail(err, SB_EIMPOSSIBLE, "sequence",
+		               "torchtitan's sequences must be multiples of 2 x tp x cp");
+	/* rounds of about pp micro-batches, all of one size */
+	if (s->vpp > 1 && m % (m > s->pp ? m / s->pp : 1) != 0)
+		return sb_fail(err, SB_EIMPOSSIBLE, "interleaving",
+		               "Interleaved1F1B takes multiples of (micro-batches / pp, rounded down) alone");
+	return refuse_experts(l, err);
 }
 
 static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
 {
 	launch_comments(notes, out);
+	if (l->model->bidirectional)
+		launch_comments("the plan's model is an encoder, torchtitan's mask their attention\n", out);
 	if (l->model->float16)
 		launch_comments("torchtitan trains in bfloat16, the plan in float16\n", out);
 	if (l->strategy.recompute == RECOMPUTE_SELECTIVE)

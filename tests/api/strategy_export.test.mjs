@@ -47,7 +47,10 @@ test("DeepSpeed", async () => {
   // DeepSpeed turns the overlap off in a pipeline
   assert.deepEqual(config.zero_optimization, { stage: 1, overlap_comm: false });
   assert.ok(config.notes.some((note) => note.startsWith("plan overlap_gradients=true: ")), config.notes);
-  assert.deepEqual(config.tensor_parallel, { autotp_size: 4 });
+  // AutoTP knows no pipeline: there the module's topology splits tensors
+  assert.equal(config.tensor_parallel, undefined);
+  assert.ok(config.notes.some((note) => note.includes("num_pp=4, num_mp=4, num_dp=4")), config.notes);
+  assert.ok(config.notes.some((note) => note.startsWith("plan tp=4: ")), config.notes);
   assert.deepEqual(config.pipeline, { stages: 4, activation_checkpoint_interval: 1 });
   assert.ok(config.notes.some((note) => note.startsWith("plan sequence_parallel=true: ")), config.notes);
   assert.ok(config.notes.some((note) => note.startsWith("plan stages=7,8,8,9: ")), config.notes);

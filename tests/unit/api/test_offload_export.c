@@ -8,7 +8,7 @@
 #include "api/plans/strategy_export.h"
 #include "tests/setting.h"
 
-/* What of offload each launcher says, and what it refuses: 80 layers, one sequence a replica and step. */
+/* What of offload each launcher says, and what it refuses: 80 layers, as many micro-batches as stages. */
 
 struct row {
 	const char *format;
@@ -76,7 +76,7 @@ static const struct row rows[] = {
 
 static void check(const struct setting *x, const struct row *r)
 {
-	struct launch_plan l = {.model = &x->model, .cluster = &x->cluster, .sequences = r->dp};
+	struct launch_plan l = {.model = &x->model, .cluster = &x->cluster, .sequences = r->dp * r->pp};
 	struct sb_error err = {0};
 	SB_BUF_AUTO text;
 	int rc;

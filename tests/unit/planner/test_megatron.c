@@ -56,9 +56,11 @@ static void test_arguments(void **state)
 		               "\"E,t*3|t*3|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*3,L\"\n"));
 	}
 	s.vpp = 2;
+	/* 120 micro-batches are no multiple of 16 stages: "The remainder of M ... should be 0" */
+	refused(&x, &s, 15360);
 	{
 		/* 61 layers in 32 chunks, the i-th up to layer floor(61 (i + 1) / 32): 1, 3, 5, 7, ... */
-		SB_BUF_AUTO text = exported(&x, &s, 15360);
+		SB_BUF_AUTO text = exported(&x, &s, 16384);
 
 		assert_non_null(strstr(text.data, "--pipeline-model-parallel-layout \"E,t*1|t*2|t*2|t*2|"));
 		assert_null(strstr(text.data, "--num-virtual-stages-per-pipeline-rank"));
@@ -71,7 +73,7 @@ static void test_arguments(void **state)
 		assert_non_null(strstr(text.data, "--expert-model-parallel-size 64\n"));
 		assert_non_null(strstr(text.data, "--expert-tensor-parallel-size 1\n"));
 		assert_non_null(strstr(text.data, "--multi-latent-attention\n"));
-		assert_non_null(strstr(text.data, "--moe-layer-freq [0,0,0,1,"));
+		assert_non_null(strstr(text.data, "--moe-layer-freq \"[0,0,0,1,"));
 		assert_non_null(strstr(text.data, "--moe-router-score-function sigmoid\n"));
 		assert_non_null(strstr(text.data, "--qk-layernorm\n"));
 		assert_non_null(strstr(text.data, "--use-distributed-optimizer\n"));
@@ -101,6 +103,37 @@ static void test_what_megatron_refuses(void **state)
 	s.dp = s.ep = 2;
 	x.model.float16 = true;
 	refused(&x, &s, 16);
+	/* "During training, performance may degrade if MoE and tensor parallelism are enabled without ..." */
+	s.ep = 1;
+	s.tp = 2;
+	x.model.float16 = false;
+	refused(&x, &s, 16);
+	s.sequence_parallel = true;
+	{
+		SB_BUF_AUTO text = exported(&x, &s, 16);
+
+		assert_non_null(strstr(text.data, "--moe-grouped-gemm\n"));
+		/* version 2 of the flash-attn package refuses latent attention */
+		assert_non_null(strstr(text.data, "--attention-backend fused\n"));
+	}
+	/* "seq-length should be a multiple of 2 * context-parallel-size" */
+	s.cp = 2;
+	x.model.seq_len = 4094;
+	refused(&x, &s, 16);
+	x.model.seq_len = 4096;
+	s.cp = 1;
+	/* "bias in the expert layer is not supported in Grouped GEMM yet" */
+	x.model.biases = true;
+	{
+		SB_BUF_AUTO text = exported(&x, &s, 16);
+
+		assert_null(strstr(text.data, "--moe-grouped-gemm"));
+		assert_null(strstr(text.data, "--disable-bias-linear"));
+	}
+	x.model.biases = false;
+	x.model.float16 = true;
+	s.tp = 1;
+	s.sequence_parallel = false;
 	/* "Currently GroupedGEMM for MoE only supports bf16 dtype." */
 	s.ep = 1;
 	{
