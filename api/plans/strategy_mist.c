@@ -4,22 +4,11 @@
 
 #include "api/plans/kinds.h"
 #include "api/plans/schema.h"
-#include "api/plans/strategy_methods.h"
-#include "planner/methods/mist.h"
+#include "api/plans/strategy_mist.h"
 #include "planner/strategy/space.h"
 
 #define MOST_RATE 1e15
-
-struct input {
-	struct search_request request;
-	bool attention_given, measured; /* measured: the machine is one of Mist's own */
-	struct mist_problem problem;
-};
-
-static int zero_of(const struct mist_stage *s)
-{
-	return s->shard[MIST_WEIGHTS] ? 3 : s->shard[MIST_GRADIENTS] ? 2 : 1;
-}
+#define FRONTIER 8 /* points besides the best plan: each is a search */
 
 static bool allowed(const void *self, const struct mist_stage *s, int64_t stages)
 {
@@ -27,7 +16,7 @@ static bool allowed(const void *self, const struct mist_stage *s, int64_t stages
 
 	return allowed_value(r, ONLY_DP, s->dp) && allowed_value(r, ONLY_TP, s->tp) &&
 	       allowed_value(r, ONLY_PP, stages) && allowed_value(r, ONLY_MICRO_BATCH, s->micro_batch) &&
-	       allowed_value(r, ONLY_ZERO, zero_of(s));
+	       allowed_value(r, ONLY_ZERO, mist_zero(s));
 }
 
 /* What Mist does not know, or chooses by itself. */
@@ -57,7 +46,7 @@ static int check(const struct search_request *r, struct sb_error *err)
 	return SB_OK;
 }
 
-static int read_input(const json_t *request, struct input *in, struct sb_error *err)
+static int read_input(const json_t *request, struct mist_input *in, struct sb_error *err)
 {
 	struct place root = place_of("");
 	const json_t *constraints = json_object_get(request, "constraints");
@@ -79,6 +68,9 @@ static int read_input(const json_t *request, struct input *in, struct sb_error *
 	if (rc != SB_OK)
 		return rc;
 	in->measured = measured && isnan(host);
+	/* our own cost model asks the cluster */
+	if (!isnan(host))
+		in->request.problem.cluster.host_link_bytes_per_second = host;
 	in->problem = (struct mist_problem){
 	    .cost = cost,
 	    .attention = in->request.attention,
@@ -93,130 +85,63 @@ static int read_input(const json_t *request, struct input *in, struct sb_error *
 	return SB_OK;
 }
 
-/* Can `estimate` say it? All stages alike but for their layers and how many are checkpointed, nothing on the
- * host. */
-static bool plain(const struct mist_plan *plan)
+/* The part in which a plan loses most against the best. */
+static const char *why_slower(const struct mist_plan *best, const struct mist_plan *plan)
 {
-	const struct mist_stage *a = &plan->stage[0];
+	struct mist_parts a = mist_parts_of(best), b = mist_parts_of(plan);
+	double steady = b.steady - a.steady, fill = b.fill - a.fill, ends = b.ends - a.ends;
 
-	for (int64_t i = 0; i < plan->stages; i++) {
-		const struct mist_stage *s = &plan->stage[i];
-
-		for (int k = 0; k <= MIST_ACTIVATIONS; k++) {
-			if (s->offload[k] > 0)
-				return false;
-		}
-		if (s->micro_batch != a->micro_batch || s->dp != a->dp || s->tp != a->tp ||
-		    zero_of(s) != zero_of(a))
-			return false;
-	}
-	return true;
+	if (steady >= fill && steady >= ends)
+		return "its slowest stage takes longer, over all its micro-batches";
+	return fill >= ends ? "its pipeline takes longer to fill"
+	                    : "what the first and the last micro-batch add takes longer";
 }
 
-static json_t *stages_of(const struct mist_plan *plan)
+static int alternatives_of(const struct mist_input *in, const struct mist_plan *best, json_t *list,
+                           struct sb_error *err)
 {
-	json_t *list = json_array();
-	int64_t next = 0;
+	struct mist_plan plans[SEARCH_ALTERNATIVES] = {0};
+	int count,
+	    rc = mist_alternatives(&in->problem, best, SEARCH_SLACK, in->request.alternatives, plans, &count);
 
-	for (int64_t i = 0; i < plan->stages; i++) {
-		const struct mist_stage *s = &plan->stage[i];
+	for (int i = 0; rc == SB_OK && i < count; i++) {
+		json_t *entry = json_object();
 
-		json_array_append_new(
-		    list,
-		    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:i,s:{s:f,s:f,s:f,s:f},s:f,s:f,s:I}", "first_layer",
-		              (json_int_t)next, "layers", (json_int_t)s->layers, "checkpointed_layers",
-		              (json_int_t)s->checkpointed, "dp", (json_int_t)s->dp, "tp", (json_int_t)s->tp,
-		              "micro_batch", (json_int_t)s->micro_batch, "zero", zero_of(s), "offload",
-		              "weights", s->offload[MIST_WEIGHTS], "gradients", s->offload[MIST_GRADIENTS],
-		              "optimizer", s->offload[MIST_OPTIMIZER], "activations",
-		              s->offload[MIST_ACTIVATIONS], "stable_seconds", s->stable, "delta_seconds",
-		              s->delta, "memory_bytes", (json_int_t)ceil(s->bytes)));
-		next += s->layers;
+		rc = mist_plan_json(in, &plans[i], entry, NULL, err);
+		json_object_set_new(entry, "value", json_real(plans[i].seconds));
+		json_object_set_new(entry, "loses_by", json_real(plans[i].seconds / best->seconds - 1));
+		json_object_set_new(entry, "reason", json_string(why_slower(best, &plans[i])));
+		json_array_append_new(list, entry);
 	}
-	return list;
+	for (int i = 0; i < SEARCH_ALTERNATIVES; i++)
+		mist_plan_free(&plans[i]);
+	return rc == SB_ENOMEM ? sb_no_memory(err) : rc;
 }
 
-/* Where our model cannot run the plan: what Mist's says of it. */
-static json_t *own_prediction(const struct input *in, const struct mist_plan *plan)
+static void add_point(const struct mist_input *in, const struct mist_plan *plan, json_t *list)
 {
-	const struct cost_problem *p = &in->request.problem;
-	double devices = (double)cluster_devices(&p->cluster), bytes = 0;
-	int64_t fullest = 0;
-
-	for (int64_t i = 0; i < plan->stages; i++) {
-		if (plan->stage[i].bytes > bytes) {
-			bytes = plan->stage[i].bytes;
-			fullest = i;
-		}
-	}
-	return json_pack("{s:f,s:f,s:f,s:n,s:I,s:b,s:I,s:o}", "step_seconds", plan->seconds,
-	                 "tokens_per_second", (double)p->sequences * (double)p->model.seq_len / plan->seconds,
-	                 "mfu",
-	                 model_step_flops(&p->model, p->sequences, 1) /
-	                     (plan->seconds * devices * p->cluster.device.peak_flops),
-	                 "hfu", "memory_bytes", (json_int_t)ceil(bytes), "fits", 1, "fullest_stage",
-	                 (json_int_t)fullest, "stages", stages_of(plan));
+	json_array_append_new(list, json_pack("{s:f,s:I,s:o}", "seconds", plan->seconds, "bytes",
+	                                      (json_int_t)ceil(mist_fullest(plan)), "solution",
+	                                      mist_solution_json(in, plan)));
 }
 
-static json_t *own_solution(const struct input *in, const struct mist_plan *plan)
+/* By Mist's model, the best plan first. */
+static int frontier_of(const struct mist_input *in, const struct mist_plan *best, json_t *list)
 {
-	return json_pack("{s:I,s:I,s:I,s:o}", "devices_used",
-	                 (json_int_t)cluster_devices(&in->request.problem.cluster), "pp",
-	                 (json_int_t)plan->stages, "micro_batches", (json_int_t)plan->micro_batches, "stages",
-	                 stages_of(plan));
-}
+	struct mist_plan plans[FRONTIER] = {0};
+	int count, rc = mist_frontier(&in->problem, best, SEARCH_SLACK, FRONTIER, plans, &count);
 
-/* The plan as a strategy of ours, by our own cost model. */
-static int our_prediction(const struct input *in, const struct mist_plan *plan, json_t *answer,
-                          struct sb_error *err)
-{
-	const struct cost_problem *p = &in->request.problem;
-	const struct mist_stage *a = &plan->stage[0];
-	int64_t *layers = calloc(2 * (size_t)plan->stages, sizeof(*layers));
-	struct strategy s = strategy_default(&p->model, &p->cluster);
-	struct strategy_cost c;
-	json_t *predicted;
-	int rc = layers ? SB_OK : sb_no_memory(err);
-
-	if (rc != SB_OK)
-		return rc;
-	for (int64_t i = 0; i < plan->stages; i++) {
-		layers[i] = plan->stage[i].layers;
-		layers[plan->stages + i] = plan->stage[i].checkpointed;
-		if (plan->stage[i].checkpointed > 0)
-			s.recompute = RECOMPUTE_FULL;
+	add_point(in, best, list);
+	for (int i = 0; i < FRONTIER; i++) {
+		if (rc == SB_OK && i < count)
+			add_point(in, &plans[i], list);
+		mist_plan_free(&plans[i]);
 	}
-	s.dp = a->dp;
-	s.tp = a->tp;
-	s.pp = plan->stages;
-	s.micro_batch = a->micro_batch;
-	s.zero = zero_of(a);
-	s.overlap_gradients = true;
-	s.attention = in->problem.attention;
-	s.gradient_bytes = in->problem.gradient_bytes;
-	s.stage_layers = layers;
-	if (s.recompute == RECOMPUTE_FULL)
-		s.stage_recompute = layers + plan->stages;
-	rc = strategy_cost(p, &s, &c, err);
-	if (rc == SB_OK) {
-		predicted = predicted_to_json(&c);
-		json_object_set_new(predicted, "stages", stages_of(plan));
-		json_object_set_new(answer, "predicted", predicted);
-		json_object_set_new(answer, "solution", strategy_to_json(p, &s));
-		json_object_set_new(answer, "warnings", warnings_to_json(p, &s, &c, in->attention_given));
-		rc = strategy_explain_json(p, &s, answer, err);
-	}
-	free(layers);
 	return rc;
 }
 
-static void add_warnings(const struct input *in, bool ours, json_t *warnings)
+static void add_warnings(const struct mist_input *in, json_t *warnings)
 {
-	if (!ours)
-		plan_warn(warnings, "own_prediction",
-		          "the degrees of stages differ, or something is on the host, which kind estimate "
-		          "cannot say: "
-		          "predicted is by Mist's own model");
 	if (!in->measured)
 		plan_warn(
 		    warnings, "links_modelled",
@@ -226,36 +151,37 @@ static void add_warnings(const struct input *in, bool ours, json_t *warnings)
 	          "Mist profiles its operators: here the layers' times and sizes come from the cost model");
 }
 
-static int answer_of(const struct input *in, const struct mist_plan *plan, double start, json_t **out,
+static int answer_of(const struct mist_input *in, const struct mist_plan *plan, double start, json_t **out,
                      struct sb_error *err)
 {
 	JSON_AUTO answer = json_object();
-	bool ours = plain(plan);
+	JSON_AUTO warnings = json_array();
+	JSON_AUTO alternatives = json_array();
+	JSON_AUTO frontier = json_array();
 	json_t *quality;
+	int rc = mist_plan_json(in, plan, answer, warnings, err);
 
-	if (ours) {
-		int rc = our_prediction(in, plan, answer, err);
-
-		if (rc != SB_OK)
-			return rc;
-	} else {
-		json_object_set_new(answer, "predicted", own_prediction(in, plan));
-		json_object_set_new(answer, "solution", own_solution(in, plan));
-		json_object_set_new(answer, "warnings", json_array());
-	}
-	add_warnings(in, ours, json_object_get(answer, "warnings"));
+	if (rc == SB_OK)
+		rc = alternatives_of(in, plan, alternatives, err);
+	if (rc == SB_OK && frontier_of(in, plan, frontier) != SB_OK)
+		rc = sb_no_memory(err);
+	if (rc != SB_OK)
+		return rc;
+	add_warnings(in, warnings);
 	quality = quality_to_json(plan->optimal, plan->lower_bound, plan->seconds, plan->candidates,
 	                          plan_clock() - start, NAN);
 	json_object_set_new(quality, "value", json_real(plan->seconds));
 	json_object_set_new(answer, "quality", quality);
-	json_object_set_new(answer, "alternatives", json_array());
-	json_object_set_new(answer, "frontier", json_array());
+	json_object_set(answer, "alternatives", alternatives);
+	json_object_set(answer, "frontier", frontier);
 	json_object_set_new(answer, "rejected", json_array());
+	json_object_set(answer, "warnings", warnings);
 	strategy_proved(
 	    answer, "mist_seconds",
 	    plan->optimal
 	        ? "no plan of Mist's space is faster by its model (whole Pareto sets and an exact dynamic "
-	          "program, where Mist samples 30 points of each set for a MILP)"
+	          "program, where Mist samples 30 points of each set for a MILP); frontier and memory are "
+	          "its model's too"
 	        : "no plan of Mist's space is faster by its model than lower_bound");
 	*out = json_incref(answer);
 	return SB_OK;
@@ -263,7 +189,7 @@ static int answer_of(const struct input *in, const struct mist_plan *plan, doubl
 
 int strategy_mist(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
 {
-	struct input in = {0};
+	struct mist_input in = {0};
 	MIST_PLAN_AUTO plan = {0};
 	double start = plan_clock();
 	int rc = read_input(request, &in, err);

@@ -6,24 +6,17 @@
 
 #include "planner/strategy/space.h"
 
-#define SIZES_MAX 5 /* layers within 2 of an even cut */
-#define STAGES_MAX 256
-#define PAIRS_MAX 1024
 /* Stage options after which the search settles for what it has: about two
  * seconds. */
 #define EFFORT ((int64_t)1 << 25)
 
-/* A number of stages and of micro-batches, and what no plan of it undercuts. */
-struct pair {
-	int64_t stages, micro_batches;
-	double bound, least; /* of the step; of a layer */
-};
-
 struct search {
 	const struct mist_problem *p;
-	struct mist_plan *out;
+	struct mist_plan plan; /* of the pair that is at work; without stages: none was found */
+	double limit;          /* seconds: plans that take as long are of no use */
+	int64_t candidates;
 	struct mist_ways ways;
-	struct mist_picks *picks; /* [stages * SIZES_MAX] */
+	struct mist_picks *picks; /* [stages * MIST_SIZES_MAX] */
 	struct stage_options *options;
 	const struct stage_options **choices;
 	int64_t *sizes;
@@ -41,6 +34,7 @@ void mist_plan_free(struct mist_plan *p)
 
 static void search_free(struct search *s)
 {
+	mist_plan_free(&s->plan);
 	mist_ways_free(&s->ways);
 	free(s->picks);
 	free(s->options);
@@ -49,13 +43,14 @@ static void search_free(struct search *s)
 	free(s->chosen);
 }
 
-static int search_open(const struct mist_problem *p, struct mist_plan *out, struct search *s)
+static int search_open(const struct mist_problem *p, double limit, struct search *s)
 {
-	size_t layers = (size_t)(p->cost->model.layers < STAGES_MAX ? p->cost->model.layers : STAGES_MAX);
+	size_t layers =
+	    (size_t)(p->cost->model.layers < MIST_STAGES_MAX ? p->cost->model.layers : MIST_STAGES_MAX);
 
-	*s = (struct search){.p = p, .out = out, .left = INFINITY};
-	s->picks = calloc(layers * SIZES_MAX, sizeof(*s->picks));
-	s->options = calloc(layers * SIZES_MAX, sizeof(*s->options));
+	*s = (struct search){.p = p, .limit = limit, .left = INFINITY};
+	s->picks = calloc(layers * MIST_SIZES_MAX, sizeof(*s->picks));
+	s->options = calloc(layers * MIST_SIZES_MAX, sizeof(*s->options));
 	s->choices = calloc(layers, sizeof(*s->choices));
 	s->sizes = calloc(layers, sizeof(*s->sizes));
 	s->chosen = calloc(layers, sizeof(*s->chosen));
@@ -72,16 +67,15 @@ static void take(const struct search *s, const struct mist_shape *shape, int64_t
 	struct stage_option o = mist_stage_seconds(shape, &s->ways.way[way].layer, i, layers, checkpointed);
 	double others = (double)(s->p->cost->model.layers - layers) * s->least;
 
-	if ((double)shape->micro_batches * o.stable + others + fmin(0, o.delta) < s->out->seconds)
+	if ((double)shape->micro_batches * o.stable + others + fmin(0, o.delta) < s->limit)
 		mist_pick(out, o, way, checkpointed);
 }
 
-/* All ways of stage i. Time and memory are linear in the checkpointed layers:
- * the fewest that fit, and all, are the ends of what pays. Returns the
- * leanest's bytes. */
-static double weigh_stage(struct search *s, int64_t i, int64_t layers, struct mist_picks *out)
+/* All ways of stage i. Time and memory are linear in the checkpointed layers, from the first on: the fewest
+ * that fit, and all where those fit, are the ends of what pays. False when none fits. */
+static bool weigh_stage(struct search *s, int64_t i, int64_t layers, struct mist_picks *out)
 {
-	double leanest = INFINITY;
+	bool any = false;
 
 	out->count = 0;
 	out->thinned = false;
@@ -90,59 +84,50 @@ static double weigh_stage(struct search *s, int64_t i, int64_t layers, struct mi
 		const struct mist_layer *l = &s->ways.way[n].layer;
 		int64_t least = mist_least_checkpointed(shape, l, i, layers);
 
-		if (least < 0) {
-			leanest = fmin(leanest, mist_stage_bytes(shape, l, i, layers, layers));
+		if (least < 0)
 			continue;
-		}
-		leanest = 0;
+		any = true;
 		take(s, shape, i, layers, n, least, out);
-		if (least < layers)
+		/* with nothing left to be saved, the layer that is run again is too much */
+		if (least < layers && mist_stage_bytes(shape, l, i, layers, layers) <= shape->capacity)
 			take(s, shape, i, layers, n, layers, out);
 	}
-	s->out->candidates += s->ways.count;
-	return leanest;
+	s->candidates += s->ways.count;
+	return any;
 }
 
 /* Does stage i have the same options as the one before it? Only where neither
  * is an end, and as much is in flight. */
-static bool as_before(const struct pair *pair, int64_t i)
+static bool as_before(const struct mist_pair *pair, int64_t i)
 {
 	return i > 1 && i < pair->stages - 1 && pair->stages - i >= pair->micro_batches;
 }
 
 /* The options of all stages. False when one of them fits in no way. */
-static bool weigh_stages(struct search *s, const struct pair *pair)
+static bool weigh_stages(struct search *s, const struct mist_pair *pair)
 {
-	int64_t layers = s->p->cost->model.layers;
-	double even = (double)layers / (double)pair->stages, fullest = 0;
-
 	for (int64_t i = 0; i < pair->stages; i++) {
-		double leanest = INFINITY;
+		struct mist_picks *x = &s->picks[i * MIST_SIZES_MAX];
+		struct mist_sizes sizes = mist_sizes_of(s->p, pair->stages);
+		bool any = as_before(pair, i);
 
-		s->choices[i] = &s->options[i * SIZES_MAX];
-		s->sizes[i] = 0;
-		for (int64_t n = pair->stages == 1 ? layers : 1; n <= layers; n++) {
-			struct mist_picks *x = &s->picks[i * SIZES_MAX + s->sizes[i]];
-
-			if (fabs((double)n - even) > 2)
-				continue;
-			if (as_before(pair, i)) {
-				*x = s->picks[(i - 1) * SIZES_MAX + s->sizes[i]];
-				leanest = 0;
-			} else {
-				leanest = fmin(leanest, weigh_stage(s, i, n, x));
-			}
-			s->options[i * SIZES_MAX + s->sizes[i]++] =
-			    (struct stage_options){n, x->count, x->option};
+		s->choices[i] = &s->options[i * MIST_SIZES_MAX];
+		s->sizes[i] = sizes.count;
+		for (int64_t k = 0; k < sizes.count; k++) {
+			if (as_before(pair, i))
+				x[k] = s->picks[(i - 1) * MIST_SIZES_MAX + k];
+			else if (weigh_stage(s, i, sizes.first + k, &x[k]))
+				any = true;
+			s->options[i * MIST_SIZES_MAX + k] =
+			    (struct stage_options){sizes.first + k, x[k].count, x[k].option};
 		}
-		fullest = fmax(fullest, leanest);
+		if (!any)
+			return false;
 	}
-	if (fullest > 0)
-		s->out->least_memory = fmin(s->out->least_memory, fullest);
-	return fullest <= 0;
+	return true;
 }
 
-static int keep(struct search *s, const struct pair *pair, double seconds)
+static int keep(struct search *s, const struct mist_pair *pair, double seconds)
 {
 	struct mist_stage *stage = calloc((size_t)pair->stages, sizeof(*stage));
 
@@ -150,9 +135,9 @@ static int keep(struct search *s, const struct pair *pair, double seconds)
 		return SB_ENOMEM;
 	for (int64_t i = 0; i < pair->stages; i++) {
 		const struct stage_choice *c = &s->chosen[i];
-		const struct mist_picks *x = &s->picks[i * SIZES_MAX + c->size];
+		const struct mist_picks *x = &s->picks[i * MIST_SIZES_MAX + c->size];
 		int64_t n = x->way[c->option];
-		int64_t layers = s->options[i * SIZES_MAX + c->size].layers;
+		int64_t layers = s->options[i * MIST_SIZES_MAX + c->size].layers;
 
 		stage[i] = s->ways.way[n].stage;
 		stage[i].layers = layers;
@@ -162,16 +147,15 @@ static int keep(struct search *s, const struct pair *pair, double seconds)
 		stage[i].bytes = mist_stage_bytes(&s->ways.shape[s->ways.of[n]], &s->ways.way[n].layer, i,
 		                                  layers, stage[i].checkpointed);
 	}
-	mist_plan_free(s->out);
-	s->out->stage = stage;
-	s->out->stages = pair->stages;
-	s->out->micro_batches = pair->micro_batches;
-	s->out->seconds = seconds;
+	mist_plan_free(&s->plan);
+	s->plan = (struct mist_plan){
+	    .stages = pair->stages, .micro_batches = pair->micro_batches, .stage = stage, .seconds = seconds};
+	s->limit = seconds;
 	return SB_OK;
 }
 
 /* Solves a pair with what may still be the best; *out_thinned: some of that was left out. */
-static int solve_once(struct search *s, const struct pair *pair, bool *out_thinned)
+static int solve_once(struct search *s, const struct mist_pair *pair, bool *out_thinned)
 {
 	struct stage_program program = {pair->stages, s->p->cost->model.layers, pair->micro_batches,
 	                                s->choices, s->sizes};
@@ -181,10 +165,9 @@ static int solve_once(struct search *s, const struct pair *pair, bool *out_thinn
 	*out_thinned = false;
 	if (!weigh_stages(s, pair))
 		return SB_OK;
-	for (int64_t i = 0; i < pair->stages * SIZES_MAX; i++)
+	for (int64_t i = 0; i < pair->stages * MIST_SIZES_MAX; i++)
 		*out_thinned = *out_thinned || s->picks[i].thinned;
-	rc = stage_program_solve(&program, STAGE_PROGRAM_EFFORT - s->steps, s->out->seconds, s->chosen, &r,
-	                         NULL);
+	rc = stage_program_solve(&program, STAGE_PROGRAM_EFFORT - s->steps, s->limit, s->chosen, &r, NULL);
 	if (rc != SB_OK)
 		return rc;
 	s->steps += r.steps;
@@ -194,142 +177,170 @@ static int solve_once(struct search *s, const struct pair *pair, bool *out_thinn
 }
 
 /* Where sets had to be thinned, what was found leaves less to be weighed the next time. */
-static int solve_pair(struct search *s, const struct pair *pair)
+static int solve_pair(struct search *s, const struct mist_pair *pair)
 {
 	bool thinned = true;
 	double before;
 
+	mist_plan_free(&s->plan);
 	mist_ways_of(s->p, pair->stages, pair->micro_batches, &s->ways);
 	s->least = pair->least;
 	do {
 		int rc;
 
-		before = s->out->seconds;
+		before = s->limit;
 		rc = solve_once(s, pair, &thinned);
 		if (rc != SB_OK)
 			return rc;
-	} while (thinned && s->out->seconds < before);
+	} while (thinned && s->limit < before);
 	if (thinned)
 		s->left = fmin(s->left, pair->bound);
 	return SB_OK;
 }
 
-/* No layer is quicker than its compute, whatever is sharded or checkpointed. */
-static void bound_of(const struct mist_problem *p, const struct mist_stage *stage, struct pair *io)
+static bool exhausted(const struct search *s)
 {
-	struct mist_shape x = mist_shape_of(p, io->stages, stage, io->micro_batches);
-	double all;
-
-	io->least = x.compute[0] + x.compute[1] + x.exposed[0] + x.exposed[1];
-	all = (double)p->cost->model.layers * io->least;
-	io->bound = (double)(io->micro_batches - 1) * all / (double)io->stages + all;
+	return s->candidates >= EFFORT || s->steps >= STAGE_PROGRAM_EFFORT;
 }
 
-static int by_bound(const void *a, const void *b)
+/* The least step that takes less than the limit; out->stage stays NULL where there is none. */
+static int search_below(const struct mist_problem *p, double limit, struct mist_plan *out)
 {
-	const struct pair *x = a, *y = b;
+	struct search s __attribute__((cleanup(search_free)));
+	struct mist_pair pairs[MIST_PAIRS_MAX];
+	int count = mist_pairs(p, pairs), rc = search_open(p, limit, &s);
 
-	return (x->bound > y->bound) - (x->bound < y->bound);
-}
-
-/* Adds the pair of a shape, or lowers its bound. */
-static void add_pair(const struct mist_problem *p, int64_t stages, int64_t dp, int64_t micro_batch,
-                     struct pair *pairs, int *count)
-{
-	int64_t share = dp * micro_batch;
-	struct mist_stage stage;
-	struct pair new = {.stages = stages};
-
-	if (p->cost->sequences % share != 0)
-		return;
-	new.micro_batches = p->cost->sequences / share;
-	if (!mist_shape_fits(p, stages, new.micro_batches, micro_batch, &stage))
-		return;
-	bound_of(p, &stage, &new);
-	for (int i = 0; i < *count; i++) {
-		if (pairs[i].stages == stages && pairs[i].micro_batches == new.micro_batches) {
-			pairs[i].bound = fmin(pairs[i].bound, new.bound);
-			pairs[i].least = fmin(pairs[i].least, new.least);
-			return;
-		}
-	}
-	if (*count < PAIRS_MAX)
-		pairs[(*count)++] = new;
-}
-
-static int list_pairs(const struct mist_problem *p, struct pair *pairs)
-{
-	const struct cluster *c = &p->cost->cluster;
-	int64_t devices = cluster_devices(c), node = c->devices_per_node;
-	struct values stages, tensor;
-	int count = 0;
-
-	divisors(devices, &stages);
-	divisors(node, &tensor);
-	for (int i = 0;
-	     i < stages.count && stages.value[i] <= p->cost->model.layers && stages.value[i] <= STAGES_MAX;
-	     i++) {
-		int64_t each = devices / stages.value[i];
-
-		if (each % node != 0 && node % each != 0) /* meshes are parts of a node, or whole nodes */
-			continue;
-		for (int t = 0; t < tensor.count; t++) {
-			for (int b = 0; each % tensor.value[t] == 0 && b < MIST_SHAPES_MAX; b++)
-				add_pair(p, stages.value[i], each / tensor.value[t], mist_micro_batches[b],
-				         pairs, &count);
-		}
-	}
-	qsort(pairs, (size_t)count, sizeof(*pairs), by_bound);
-	return count;
-}
-
-static int run(struct search *s, const struct pair *pairs, int count)
-{
-	for (int i = 0; i < count; i++) {
-		int rc;
-
-		if (pairs[i].bound >= s->out->seconds)
-			break;
-		if (s->out->candidates >= EFFORT || s->steps >= STAGE_PROGRAM_EFFORT) {
-			s->left = fmin(s->left, pairs[i].bound);
+	*out = (struct mist_plan){.seconds = INFINITY, .least_memory = INFINITY};
+	for (int i = 0; rc == SB_OK && i < count && pairs[i].bound < s.limit; i++) {
+		if (exhausted(&s)) {
+			s.left = fmin(s.left, pairs[i].bound);
 			break;
 		}
-		rc = solve_pair(s, &pairs[i]);
-		if (rc != SB_OK)
-			return rc;
+		rc = solve_pair(&s, &pairs[i]);
+		if (rc == SB_OK && s.plan.stage) {
+			mist_plan_free(out);
+			*out = s.plan;
+			s.plan.stage = NULL;
+		}
 	}
-	return SB_OK;
+	out->candidates = s.candidates;
+	out->lower_bound = fmin(out->seconds, s.left);
+	out->optimal = out->lower_bound >= out->seconds;
+	out->least_memory = INFINITY;
+	return rc;
 }
 
 int mist_search(const struct mist_problem *p, struct mist_plan *out, struct sb_error *err)
 {
-	struct search s __attribute__((cleanup(search_free)));
-	struct pair pairs[PAIRS_MAX];
-	int count, rc;
-
-	*out = (struct mist_plan){.seconds = INFINITY, .least_memory = INFINITY};
-	rc = search_open(p, out, &s);
-	if (rc != SB_OK)
+	if (search_below(p, INFINITY, out) != SB_OK)
 		return sb_no_memory(err);
-	count = list_pairs(p, pairs);
-	if (run(&s, pairs, count) != SB_OK)
+	if (out->stage)
+		return SB_OK;
+	if (mist_least_memory(p, &out->least_memory) != SB_OK)
 		return sb_no_memory(err);
-	if (!isfinite(out->seconds) && isfinite(out->least_memory))
-		return sb_fail(err, SB_EINFEASIBLE, "infeasible",
-		               "no plan fits: the leanest needs %.0f bytes a device",
-		               ceil(out->least_memory));
-	if (!isfinite(out->seconds))
+	if (!isfinite(out->least_memory))
 		return sb_fail(err, SB_EIMPOSSIBLE, "no_strategy",
 		               "no stages, degrees and micro-batches of 1, 2 or 4 divide "
 		               "the devices and the batch");
-	out->lower_bound = fmin(out->seconds, s.left);
-	out->optimal = out->lower_bound >= out->seconds;
-	return SB_OK;
+	if (out->least_memory <= (double)p->cost->memory_bytes)
+		return sb_fail(err, SB_EIMPOSSIBLE, "search_too_large",
+		               "the search ended before it found a plan that fits");
+	return sb_fail(err, SB_EINFEASIBLE, "infeasible",
+	               "no plan fits: the leanest needs %.0f bytes a device", ceil(out->least_memory));
+}
+
+/* Takes a plan in among the fastest of `wanted`; what is too slow is freed. */
+static void insert(struct mist_plan *plans, int wanted, int *count, struct mist_plan *plan)
+{
+	int at = *count;
+
+	while (at > 0 && plans[at - 1].seconds > plan->seconds)
+		at--;
+	if (*count == wanted)
+		mist_plan_free(&plans[wanted - 1]);
+	else
+		++*count;
+	memmove(&plans[at + 1], &plans[at], (size_t)(*count - 1 - at) * sizeof(*plans));
+	plans[at] = *plan;
+	plan->stage = NULL;
+}
+
+int mist_alternatives(const struct mist_problem *p, const struct mist_plan *best, double slack, int wanted,
+                      struct mist_plan *out, int *out_count)
+{
+	struct search s __attribute__((cleanup(search_free)));
+	struct mist_pair pairs[MIST_PAIRS_MAX];
+	double limit = best->seconds * slack;
+	int count = mist_pairs(p, pairs), rc = search_open(p, limit, &s);
+
+	*out_count = 0;
+	for (int i = 0; rc == SB_OK && wanted > 0 && i < count && pairs[i].bound < limit && !exhausted(&s);
+	     i++) {
+		if (pairs[i].stages == best->stages && pairs[i].micro_batches == best->micro_batches)
+			continue;
+		s.limit = limit;
+		rc = solve_pair(&s, &pairs[i]);
+		if (rc == SB_OK && s.plan.stage)
+			insert(out, wanted, out_count, &s.plan);
+		if (*out_count == wanted)
+			limit = out[wanted - 1].seconds;
+	}
+	return rc;
+}
+
+double mist_fullest(const struct mist_plan *plan)
+{
+	double most = 0;
+
+	for (int64_t i = 0; i < plan->stages; i++)
+		most = fmax(most, plan->stage[i].bytes);
+	return most;
+}
+
+int mist_frontier(const struct mist_problem *p, const struct mist_plan *best, double slack, int wanted,
+                  struct mist_plan *out, int *out_count)
+{
+	struct cost_problem cost = *p->cost;
+	struct mist_problem q = *p;
+	double most = mist_fullest(best), least, last = most;
+	int64_t candidates = 0;
+	int rc = mist_least_memory(p, &least);
+
+	*out_count = 0;
+	q.cost = &cost;
+	for (int k = 1; rc == SB_OK && k <= wanted && candidates < EFFORT; k++) {
+		struct mist_plan *x = &out[*out_count];
+
+		cost.memory_bytes = (int64_t)ceil(most - (most - least) * k / wanted);
+		if ((double)cost.memory_bytes >= last)
+			continue;
+		rc = search_below(&q, best->seconds * slack, x);
+		candidates += x->candidates;
+		if (!x->stage) /* what is leaner still is slower still */
+			break;
+		last = mist_fullest(x);
+		++*out_count;
+	}
+	return rc;
+}
+
+struct mist_parts mist_parts_of(const struct mist_plan *plan)
+{
+	double largest = 0, tail = -INFINITY, sum = 0;
+
+	for (int64_t i = 0; i < plan->stages; i++) {
+		const struct mist_stage *s = &plan->stage[i];
+
+		tail = fmax(tail, s->delta - sum);
+		largest = fmax(largest, s->stable);
+		sum += s->stable;
+	}
+	return (struct mist_parts){(double)(plan->micro_batches - 1) * largest, sum, tail};
 }
 
 void mist_evaluate(const struct mist_problem *p, struct mist_plan *io, bool *out_fits)
 {
-	double sum = 0, largest = 0, delta = -INFINITY;
+	struct mist_parts parts;
 
 	*out_fits = true;
 	for (int64_t i = 0; i < io->stages; i++) {
@@ -342,9 +353,7 @@ void mist_evaluate(const struct mist_problem *p, struct mist_plan *io, bool *out
 		s->delta = o.delta;
 		s->bytes = mist_stage_bytes(&shape, &layer, i, s->layers, s->checkpointed);
 		*out_fits = *out_fits && s->bytes <= shape.capacity;
-		delta = fmax(delta, o.delta - sum);
-		largest = fmax(largest, o.stable);
-		sum += o.stable;
 	}
-	io->seconds = (double)(io->micro_batches - 1) * largest + sum + delta;
+	parts = mist_parts_of(io);
+	io->seconds = parts.steady + parts.fill + parts.ends;
 }

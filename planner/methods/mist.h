@@ -42,15 +42,33 @@ struct mist_plan {
 	double lower_bound;
 	bool optimal;
 	int64_t candidates;  /* options of stages that were weighed */
-	double least_memory; /* bytes, of the leanest stage option of the fullest
-	                        stage; when nothing fits */
+	double least_memory; /* bytes of the fullest stage of the leanest plan, when nothing fits */
 };
 void mist_plan_free(struct mist_plan *p);
 #define MIST_PLAN_AUTO __attribute__((cleanup(mist_plan_free))) struct mist_plan
 
 /* The least step. SB_EINFEASIBLE: nothing fits (out->least_memory).
- * SB_EIMPOSSIBLE: no candidate at all. SB_ENOMEM. */
+ * SB_EIMPOSSIBLE: no candidate at all, or the effort ended. SB_ENOMEM. */
 int mist_search(const struct mist_problem *p, struct mist_plan *out, struct sb_error *err);
+/* The best plans of other numbers of stages and micro-batches than `best`, at most `wanted`, fastest first,
+ * none slower than `slack` times the best: each to be freed. SB_ENOMEM. */
+int mist_alternatives(const struct mist_problem *p, const struct mist_plan *best, double slack, int wanted,
+                      struct mist_plan *out, int *out_count);
+/* The fastest plans with less memory than `best`, in `wanted` even steps from it down to the leanest of all,
+ * as far as they are not slower than `slack` times the best: fastest first, each to be freed. SB_ENOMEM. */
+int mist_frontier(const struct mist_problem *p, const struct mist_plan *best, double slack, int wanted,
+                  struct mist_plan *out, int *out_count);
+/* The three parts of a plan's step: (micro-batches - 1) x the largest stable time, their sum, the largest
+ * tail. */
+struct mist_parts {
+	double steady, fill, ends;
+};
+struct mist_parts mist_parts_of(const struct mist_plan *plan);
+/* Bytes of the fullest stage. */
+double mist_fullest(const struct mist_plan *plan);
+/* The least bytes of the fullest stage of any plan, whatever may be used; INFINITY = there is no plan at all.
+ * SB_ENOMEM. */
+int mist_least_memory(const struct mist_problem *p, double *out);
 /* Fills stable, delta and bytes of the stages of a given plan, and seconds;
  * *out_fits: all of them fit. */
 void mist_evaluate(const struct mist_problem *p, struct mist_plan *io, bool *out_fits);

@@ -222,13 +222,14 @@ int64_t mist_least_checkpointed(const struct mist_shape *x, const struct mist_la
 		return 0;
 	if (over <= 0)
 		return 1;
-	more = saves > 0 ? ceil(over / saves) : INFINITY;
-	if (1 + more > (double)layers)
+	if (mist_stage_bytes(x, l, i, layers, layers) > x->capacity)
 		return -1;
+	more = saves > 0 ? fmin(ceil(over / saves), (double)(layers - 1)) : (double)(layers - 1);
 	least = 1 + (int64_t)more;
-	if (mist_stage_bytes(x, l, i, layers, least) > x->capacity) /* rounding */
-		least++;
-	return least <= layers ? least : -1;
+	/* rounding */
+	if (mist_stage_bytes(x, l, i, layers, least - 1) <= x->capacity)
+		return least - 1;
+	return mist_stage_bytes(x, l, i, layers, least) <= x->capacity ? least : least + 1;
 }
 
 struct stage_option mist_stage_seconds(const struct mist_shape *x, const struct mist_layer *l, int64_t i,

@@ -1,7 +1,10 @@
 #include "planner/methods/mist_ways.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "planner/strategy/space.h"
 
 const int64_t mist_micro_batches[MIST_SHAPES_MAX] = {1, 2, 4};
 static const double coarse[] = {0, .25, .375, .5, .75, 1}, fine[] = {0, .25, .375, .5, .625, .75, .875, 1};
@@ -41,6 +44,88 @@ bool mist_shape_fits(const struct mist_problem *p, int64_t stages, int64_t micro
 	s.micro_batch = micro_batch;
 	s.attention = p->attention;
 	return strategy_fit(&p->cost->model, c, &s, p->cost->sequences) == FIT_OK;
+}
+
+/* No layer is quicker than its compute, whatever is sharded or checkpointed. */
+static void bound_of(const struct mist_problem *p, const struct mist_stage *stage, struct mist_pair *io)
+{
+	struct mist_shape x = mist_shape_of(p, io->stages, stage, io->micro_batches);
+	double all;
+
+	io->least = x.compute[0] + x.compute[1] + x.exposed[0] + x.exposed[1];
+	all = (double)p->cost->model.layers * io->least;
+	io->bound = (double)(io->micro_batches - 1) * all / (double)io->stages + all;
+}
+
+static int by_bound(const void *a, const void *b)
+{
+	const struct mist_pair *x = a, *y = b;
+
+	return (x->bound > y->bound) - (x->bound < y->bound);
+}
+
+/* Adds the pair of a shape, or lowers its bound. */
+static void add_pair(const struct mist_problem *p, int64_t stages, int64_t dp, int64_t micro_batch,
+                     struct mist_pair *pairs, int *count)
+{
+	int64_t share = dp * micro_batch;
+	struct mist_stage stage;
+	struct mist_pair new = {.stages = stages};
+
+	if (p->cost->sequences % share != 0)
+		return;
+	new.micro_batches = p->cost->sequences / share;
+	if (!mist_shape_fits(p, stages, new.micro_batches, micro_batch, &stage))
+		return;
+	bound_of(p, &stage, &new);
+	for (int i = 0; i < *count; i++) {
+		if (pairs[i].stages == stages && pairs[i].micro_batches == new.micro_batches) {
+			pairs[i].bound = fmin(pairs[i].bound, new.bound);
+			pairs[i].least = fmin(pairs[i].least, new.least);
+			return;
+		}
+	}
+	if (*count < MIST_PAIRS_MAX)
+		pairs[(*count)++] = new;
+}
+
+int mist_pairs(const struct mist_problem *p, struct mist_pair *pairs)
+{
+	const struct cluster *c = &p->cost->cluster;
+	int64_t devices = cluster_devices(c), node = c->devices_per_node;
+	struct values stages, tensor;
+	int count = 0;
+
+	divisors(devices, &stages);
+	divisors(node, &tensor);
+	for (int i = 0; i < stages.count && stages.value[i] <= p->cost->model.layers &&
+	                stages.value[i] <= MIST_STAGES_MAX;
+	     i++) {
+		int64_t each = devices / stages.value[i];
+
+		if (each % node != 0 && node % each != 0) /* meshes are parts of a node, or whole nodes */
+			continue;
+		for (int t = 0; t < tensor.count; t++) {
+			for (int b = 0; each % tensor.value[t] == 0 && b < MIST_SHAPES_MAX; b++)
+				add_pair(p, stages.value[i], each / tensor.value[t], mist_micro_batches[b],
+				         pairs, &count);
+		}
+	}
+	qsort(pairs, (size_t)count, sizeof(*pairs), by_bound);
+	return count;
+}
+
+struct mist_sizes mist_sizes_of(const struct mist_problem *p, int64_t stages)
+{
+	int64_t layers = p->cost->model.layers, even = layers / stages;
+	/* beside an even cut that does not come out even, 2 further than it are 2 layers on either side */
+	int64_t first = even - 2 + (layers % stages > 0), last = even + 2;
+
+	if (stages == 1)
+		return (struct mist_sizes){layers, 1};
+	first = first > 1 ? first : 1;
+	last = last < layers ? last : layers;
+	return (struct mist_sizes){first, last - first + 1};
 }
 
 /* The ways of one shape, the plainest first: equal ones keep to it. */

@@ -60,6 +60,10 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,
                      const struct groups *g, const struct stage_run *runs, int64_t count,
                      int64_t micro_batches);
+/* When each stage of a pipeline has finished its passes: out_end[pp]. forward, backward: seconds of each
+ * chunk, [vpp][pp]. *out_simulated: exactly; else the steady state was extrapolated. SB_ENOMEM. */
+int pipeline_ends(const struct strategy *s, int64_t micro_batches, const double *forward,
+                  const double *backward, double *out_end, bool *out_simulated, struct sb_error *err);
 /* A step's seconds with what belongs to no stage: stragglers and host work. */
 double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds);
 /* The fullest stage's memory; of the host, what a device keeps there on the stage that keeps the most. */

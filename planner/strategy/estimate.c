@@ -15,7 +15,7 @@ struct expansion {
 	struct stage_run *runs;
 	struct stage_time *times; /* of each run */
 	double *forward, *backward;
-	double *end, *end_longer;
+	double *end;
 	int64_t count;
 };
 
@@ -26,7 +26,6 @@ static void free_expansion(struct expansion *x)
 	free(x->forward);
 	free(x->backward);
 	free(x->end);
-	free(x->end_longer);
 }
 
 static int expand(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,
@@ -39,8 +38,7 @@ static int expand(const struct cost_problem *p, const struct layer_costs *l, con
 	x->forward = calloc(cells, sizeof(*x->forward));
 	x->backward = calloc(cells, sizeof(*x->backward));
 	x->end = calloc(stages, sizeof(*x->end));
-	x->end_longer = calloc(stages, sizeof(*x->end_longer));
-	if (!x->runs || !x->times || !x->forward || !x->backward || !x->end || !x->end_longer)
+	if (!x->runs || !x->times || !x->forward || !x->backward || !x->end)
 		return sb_no_memory(err);
 	x->count = strategy_costed_runs(p, &l->memory, s, x->runs);
 	for (int64_t r = 0; r < x->count; r++) {
@@ -61,8 +59,8 @@ static int expand(const struct cost_problem *p, const struct layer_costs *l, con
 	return SB_OK;
 }
 
-static int simulate(const struct strategy *s, const struct expansion *x, int64_t micro_batches, double *end,
-                    struct sb_error *err)
+static int simulate(const struct strategy *s, int64_t micro_batches, const double *forward,
+                    const double *backward, double *end, struct sb_error *err)
 {
 	const struct schedule_shape shape = {.kind = s->vpp > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B,
 	                                     .devices = s->pp,
@@ -70,50 +68,56 @@ static int simulate(const struct strategy *s, const struct expansion *x, int64_t
 	                                     .chunks = s->vpp,
 	                                     .slices = 1};
 
-	return schedule_ends(&shape, x->forward, x->backward, end, err);
-}
-
-static double stage_work(const struct stage_time *t)
-{
-	return t->forward + t->backward + t->head_forward + t->head_backward;
+	return schedule_ends(&shape, forward, backward, end, err);
 }
 
 /* Too large to simulate: every stage waits for the slowest (cost-model section 10, uneven form). */
-static void closed_form(const struct strategy *s, struct expansion *x, int64_t micro_batches)
+static void closed_form(const struct strategy *s, const double *forward, const double *backward,
+                        int64_t micro_batches, double *end)
 {
 	double sum = 0, slowest = 0, all;
 
-	for (int64_t r = 0; r < x->count; r++) {
-		sum += (double)x->runs[r].count * stage_work(&x->times[r]);
-		slowest = fmax(slowest, stage_work(&x->times[r]));
+	for (int64_t i = 0; i < s->pp; i++) {
+		double work = 0;
+
+		for (int64_t j = 0; j < s->vpp; j++)
+			work += forward[j * s->pp + i] + backward[j * s->pp + i];
+		sum += work;
+		slowest = fmax(slowest, work);
 	}
 	all = (double)micro_batches * slowest + (sum - slowest) / (double)s->vpp;
 	for (int64_t i = 0; i < s->pp; i++)
-		x->end[i] = all;
+		end[i] = all;
 }
 
-/* When each stage has finished its passes, in x->end. */
-static int stage_ends(const struct strategy *s, struct expansion *x, int64_t micro_batches,
-                      bool *out_simulated, struct sb_error *err)
+int pipeline_ends(const struct strategy *s, int64_t micro_batches, const double *forward,
+                  const double *backward, double *out_end, bool *out_simulated, struct sb_error *err)
 {
-	double each = 2 * (double)s->pp * (double)s->vpp;
+	double each = 2 * (double)s->pp * (double)s->vpp, *longer;
 	int64_t few = STEADY_FROM * s->pp + micro_batches % s->pp;
 	int rc;
 
 	*out_simulated = each * (double)micro_batches <= EXACT_OPERATIONS || few + s->pp >= micro_batches;
 	if (*out_simulated && each * (double)micro_batches <= LARGEST_OPERATIONS)
-		return simulate(s, x, micro_batches, x->end, err);
+		return simulate(s, micro_batches, forward, backward, out_end, err);
 	*out_simulated = false;
 	if (each * (double)(few + s->pp) > LARGEST_OPERATIONS) {
-		closed_form(s, x, micro_batches);
+		closed_form(s, forward, backward, micro_batches, out_end);
 		return SB_OK;
 	}
-	rc = simulate(s, x, few, x->end, err);
+	longer = calloc((size_t)s->pp, sizeof(*longer));
+	rc = longer ? simulate(s, few, forward, backward, out_end, err) : sb_no_memory(err);
 	if (rc == SB_OK)
-		rc = simulate(s, x, few + s->pp, x->end_longer, err);
+		rc = simulate(s, few + s->pp, forward, backward, longer, err);
 	for (int64_t i = 0; rc == SB_OK && i < s->pp; i++)
-		x->end[i] += (x->end_longer[i] - x->end[i]) * (double)(micro_batches - few) / (double)s->pp;
+		out_end[i] += (longer[i] - out_end[i]) * (double)(micro_batches - few) / (double)s->pp;
+	free(longer);
 	return rc;
+}
+
+static double stage_work(const struct stage_time *t)
+{
+	return t->forward + t->backward + t->head_forward + t->head_backward;
 }
 
 static void add_parts(double parts[LAYER_PARTS], const struct layer_time *t, double times)
@@ -203,7 +207,7 @@ static int cost_expanded(const struct cost_problem *p, const struct strategy *s,
 	int rc = expand(p, &l, s, &g, x, err);
 
 	if (rc == SB_OK)
-		rc = stage_ends(s, x, m, &c.simulated, err);
+		rc = pipeline_ends(s, m, x->forward, x->backward, x->end, &c.simulated, err);
 	if (rc != SB_OK)
 		return rc;
 	for (int64_t r = 0; r < x->count; r++) {

@@ -90,6 +90,76 @@ static void test_as_few_checkpointed_as_fit(void **state)
 	assert_int_equal(mist_least_checkpointed(&x, &l, 0, 8), -1);
 }
 
+/* A stage that fits only when all of its layers are checkpointed, to the byte: 4 x (5 + 2 x 1) + 3 = 31 GiB x
+ * 1.025. */
+static void test_what_just_fits_is_found(void **state)
+{
+	struct cost_problem cost = {0};
+	struct mist_problem p = problem_of(&cost);
+	struct mist_shape x = shape_of();
+	struct mist_stage s = {.micro_batch = 1, .dp = 2, .tp = 1, .shard = {false, false, true}};
+	struct mist_layer l = mist_layer_of(&p, &x, &s);
+
+	(void)state;
+	x.capacity = mist_stage_bytes(&x, &l, 0, 4, 4);
+	assert_true(fabs(x.capacity / GIB - 31 * 1.025) < 1e-9);
+	assert_int_equal(mist_least_checkpointed(&x, &l, 0, 4), 4);
+	x.capacity = nextafter(x.capacity, 0);
+	assert_int_equal(mist_least_checkpointed(&x, &l, 0, 4), -1);
+}
+
+/* search-algorithms section 9: 8 micro-batches over three stages of 2, 5 and 3 s, with 1, 4 and 9 s more in
+ * their first and last: 7 x 5 + (2 + 5 + 3) + max(1, 4 - 2, 9 - 2 - 5) = 47. A delta of the last stage hides
+ * behind the stages before it; with 1 s more it does not. */
+static void test_the_tail_by_hand(void **state)
+{
+	struct mist_stage stage[3] = {
+	    {.stable = 2, .delta = 1}, {.stable = 5, .delta = 4}, {.stable = 3, .delta = 9}};
+	struct mist_plan plan = {.stages = 3, .micro_batches = 8, .stage = stage};
+	struct mist_parts parts = mist_parts_of(&plan);
+
+	(void)state;
+	assert_true(parts.steady == 35 && parts.fill == 10 && parts.ends == 2);
+	stage[2].delta = 10;
+	assert_true(mist_parts_of(&plan).ends == 3);
+	stage[0].delta = 4;
+	assert_true(mist_parts_of(&plan).ends == 4);
+	/* one micro-batch: no steady state */
+	plan.micro_batches = 1;
+	assert_true(mist_parts_of(&plan).steady == 0);
+}
+
+/* The same through stages and layers: 2 micro-batches of a layer of 1 + 2 s, whose first and last add
+ * 0.050880 s (test_a_layer_by_hand). Two stages of 2 and 3 layers: 1 x 9 + (6 + 9) + max(2 x 0.050880, 3 x
+ * 0.050880 - 6). A single micro-batch is first and last at once: all is in the steady time. */
+static void test_a_stage_with_the_last_micro_batch(void **state)
+{
+	struct cost_problem cost = {0};
+	struct mist_problem p = problem_of(&cost);
+	struct mist_shape x = shape_of();
+	struct mist_stage s[2] = {{.micro_batch = 1, .dp = 2, .tp = 1, .shard = {false, false, true}}};
+	struct mist_plan plan = {.stages = 2, .micro_batches = 2, .stage = s};
+	struct mist_layer l;
+	struct mist_parts parts;
+
+	(void)state;
+	x.micro_batches = 2;
+	l = mist_layer_of(&p, &x, &s[0]);
+	for (int64_t i = 0; i < 2; i++) {
+		struct stage_option o = mist_stage_seconds(&x, &l, i, 2 + i, 0);
+
+		s[i].stable = o.stable;
+		s[i].delta = o.delta;
+	}
+	parts = mist_parts_of(&plan);
+	assert_true(fabs(parts.steady - 9) < 1e-9 && fabs(parts.fill - 15) < 1e-9);
+	assert_true(fabs(parts.ends - 2 * 0.050880) < 1e-5);
+	x.micro_batches = 1;
+	l = mist_layer_of(&p, &x, &s[0]);
+	assert_true(fabs(mist_stage_seconds(&x, &l, 0, 2, 0).stable - 2 * 3.050880) < 1e-5);
+	assert_true(mist_stage_seconds(&x, &l, 0, 2, 0).delta == 0);
+}
+
 static void open_small(struct cost_problem *c, struct mist_problem *p)
 {
 	struct cluster cluster = {.nodes = 1,
@@ -220,6 +290,93 @@ static void test_the_published_times(void **state)
 	assert_true(fits && fabs(best.seconds / 9.26892465 - 1) < .1);
 }
 
+/* Only two stages of unlike layers add up: their leanest sizes alone do not. 32 layers in 4 stages of 6 to 10
+ * take 8 in the mean: the fullest of any plan holds as much as the leanest of 8 layers, or more than it on a
+ * later stage. */
+static bool four_stages(const void *self, const struct mist_stage *s, int64_t stages)
+{
+	(void)self;
+	return stages == 4 && s->micro_batch == 1;
+}
+
+static void test_the_least_memory_is_that_of_whole_plans(void **state)
+{
+	struct cost_problem cost;
+	struct mist_problem p;
+	struct mist_stage s = {.layers = 8, .micro_batch = 1, .dp = 1, .tp = 1, .shard = {true, true, true}};
+	double bytes, even = 0, first = INFINITY;
+
+	(void)state;
+	open_small(&cost, &p);
+	p.offload = false;
+	p.allowed = four_stages;
+	assert_int_equal(mist_least_memory(&p, &bytes), SB_OK);
+	for (int64_t i = 0; i < 4; i++) {
+		struct mist_shape x = mist_shape_of(&p, 4, &s, 64);
+		struct mist_layer l;
+
+		s.shard[MIST_WEIGHTS] = s.shard[MIST_GRADIENTS] = false;
+		l = mist_layer_of(&p, &x, &s);
+		even = fmax(even, mist_stage_bytes(&x, &l, i, 8, 8));
+		first = fmin(first, mist_stage_bytes(&x, &l, i, 6, 6));
+	}
+	assert_true(bytes <= even && bytes > first);
+	cost.memory_bytes = (int64_t)ceil(bytes);
+	assert_true(isfinite(least(&p)));
+	cost.memory_bytes--;
+	assert_true(isinf(least(&p)));
+}
+
+/* Best plans of other stages and micro-batches, each the best when it alone is allowed; and the frontier:
+ * what is leaner is slower, and each point is the fastest within its own bytes. */
+struct only {
+	int64_t stages, share;
+};
+static bool only(const void *self, const struct mist_stage *s, int64_t stages)
+{
+	const struct only *o = self;
+
+	return stages == o->stages && s->dp * s->micro_batch == o->share;
+}
+
+static void test_alternatives_and_frontier(void **state)
+{
+	struct cost_problem cost;
+	struct mist_problem p;
+	MIST_PLAN_AUTO best = {0};
+	struct mist_plan plans[4] = {0};
+	int count;
+
+	(void)state;
+	open_small(&cost, &p);
+	assert_int_equal(mist_search(&p, &best, NULL), SB_OK);
+	assert_int_equal(mist_alternatives(&p, &best, 2, 4, plans, &count), SB_OK);
+	assert_int_equal(count, 4);
+	for (int i = 0; i < count; i++) {
+		struct only alone = {plans[i].stages, cost.sequences / plans[i].micro_batches};
+
+		assert_true(plans[i].seconds >= (i > 0 ? plans[i - 1].seconds : best.seconds));
+		assert_true(plans[i].stages != best.stages || plans[i].micro_batches != best.micro_batches);
+		p.allowed = only;
+		p.self = &alone;
+		assert_true(fabs(least(&p) - plans[i].seconds) <= 1e-9 * plans[i].seconds);
+		mist_plan_free(&plans[i]);
+	}
+	p.allowed = NULL;
+	assert_int_equal(mist_frontier(&p, &best, 2, 4, plans, &count), SB_OK);
+	assert_true(count >= 2);
+	for (int i = 0; i < count; i++) {
+		const struct mist_plan *before = i > 0 ? &plans[i - 1] : &best;
+
+		assert_true(plans[i].seconds >= before->seconds);
+		assert_true(mist_fullest(&plans[i]) < mist_fullest(before));
+		cost.memory_bytes = (int64_t)ceil(mist_fullest(&plans[i]));
+		assert_true(fabs(least(&p) - plans[i].seconds) <= 1e-9 * plans[i].seconds);
+	}
+	for (int i = 0; i < count; i++)
+		mist_plan_free(&plans[i]);
+}
+
 static bool none(const void *self, const struct mist_stage *s, int64_t stages)
 {
 	(void)self;
@@ -240,9 +397,11 @@ static void test_nothing_fits_or_nothing_is_allowed(void **state)
 	cost.memory_bytes = 100000000;
 	assert_int_equal(mist_search(&p, &plan, &err), SB_EINFEASIBLE);
 	assert_true(isfinite(plan.least_memory) && plan.least_memory > 1e8);
-	/* with as much as it asked for it fits */
+	/* with as much as it asked for it fits, with a byte less it does not */
 	cost.memory_bytes = (int64_t)ceil(plan.least_memory);
 	assert_true(isfinite(least(&p)));
+	cost.memory_bytes--;
+	assert_true(isinf(least(&p)));
 	p.allowed = none;
 	assert_int_equal(mist_search(&p, &plan, &err), SB_EIMPOSSIBLE);
 }
@@ -253,7 +412,12 @@ int main(void)
 	    cmocka_unit_test(test_a_layer_by_hand),
 	    cmocka_unit_test(test_states_by_hand),
 	    cmocka_unit_test(test_as_few_checkpointed_as_fit),
+	    cmocka_unit_test(test_what_just_fits_is_found),
+	    cmocka_unit_test(test_the_tail_by_hand),
+	    cmocka_unit_test(test_a_stage_with_the_last_micro_batch),
 	    cmocka_unit_test(test_more_is_never_slower),
+	    cmocka_unit_test(test_the_least_memory_is_that_of_whole_plans),
+	    cmocka_unit_test(test_alternatives_and_frontier),
 	    cmocka_unit_test(test_the_published_times),
 	    cmocka_unit_test(test_nothing_fits_or_nothing_is_allowed),
 	};
