@@ -36,6 +36,8 @@ static void degrees(const struct launch_plan *l, struct sb_buf *out)
 	truth(out, "  vocab_emb_dp", false);
 	integer(out, "  gradient_aggregation_group", 4);
 	integer(out, "micro_batch_interleave_num", 1);
+	if (l->model->has_moe)
+		sb_buf_addf(out, "moe_config:\n  expert_model_parallel: %lld\n", (long long)s->etp);
 }
 
 static void context(const struct launch_plan *l, struct sb_buf *out)
@@ -43,6 +45,9 @@ static void context(const struct launch_plan *l, struct sb_buf *out)
 	const struct strategy *s = &l->strategy;
 
 	sb_buf_adds(out, "parallel:\n  parallel_mode: 1\n");
+	/* "Typically set to True only in MOE scenarios" */
+	if (s->ep > 1)
+		truth(out, "  enable_alltoall", true);
 	truth(out, "  enable_parallel_optimizer", s->zero >= 1);
 	truth(out, "  gradient_fp32_sync", s->gradient_bytes == 4);
 	if (s->zero >= 1) {
@@ -123,13 +128,10 @@ static void swapping(const struct launch_plan *l, struct sb_buf *out)
 
 /* The page "Fine-Grained Activations SWAP" of MindSpore Transformers r1.5.0: what is recomputed is not
  * swapped, and the lists of recompute_config mean other things beside swap; dense models alone. */
-static int refuse(const struct launch_plan *l, struct sb_error *err)
+static int refuse_offload(const struct launch_plan *l, struct sb_error *err)
 {
 	const struct strategy *s = &l->strategy;
 
-	if (s->pp > 1 && strategy_micro_batches(s, l->sequences) < s->pp)
-		return sb_fail(err, SB_EIMPOSSIBLE, "micro_batches",
-		               "MindSpore's pipeline needs as many micro-batches as stages");
 	if (s->offload.weights > 0 || s->offload.gradients > 0 || s->offload.optimizer > 0)
 		return launch_no_offload(err, "MindFormers swaps activations alone");
 	if (s->offload.activations > 0 && s->recompute != RECOMPUTE_NONE)
@@ -137,6 +139,24 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 	if (s->offload.activations > 0 && l->model->has_moe)
 		return launch_no_offload(err, "MindFormers swaps activations of dense models alone");
 	return SB_OK;
+}
+
+/* _check_moe_config() of mindformers/modules/transformer/moe.py at 06d7698342bf and, of
+ * expert_model_parallel, the feed-forward of llama_layer.py: "must be 1 or model_parallel". */
+static int refuse(const struct launch_plan *l, struct sb_error *err)
+{
+	const struct strategy *s = &l->strategy;
+
+	if (s->pp > 1 && strategy_micro_batches(s, l->sequences) < s->pp)
+		return sb_fail(err, SB_EIMPOSSIBLE, "micro_batches",
+		               "MindSpore's pipeline needs as many micro-batches as stages");
+	if (l->model->has_moe && s->etp != 1 && s->etp != s->tp)
+		return sb_fail(err, SB_EIMPOSSIBLE, "expert_tensor_parallel",
+		               "MindFormers has etp 1 or etp = tp alone");
+	if (s->dp * s->cp % s->ep != 0)
+		return sb_fail(err, SB_EIMPOSSIBLE, "expert_parallel",
+		               "MindFormers spreads experts over replicas: ep must divide dp x cp");
+	return refuse_offload(l, err);
 }
 
 static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
@@ -162,7 +182,7 @@ static void write(const struct launch_plan *l, const char *notes, struct sb_buf 
 }
 
 static const char *const why[LAUNCH_FIELDS] = {
-    [FIELD_ETP] = "MindFormers has no tensor ranks of its own for experts",
+    [FIELD_ETP] = "MindFormers has it where there are experts",
     [FIELD_OVERLAP_GRADIENTS] = "MindSpore overlaps what its graph allows",
     [FIELD_OFFLOAD_ACTIVATIONS] = "MindFormers swaps those of whole layers",
     [FIELD_ORDER] = "MindSpore places tp,cp,dp,pp",

@@ -20,7 +20,11 @@ static int degrees(const struct options *o, struct launch_plan *l, struct sb_err
 
 	for (size_t i = 0; rc == SB_OK && i < sizeof(rows) / sizeof(rows[0]); i++)
 		rc = launch_degree(o, rows[i].name, rows[i].out, err);
-	return rc;
+	/* None, the default, is model_parallel. */
+	s->etp = l->model->has_moe ? s->tp : 1;
+	return rc == SB_OK && l->model->has_moe ? options_integer(o, "moe_config.expert_model_parallel", 1,
+	                                                          STRATEGY_MAX_DEGREE, &s->etp, err)
+	                                        : rc;
 }
 
 /* batch_size x data_parallel x micro_batch_num x micro_batch_interleave_num x gradient_accumulation_steps */

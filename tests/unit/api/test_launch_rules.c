@@ -94,6 +94,12 @@ static void test_experts(void **state)
 	    /* etp = 1: "ep % (cp * tp) == 0 and (dp_shard * cp * tp) % ep == 0" */
 	    {"torchtitan", 8, 2, 2, 1, 1, 8, 1, 8, 1, "expert_parallel_degree = 8\n"},
 	    {"torchtitan", 8, 4, 2, 1, 1, 4, 1, 8, 1, NULL},
+	    /* "expert_model_parallel must be 1 or model_parallel if is not none" */
+	    {"mindformers", 8, 4, 1, 1, 1, 2, 4, 8, 1, "moe_config:\n  expert_model_parallel: 4\n"},
+	    {"mindformers", 8, 4, 1, 1, 1, 2, 2, 8, 1, NULL},
+	    /* "data parallel * context parallel must be a multiple of expert_parallel" */
+	    {"mindformers", 8, 4, 1, 1, 1, 8, 1, 8, 1, "  expert_model_parallel: 1\n"},
+	    {"mindformers", 8, 4, 1, 1, 1, 16, 1, 8, 1, NULL},
 	};
 	struct setting x = setting("deepseek-v3", "h800-8", 64);
 

@@ -85,6 +85,23 @@ static void test_mindformers(void **state)
 		assert_int_equal(launch_recomputed(&l, i), 6 - 2 * i);
 }
 
+/* Experts are split as the rest is, where nothing else is said. */
+static void test_experts_of_mindformers(void **state)
+{
+	struct setting x = setting("deepseek-v3", "h800-8", 4);
+	static const char degrees[] = "parallel_config:\n  data_parallel: 8\n  model_parallel: 4\n"
+	                              "  expert_parallel: 8\n";
+	static const char own[] = "moe_config:\n  expert_num: 256\n  expert_model_parallel: 1\n"
+	                          "parallel_config:\n  model_parallel: 4\n";
+	LAUNCH_AUTO same = read_text(&launch_mindformers, &x, 32, degrees, SB_OK);
+	LAUNCH_AUTO single = read_text(&launch_mindformers, &x, 32, own, SB_OK);
+
+	(void)state;
+	assert_int_equal(same.strategy.ep, 8);
+	assert_int_equal(same.strategy.etp, 4);
+	assert_int_equal(single.strategy.etp, 1);
+}
+
 static void test_mindformers_refuses(void **state)
 {
 	static const char *const texts[] = {
@@ -178,8 +195,11 @@ static void test_environment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_mindformers), cmocka_unit_test(test_mindformers_refuses),
-	    cmocka_unit_test(test_torchtitan),  cmocka_unit_test(test_torchtitan_refuses),
+	    cmocka_unit_test(test_mindformers),
+	    cmocka_unit_test(test_mindformers_refuses),
+	    cmocka_unit_test(test_experts_of_mindformers),
+	    cmocka_unit_test(test_torchtitan),
+	    cmocka_unit_test(test_torchtitan_refuses),
 	    cmocka_unit_test(test_environment),
 	};
 
