@@ -117,42 +117,64 @@ static double hop_latency(const struct network *n, const struct group *g)
 	return a;
 }
 
-/* Gather (or scatter) inside the innermost domains first, then what is left between them. */
-static double hierarchical(const struct network *n, const struct group *g, double bytes)
+struct exchange exchange_of(const struct network *n, const struct group *g)
 {
-	double seconds = 0;
+	double ranks = (double)g->ranks;
+	struct exchange x = {.ranks = ranks, .start = n->start};
 
+	if (g->ranks <= 1)
+		return x;
+	x.latency = (ranks - 1) * hop_latency(n, g);
+	x.share = (ranks - 1) / ranks;
+	x.bandwidth = ring_bandwidth(n, g);
+	x.tree = n->start + 2 * log2(ranks) * hop_latency(n, g);
 	for (int l = 0; l < n->levels; l++) {
-		double inner = (double)below(g, l), q;
+		double q = (l == n->levels - 1 ? ranks : (double)g->inside[l]) / (double)below(g, l);
 
-		if (!spanned(g, l))
-			continue;
-		q = (l == n->levels - 1 ? (double)g->ranks : (double)g->inside[l]) / inner;
-		seconds += (q - 1) * n->latency[l] +
-		           (q - 1) / q * bytes / (adapters(n, g, l) * bandwidth_of(n, l, g->inside[l]));
+		if (spanned(g, l))
+			x.level[x.levels++] =
+			    (struct level_exchange){(q - 1) * n->latency[l], (q - 1) / q,
+			                            adapters(n, g, l) * bandwidth_of(n, l, g->inside[l])};
 	}
-	return seconds;
+	return x;
+}
+
+double exchange_all_gather(const struct exchange *x, double bytes)
+{
+	double flat, hierarchical = 0;
+
+	if (x->ranks <= 1 || bytes <= 0)
+		return 0;
+	flat = x->latency + x->share * bytes / x->bandwidth;
+	/* Gather (or scatter) inside the innermost domains first, then what is left between them. */
+	for (int l = 0; l < x->levels; l++)
+		hierarchical += x->level[l].latency + x->level[l].share * bytes / x->level[l].bandwidth;
+	return x->start / 2 + (hierarchical < flat ? hierarchical : flat);
+}
+
+double exchange_all_reduce(const struct exchange *x, double bytes)
+{
+	double tree, twice;
+
+	if (x->ranks <= 1 || bytes <= 0)
+		return 0;
+	tree = x->tree + 2 * bytes / x->bandwidth;
+	twice = 2 * exchange_all_gather(x, bytes);
+	return tree < twice ? tree : twice;
 }
 
 double all_gather_seconds(const struct network *n, const struct group *g, double bytes)
 {
-	double ranks = (double)g->ranks;
-	double flat;
+	struct exchange x = exchange_of(n, g);
 
-	if (g->ranks <= 1 || bytes <= 0)
-		return 0;
-	flat = (ranks - 1) * hop_latency(n, g) + (ranks - 1) / ranks * bytes / ring_bandwidth(n, g);
-	return n->start / 2 + fmin(flat, hierarchical(n, g, bytes));
+	return exchange_all_gather(&x, bytes);
 }
 
 double all_reduce_seconds(const struct network *n, const struct group *g, double bytes)
 {
-	double tree;
+	struct exchange x = exchange_of(n, g);
 
-	if (g->ranks <= 1 || bytes <= 0)
-		return 0;
-	tree = n->start + 2 * log2((double)g->ranks) * hop_latency(n, g) + 2 * bytes / ring_bandwidth(n, g);
-	return fmin(2 * all_gather_seconds(n, g, bytes), tree);
+	return exchange_all_reduce(&x, bytes);
 }
 
 double all_to_all_seconds(const struct network *n, const struct group *g, double bytes)

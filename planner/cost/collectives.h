@@ -54,6 +54,19 @@ struct group group_on(const struct network *n, const struct axis *axes, int coun
 double all_reduce_seconds(const struct network *n, const struct group *g, double bytes);
 double all_gather_seconds(const struct network *n, const struct group *g,
                           double bytes); /* = reduce-scatter */
+/* What these two depend on beside the bytes, for many exchanges of one group. */
+struct exchange {
+	double ranks, start;
+	double latency, share, bandwidth; /* of the flat ring */
+	double tree;                      /* latencies of the double tree */
+	int levels;                       /* that the group spans */
+	struct level_exchange {
+		double latency, share, bandwidth;
+	} level[LINK_SCOPES];
+};
+struct exchange exchange_of(const struct network *n, const struct group *g);
+double exchange_all_reduce(const struct exchange *x, double bytes);
+double exchange_all_gather(const struct exchange *x, double bytes);
 double all_to_all_seconds(const struct network *n, const struct group *g, double bytes);
 /* One neighbour to the next, over the slowest link that the group's chain uses. */
 double send_seconds(const struct network *n, const struct group *g, double bytes);

@@ -55,6 +55,8 @@ struct groups groups_of(const struct network *n, const struct strategy *s)
 	g.etp = expert_group(n, s, stride[DIM_PP], 1, s->etp);
 	g.ep = expert_group(n, s, stride[DIM_PP], s->etp, s->ep);
 	g.edp = expert_group(n, s, stride[DIM_PP], s->etp * s->ep, rest);
+	g.dense = exchange_of(n, &g.dp);
+	g.experts = exchange_of(n, &g.edp);
 	return g;
 }
 

@@ -8,10 +8,11 @@
 /* The groups that a strategy communicates in. */
 struct groups {
 	struct group tp, cp, pp;
-	struct group dp;  /* dp x cp: who holds the same dense weights */
-	struct group ep;  /* expert ranks */
-	struct group etp; /* tensor ranks of one expert */
-	struct group edp; /* who holds the same experts */
+	struct group dp;                /* dp x cp: who holds the same dense weights */
+	struct group ep;                /* expert ranks */
+	struct group etp;               /* tensor ranks of one expert */
+	struct group edp;               /* who holds the same experts */
+	struct exchange dense, experts; /* of dp and edp: their gradients and weights */
 };
 /* The groups of a fitting strategy, its ranks numbered in its own order (strategy.order, innermost first). */
 struct groups groups_of(const struct network *n, const struct strategy *s);

@@ -86,18 +86,17 @@ static bool reduces_each(const struct cost_problem *p, const struct strategy *s)
 static double exchange_seconds(const struct cost_problem *p, const struct strategy *s, const struct groups *g,
                                struct owned n, struct offload_passes window)
 {
-	const struct network *net = &p->network;
 	double reduce, gather = 0, seconds, bytes = s->gradient_bytes;
 
 	if (s->zero == 0) {
-		reduce = all_reduce_seconds(net, &g->dp, bytes * n.dense) +
-		         all_reduce_seconds(net, &g->edp, bytes * n.expert);
+		reduce = exchange_all_reduce(&g->dense, bytes * n.dense) +
+		         exchange_all_reduce(&g->experts, bytes * n.expert);
 	} else {
-		reduce = all_gather_seconds(net, &g->dp, bytes * n.dense) +
-		         all_gather_seconds(net, &g->edp, bytes * n.expert);
+		reduce = exchange_all_gather(&g->dense, bytes * n.dense) +
+		         exchange_all_gather(&g->experts, bytes * n.expert);
 		gather = s->zero >= 3 ? 0
-		                      : all_gather_seconds(net, &g->dp, 2 * n.dense) +
-		                            all_gather_seconds(net, &g->edp, 2 * n.expert);
+		                      : exchange_all_gather(&g->dense, 2 * n.dense) +
+		                            exchange_all_gather(&g->experts, 2 * n.expert);
 	}
 	if (reduces_each(p, s)) /* already part of the stage's time */
 		reduce = 0;
@@ -163,12 +162,11 @@ static void add_sharded_weights(const struct cost_problem *p, const struct strat
                                 const struct groups *g, struct owned n, struct offload_passes host,
                                 struct stage_time *t)
 {
-	const struct network *net = &p->network;
 	double gather = 0, back;
 
 	if (reduces_each(p, s))
-		gather = all_gather_seconds(net, &g->dp, 2 * n.dense) +
-		         all_gather_seconds(net, &g->edp, 2 * n.expert);
+		gather = exchange_all_gather(&g->dense, 2 * n.dense) +
+		         exchange_all_gather(&g->experts, 2 * n.expert);
 	/* The second gather, and the reduction of the gradients. */
 	back = ((s->zero >= 3 ? 1 : 0) + s->gradient_bytes / 2.0) * gather;
 	if (s->zero < 3)
