@@ -137,6 +137,12 @@ static double largest_stored(const struct memory_model *m, const struct stage_ru
 	return largest;
 }
 
+struct offload_room stage_offload_room(const struct memory_model *m, const struct strategy *s,
+                                       const struct stage_run *run, const struct memory_parts *kept)
+{
+	return offload_room_of(s, largest_stored(m, run), m->largest_layer, kept);
+}
+
 struct memory_parts stage_memory(const struct cost_problem *p, const struct memory_model *m,
                                  const struct strategy *s, const struct stage_run *run, int64_t micro_batches)
 {
@@ -176,8 +182,11 @@ struct memory_parts stage_memory(const struct cost_problem *p, const struct memo
 	if (s->zero >= 3)
 		moving += 4 * m->largest_layer; /* two gathered units in 16 bit */
 	r.host = 0;
-	if (offload_any(&s->offload))
-		moving += offload_memory(s, largest_stored(m, run), m->largest_layer, &r);
+	if (offload_any(&s->offload)) {
+		const struct offload_room room = stage_offload_room(m, s, run, &r);
+
+		moving += offload_memory(&s->offload, &room, &r);
+	}
 	r.workspace = p->constants.fragmentation * moving + (p->constants.fragmentation - 1) * r.activations +
 	              p->constants.context_bytes;
 	return r;

@@ -19,6 +19,14 @@ double memory_total(const struct memory_parts *m);
 /* As it is told: every part rounded for itself, so that the parts of an answer add up. */
 int64_t memory_bytes_of(const struct memory_parts *m);
 
+/* What may wait on the host, in the order of struct offload. */
+enum offloadable { OFFLOAD_WEIGHTS, OFFLOAD_GRADIENTS, OFFLOAD_OPTIMIZER, OFFLOAD_ACTIVATIONS, OFFLOADABLES };
+/* What a stage can move to the host, bytes, and what it needs on the device in return, at most as much as it
+ * moves. */
+struct offload_room {
+	double bytes[OFFLOADABLES], buffers[OFFLOADABLES];
+};
+
 /* The part that is the same for every stage of one strategy shape, computed once. */
 struct memory_model {
 	double dense_parameters[LAYER_KINDS], expert_parameters[LAYER_KINDS]; /* one layer, one device */
@@ -38,4 +46,7 @@ struct memory_model memory_model_of(const struct cost_problem *p, const struct s
 struct memory_parts stage_memory(const struct cost_problem *p, const struct memory_model *m,
                                  const struct strategy *s, const struct stage_run *run,
                                  int64_t micro_batches);
+/* Of the stage that needs `kept` when it offloads nothing. */
+struct offload_room stage_offload_room(const struct memory_model *m, const struct strategy *s,
+                                       const struct stage_run *run, const struct memory_parts *kept);
 #endif

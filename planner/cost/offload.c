@@ -19,27 +19,35 @@ int offload_check(const struct cluster *c, const struct offload *o, struct sb_er
 	return SB_OK;
 }
 
-static double move(double share, double bytes, double *io_part, struct memory_parts *io)
+struct offload offload_of(const double share[OFFLOADABLES])
 {
-	*io_part -= share * bytes;
-	io->host += share * bytes;
-	return share * bytes;
+	return (struct offload){share[OFFLOAD_WEIGHTS], share[OFFLOAD_GRADIENTS], share[OFFLOAD_OPTIMIZER],
+	                        share[OFFLOAD_ACTIVATIONS]};
 }
 
-double offload_memory(const struct strategy *s, double layer_stored, double layer_parameters,
-                      struct memory_parts *io)
+struct offload_room offload_room_of(const struct strategy *s, double layer_stored, double layer_parameters,
+                                    const struct memory_parts *kept)
 {
-	const struct offload *o = &s->offload;
-	double weights = move(o->weights, io->weights, &io->weights, io);
-	double gradients = move(o->gradients, io->gradients, &io->gradients, io), buffers = 0;
-
-	move(o->optimizer, io->optimizer, &io->optimizer, io);
-	move(o->activations, fmax(0, io->activations - 2 * layer_stored), &io->activations, io);
 	/* ZeRO 3 has its two gathered layers, and ZeRO 2 the gradients being reduced, in any case. */
-	if (s->zero < 3)
-		buffers += fmin(weights, 2 * 2 * layer_parameters);
-	if (s->zero < 2)
-		buffers += fmin(gradients, 2 * 4 * layer_parameters);
+	return (struct offload_room){.bytes = {kept->weights, kept->gradients, kept->optimizer,
+	                                       fmax(0, kept->activations - 2 * layer_stored)},
+	                             .buffers = {s->zero < 3 ? 2 * 2 * layer_parameters : 0,
+	                                         s->zero < 2 ? 2 * 4 * layer_parameters : 0}};
+}
+
+double offload_memory(const struct offload *o, const struct offload_room *room, struct memory_parts *io)
+{
+	const double share[] = {o->weights, o->gradients, o->optimizer, o->activations};
+	double *const part[] = {&io->weights, &io->gradients, &io->optimizer, &io->activations};
+	double buffers = 0;
+
+	for (int i = 0; i < OFFLOADABLES; i++) {
+		double moved = share[i] * room->bytes[i];
+
+		*part[i] -= moved;
+		io->host += moved;
+		buffers += fmin(moved, room->buffers[i]);
+	}
 	return buffers;
 }
 

@@ -13,12 +13,16 @@ static inline bool offload_any(const struct offload *o)
  * not say how much the host holds or how quick the link to it is. */
 int offload_check(const struct cluster *c, const struct offload *o, struct sb_error *err);
 
-/* Moves the offloaded share of a stage's memory from the device's parts to io->host. Two layers stay on the
- * device, the one that works and the one that comes: of activations (layer_stored: bytes of the largest one
- * and one micro-batch), and as buffers of weights and gradients (layer_parameters). Returns the bytes of
- * those buffers. The optimizer's need none: it works when the activations are gone. */
-double offload_memory(const struct strategy *s, double layer_stored, double layer_parameters,
-                      struct memory_parts *io);
+struct offload offload_of(const double share[OFFLOADABLES]);
+/* What a stage that keeps these can offload. Two layers stay on the device, the one that works and the one
+ * that comes: of activations (layer_stored: bytes of the largest one and one micro-batch), and as buffers of
+ * weights and gradients (layer_parameters). The optimizer needs none: it works when the activations are gone.
+ */
+struct offload_room offload_room_of(const struct strategy *s, double layer_stored, double layer_parameters,
+                                    const struct memory_parts *kept);
+/* Moves the offloaded shares of a stage's memory from the device's parts to io->host. Returns the bytes of
+ * the buffers. */
+double offload_memory(const struct offload *o, const struct offload_room *room, struct memory_parts *io);
 /* Bytes that a node's host holds: each of its devices keeps there what one of the stage with the most does.
  */
 double offload_node_bytes(const struct cluster *c, const struct strategy *s, const struct memory_parts *peak);

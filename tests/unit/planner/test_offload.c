@@ -14,6 +14,13 @@ static void near(double got, double want)
 		fail_msg("got %.12g, want %.12g", got, want);
 }
 
+static double moved(const struct strategy *s, struct memory_parts *io)
+{
+	const struct offload_room room = offload_room_of(s, 100, 10, io);
+
+	return offload_memory(&s->offload, &room, io);
+}
+
 /* 1000 bytes of weights, 2000 of gradients, 6000 of states, 800 of activations of which a layer's micro-batch
  * is 100, layers of 10 parameters. A quarter of the weights 250, half the gradients 1000, three quarters of
  * the states 4500, and half of all but two layers' activations, (800 - 200) / 2 = 300, go: 6050. Buffers: two
@@ -24,19 +31,19 @@ static void test_memory(void **state)
 	struct memory_parts m = {1000, 2000, 6000, 800, 0, 0}, again = m, small = {16, 4, 0, 150, 0, 0};
 
 	(void)state;
-	near(offload_memory(&s, 100, 10, &m), 120);
+	near(moved(&s, &m), 120);
 	near(m.weights, 750);
 	near(m.gradients, 1000);
 	near(m.optimizer, 1500);
 	near(m.activations, 500);
 	near(m.host, 6050);
 	s.zero = 3;
-	near(offload_memory(&s, 100, 10, &again), 0);
+	near(moved(&s, &again), 0);
 	near(again.host, 6050);
 	/* Never more of a buffer than what went, 4 + 2, and no activations when two layers are all there is.
 	 */
 	s.zero = 0;
-	near(offload_memory(&s, 100, 10, &small), 6);
+	near(moved(&s, &small), 6);
 	near(small.activations, 150);
 }
 
