@@ -13,6 +13,8 @@ static const char *const shared_members[] = {"kind",      "method",      "model"
                                              "objective", "constraints", "calibration", "limit",   NULL};
 /* As enum recompute, and as few layers of each stage as make it fit. */
 static const char *const recomputed_words[] = {"none", "selective", "full", "fewest", NULL};
+/* As enum offloadable, and nothing. */
+static const char *const offload_words[] = {"weights", "gradients", "optimizer", "activations", "none", NULL};
 static const char *const boolean_words[] = {"false", "true", NULL};
 
 /* The constraints by name; words, where given, stand for the values 0, 1, 2. */
@@ -33,6 +35,7 @@ static const struct {
     {"zero", ONLY_ZERO, 0, 3, NULL},
     {"recompute", ONLY_RECOMPUTE, 0, RECOMPUTES, recomputed_words},
     {"sequence_parallel", ONLY_SEQUENCE_PARALLEL, 0, 1, boolean_words},
+    {"offload", ONLY_OFFLOAD, 0, OFFLOADABLES, offload_words},
 };
 
 const char *strategy_constraint_name(enum constraint c)
@@ -87,20 +90,11 @@ static int read_allowed(const json_t *v, const struct place *at, size_t row, str
 static int read_constraints(const json_t *request, struct search_request *r, bool *out_attention,
                             struct sb_error *err)
 {
-	static const char *const members[] = {"dp",
-	                                      "tp",
-	                                      "cp",
-	                                      "pp",
-	                                      "vpp",
-	                                      "ep",
-	                                      "etp",
-	                                      "micro_batch",
-	                                      "zero",
-	                                      "recompute",
-	                                      "memory_bytes",
-	                                      "sequence_parallel",
-	                                      "attention",
-	                                      "gradient_dtype",
+	static const char *const members[] = {"dp",        "tp",           "cp",
+	                                      "pp",        "vpp",          "ep",
+	                                      "etp",       "micro_batch",  "zero",
+	                                      "recompute", "memory_bytes", "sequence_parallel",
+	                                      "offload",   "attention",    "gradient_dtype",
 	                                      NULL};
 	struct place root = place_of(""), here = place_of("/constraints");
 	const json_t *value;

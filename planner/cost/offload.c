@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#define STATE_BYTES 12.0     /* master weight and two moments of Adam, 32 bit each */
 #define HOST_ADAM_BYTES 28.0 /* cost-model section 11 */
 
 int offload_check(const struct cluster *c, const struct offload *o, struct sb_error *err)
@@ -104,7 +103,7 @@ double offload_update_seconds(const struct cost_problem *p, const struct strateg
 	double settled = whole ? fmin(o->optimizer, o->weights) : 0, bandwidth, in, out, seconds;
 
 	if (p->cluster.host_memory_bandwidth <= 0) {
-		double states = STATE_BYTES * o->optimizer * x->own;
+		double states = OFFLOAD_STATE_BYTES * o->optimizer * x->own;
 
 		in = link_seconds(p, states + 4 * o->gradients * x->own);
 		out = link_seconds(p, states + o->weights * x->weights);

@@ -5,6 +5,8 @@
 /* Weights, gradients, optimizer states and activations that wait in host memory, by ratio. cost-model
  * section 11; the rules of overlap are those of its section 9. */
 
+#define OFFLOAD_STATE_BYTES 12.0 /* master weight and two moments of Adam, 32 bit each */
+
 static inline bool offload_any(const struct offload *o)
 {
 	return o->weights > 0 || o->gradients > 0 || o->optimizer > 0 || o->activations > 0;

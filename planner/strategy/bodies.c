@@ -1,6 +1,8 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "planner/strategy/weigh.h"
 
 int zero_levels(const struct search_request *r, const struct strategy *s)
@@ -21,7 +23,10 @@ static void note_memory(struct search *x, const struct strategy *s, double memor
 
 void reject(struct weighing *w, enum rejection why, int64_t count, double seconds)
 {
-	w->x->out->candidates += why == REJECT_MEMORY || why == REJECT_SLOWER ? count : 0;
+	if (w->x->away && !offload_any(&w->s.offload)) /* the walk without has counted it */
+		return;
+	w->x->out->candidates +=
+	    why == REJECT_MEMORY || why == REJECT_HOST || why == REJECT_SLOWER ? count : 0;
 	count_rejection(w->x->out, why, count, &w->s, seconds);
 }
 
@@ -33,6 +38,7 @@ void shape_of(struct strategy *s, const struct body *b)
 	s->recompute = b->recompute;
 	s->recompute_fit = b->fit;
 	s->overlap_gradients = b->zero > 0;
+	s->offload = b->offload;
 }
 
 const struct stage_run *runs_of(const struct search *x, const struct body *b)
@@ -40,9 +46,8 @@ const struct stage_run *runs_of(const struct search *x, const struct body *b)
 	return b->fit ? &x->fitted[b->first_run] : &x->runs[b->first_run];
 }
 
-/* Takes in a body whose memory is known, if it fits. */
-static bool add_body(struct weighing *w, const struct memory_model *memory, struct body *b, int64_t m,
-                     double quick)
+static struct memory_parts body_memory(struct weighing *w, const struct memory_model *memory, struct body *b,
+                                       int64_t m)
 {
 	struct search *x = w->x;
 	struct layer_costs l = {.memory = *memory};
@@ -54,9 +59,34 @@ static bool add_body(struct weighing *w, const struct memory_model *memory, stru
 	x->out->costed++;
 	parts = peak_memory(&x->r->problem, &l, &w->s, runs_of(x, b), b->runs, m, &stage);
 	b->memory = memory_total(&parts);
-	note_memory(x, &w->s, b->memory);
+	parts.host = offload_node_bytes(&x->r->problem.cluster, &w->s, &parts);
+	if (parts.host <= x->host_bytes)
+		note_memory(x, &w->s, b->memory);
+	return parts;
+}
+
+void note_body(struct weighing *w, const struct memory_model *memory, struct body *b, int64_t m)
+{
+	body_memory(w, memory, b, m);
+}
+
+bool add_body(struct weighing *w, const struct memory_model *memory, struct body *b, int64_t m, double quick)
+{
+	struct search *x = w->x;
+	double host = body_memory(w, memory, b, m).host;
+
 	if (b->memory > (double)x->r->problem.memory_bytes) {
 		reject(w, REJECT_MEMORY, w->all_orders, quick);
+		return false;
+	}
+	x->batch_fits = true;
+	if (host > x->host_bytes) {
+		x->least_host = fmin(x->least_host, host);
+		reject(w, REJECT_HOST, w->all_orders, quick);
+		return false;
+	}
+	if (sb_grow(&x->bodies, (size_t)x->body_count, sizeof(*x->bodies)) != SB_OK) {
+		x->out_of_memory = true;
 		return false;
 	}
 	x->bodies[x->body_count++] = *b;
@@ -65,9 +95,10 @@ static bool add_body(struct weighing *w, const struct memory_model *memory, stru
 	return true;
 }
 
-/* The fewest layers that make each stage fit; nothing to add where none need be recomputed. */
+/* The fewest layers that make each stage fit; nothing to add where none need be recomputed. load: of one of
+ * its stages, where it offloads. */
 static void add_fitted(struct weighing *w, const struct memory_model *memory, struct body b, int64_t m,
-                       double quick)
+                       const struct offload_load *load, double quick)
 {
 	struct search *x = w->x;
 	bool any = false;
@@ -84,8 +115,15 @@ static void add_fitted(struct weighing *w, const struct memory_model *memory, st
 	}
 	b.fit = true;
 	shape_of(&w->s, &b);
+	if (offload_any(&b.offload)) {
+		b.least = offload_least(w, load, m, quick);
+		if (!search_wants(x, b.least, w->least)) {
+			reject(w, REJECT_SLOWER, w->all_orders, b.least);
+			return;
+		}
+	}
 	b.runs = strategy_fit_runs(&x->r->problem, memory, &w->s, m, &x->runs[b.first_run], b.runs,
-	                           x->any_fits, &x->fitted[x->fitted_count]);
+	                           x->any_fits || x->memory_only, &x->fitted[x->fitted_count]);
 	if (b.runs == 0) { /* how little it needs matters only while nothing fits */
 		x->out->costed++;
 		x->effort += w->s.pp;
@@ -103,27 +141,53 @@ static void add_fitted(struct weighing *w, const struct memory_model *memory, st
 		add_body(w, memory, &b, m, quick);
 }
 
+/* Each stage recomputes as little as fits beside each set of things on the host. plain: of these sets, those
+ * beside which nothing need be recomputed. */
+static void add_fitted_offloads(struct weighing *w, const struct memory_model *memory, struct body b,
+                                int64_t m, unsigned plain, double quick)
+{
+	struct search *x = w->x;
+	struct offload_load load;
+	struct memory_parts kept;
+
+	b.fit = true;
+	shape_of(&w->s, &b);
+	kept = stage_memory(&x->r->problem, memory, &w->s, &x->runs[b.first_run], m);
+	load = offload_load_of(&w->s, &x->runs[b.first_run], &kept, m);
+	for (unsigned set = 1; set <= x->away && !(x->memory_only && x->body_count > 0); set++) {
+		if ((set & ~x->away) || plain >> set & 1)
+			continue;
+		b.offload = offload_whole(set);
+		add_fitted(w, memory, b, m, &load, quick);
+	}
+}
+
 /* All ZeRO levels of one cut. */
 static void add_bodies(struct weighing *w, const struct memory_model *memory, const struct cut *cut,
                        int64_t m, double quick)
 {
 	const struct search_request *r = w->x->r;
 	enum recompute c = w->s.recompute;
+	bool fewest = allowed_value(r, ONLY_RECOMPUTE, RECOMPUTES);
+	bool whole = allowed_value(r, ONLY_RECOMPUTE, c) || (c == RECOMPUTE_NONE && fewest);
 
 	for (int zero = zero_levels(w->x->r, &w->s) - 1; zero >= 0; zero--) {
-		struct body b = {cut, zero, c, false, cut->first_run, cut->runs, 0};
-		bool *plain, fits;
+		struct body b = {
+		    .cut = cut, .zero = zero, .recompute = c, .first_run = cut->first_run, .runs = cut->runs};
+		unsigned fits = 0;
+		uint16_t *plain;
 
 		if (!allowed_value(r, ONLY_ZERO, zero))
 			continue;
 		plain = &w->x->plain[(cut - &w->x->cuts[w->pipeline->first_cut]) * 4 + zero];
-		fits = (allowed_value(r, ONLY_RECOMPUTE, c) ||
-		        (c == RECOMPUTE_NONE && allowed_value(r, ONLY_RECOMPUTE, RECOMPUTES))) &&
-		       add_body(w, memory, &b, m, quick);
+		if (whole && (w->x->away == 0 || search_wants(w->x, w->base, w->least)))
+			fits = w->x->away ? add_offloads(w, memory, b, m) : add_body(w, memory, &b, m, quick);
 		if (c == RECOMPUTE_NONE)
-			*plain = fits;
-		if (c != RECOMPUTE_NONE && !*plain && allowed_value(r, ONLY_RECOMPUTE, RECOMPUTES))
-			add_fitted(w, memory, b, m, quick);
+			*plain = (uint16_t)fits;
+		else if (fewest && !(*plain & 1) && w->x->away)
+			add_fitted_offloads(w, memory, b, m, *plain, quick);
+		else if (fewest && !(*plain & 1))
+			add_fitted(w, memory, b, m, NULL, quick);
 	}
 }
 
@@ -134,6 +198,7 @@ void list_bodies(struct weighing *w, int64_t m, double quick)
 
 	x->body_count = 0;
 	x->fitted_count = 0;
+	x->batch_fits = false;
 	for (int c = 0; c < RECOMPUTES; c++) {
 		struct memory_model memory;
 
@@ -141,6 +206,9 @@ void list_bodies(struct weighing *w, int64_t m, double quick)
 		if (c == RECOMPUTE_SELECTIVE && w->s.attention == ATTENTION_FLASH)
 			continue;
 		w->s.recompute = (enum recompute)c;
+		w->base = quick;
+		if (x->away && c != RECOMPUTE_NONE)
+			w->base = least_seconds(x, &w->s, q, search_least_work(x, &w->s, true), m);
 		memory = memory_model_of(&x->r->problem, &w->s);
 		for (int i = q->first_cut; i < q->first_cut + q->cuts; i++) {
 			if (x->cuts[i].vpp > 1 && m % q->pp != 0)

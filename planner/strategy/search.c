@@ -15,6 +15,7 @@ const char *rejection_word(enum rejection r)
 {
 	static const char *const words[REJECTIONS] = {
 	    [REJECT_MEMORY] = "memory",
+	    [REJECT_HOST] = "host_memory",
 	    [REJECT_SLOWER] = "slower",
 	    [REJECT_HEADS] = "heads_division",
 	    [REJECT_WIDTH] = "width_division",
@@ -168,6 +169,23 @@ static int nothing_found(const struct search_result *out, struct sb_error *err)
 	               ceil(out->least_memory));
 }
 
+/* First what offloads nothing, then what does. */
+static int walk_all(struct search *x, bool *out_whole, struct sb_error *err)
+{
+	int rc = SB_OK;
+
+	*out_whole = search_walk(x);
+	if (!*out_whole || x->offloadable == 0 || (x->memory_only && x->any_fits))
+		return SB_OK;
+	if (!x->memory_only)
+		rc = search_settle(x, KEEP_TOP, err);
+	x->without = x->reached;
+	x->away = x->offloadable;
+	if (rc == SB_OK)
+		*out_whole = search_walk(x);
+	return rc;
+}
+
 int strategy_search(const struct search_request *r, struct search_result *out, struct sb_error *err)
 {
 	SEARCH_AUTO x = {.r = r, .out = out, .reached = INFINITY};
@@ -179,8 +197,10 @@ int strategy_search(const struct search_request *r, struct search_result *out, s
 	rc = search_prepare(&x, err);
 	if (rc != SB_OK)
 		return rc;
-	whole = search_walk(&x);
+	rc = walk_all(&x, &whole, err);
 	out->effort = x.effort;
+	if (rc != SB_OK)
+		return rc;
 	if (!whole)
 		return sb_fail(err, SB_EIMPOSSIBLE, "search_too_large",
 		               "the space of strategies is too large to search: constrain some degrees");
@@ -200,8 +220,9 @@ static int fits_on(const struct search_request *r, int64_t nodes, int64_t *effor
                    struct sb_error *err)
 {
 	struct search_request larger = *r;
-	struct search_result ignored = {.least_memory = INFINITY};
+	struct search_result ignored = {.least_memory = 0}; /* nothing is worth noting */
 	SEARCH_AUTO x = {.r = &larger, .out = &ignored, .memory_only = true, .effort = *effort};
+	bool whole;
 	int rc;
 
 	larger.problem.cluster.nodes = nodes;
@@ -213,10 +234,10 @@ static int fits_on(const struct search_request *r, int64_t nodes, int64_t *effor
 	rc = search_prepare(&x, err);
 	if (rc != SB_OK)
 		return rc;
-	search_walk(&x);
+	rc = walk_all(&x, &whole, err);
 	*effort = x.effort;
 	*out_fits = x.any_fits;
-	return SB_OK;
+	return rc;
 }
 
 int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, struct sb_error *err)
@@ -250,6 +271,25 @@ int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, s
 	}
 	*out_nodes = fits ? high : 0;
 	return SB_OK;
+}
+
+int strategy_nearest_host(const struct search_request *r, int64_t *out_bytes, struct sb_error *err)
+{
+	struct search_request known = *r;
+	struct search_result ignored = {.least_memory = 0};
+	SEARCH_AUTO x = {.r = &known, .out = &ignored, .memory_only = true, .host_wanted = true};
+	bool whole = false;
+	int rc;
+
+	*out_bytes = 0;
+	if (known.problem.cluster.host_link_bytes_per_second <= 0)
+		known.problem.cluster.host_link_bytes_per_second = 1; /* its speed does not matter here */
+	rc = search_prepare(&x, err);
+	if (rc == SB_OK)
+		rc = walk_all(&x, &whole, err);
+	if (rc == SB_OK && whole && isfinite(x.least_host))
+		*out_bytes = (int64_t)ceil(x.least_host);
+	return rc == SB_OK && x.out_of_memory ? sb_no_memory(err) : rc;
 }
 
 int strategy_nearest_constraints(const struct search_request *r, bool out_frees[CONSTRAINTS],

@@ -13,7 +13,21 @@
  * on; recomputation of nothing, of all layers, or in each stage of as few as make it fit; sequence
  * parallelism on and off; the last stage shortened by up to the layers that the head weighs; every order of
  * the ranks where all of them fill nodes evenly, else the usual one. Any number of devices up to the
- * cluster's, so that one more device never makes the plan worse. */
+ * cluster's, so that one more device never makes the plan worse.
+ *
+ * Offload, where the cluster says what its host holds and how quick the link to it is: of five ways to need
+ * less memory - weights, gradients, optimizer states and activations on the host, and recomputation of a
+ * stage's layers - one at most is taken in part, the others whole or not at all (of the ways to meet one
+ * linear limit at least linear cost one always is of this kind). What is taken in part is as little as fits.
+ * Weights and gradients are offloaded in part only while the optimizer's states stay, and those only while
+ * these do: where the host updates what it holds, they go together or not.
+ *
+ * Offload costs time and nothing else is gained but memory: each pass takes at least as long (what the link
+ * moves is added, and takes window from the exchanges that it would hide), the update never less than the
+ * device's own (offload_update_seconds()). So a strategy that fits is not tried with offload, which would
+ * only slow it down; of what is taken in part, more than fits costs more; and that a little more memory needs
+ * a little less offload makes more memory never worse. On the frontier, too, is only what does not fit
+ * without. */
 
 enum constraint {
 	ONLY_DP,
@@ -27,6 +41,7 @@ enum constraint {
 	ONLY_ZERO,
 	ONLY_RECOMPUTE, /* enum recompute, or RECOMPUTES: as few layers as make each stage fit */
 	ONLY_SEQUENCE_PARALLEL,
+	ONLY_OFFLOAD, /* enum offloadable: what may go to the host; OFFLOADABLES: "none" of the request */
 	CONSTRAINTS
 };
 #define ALLOWED_MAX 16
@@ -48,6 +63,7 @@ struct search_request {
 
 enum rejection {
 	REJECT_MEMORY, /* does not fit */
+	REJECT_HOST,   /* what it offloads does not fit in a node's host memory */
 	REJECT_SLOWER, /* than the best by SEARCH_SLACK, or than one that needs no more memory */
 	REJECT_HEADS,
 	REJECT_WIDTH,
@@ -60,6 +76,9 @@ enum rejection {
 };
 const char *rejection_word(enum rejection r);
 
+/* Steps of a share that is offloaded in part: rounding up to the next one moves at most a sixty-fourth of the
+ * thing too much, less than a layer of most models. */
+#define OFFLOAD_STEPS 64
 #define SEARCH_ALTERNATIVES 16
 #define SEARCH_FRONTIER 16
 #define SEARCH_FRONTIER_MOST 64
@@ -101,6 +120,9 @@ int strategy_search(const struct search_request *r, struct search_result *out, s
 /* The fewest nodes (up to 64 times as many, at most 65,536) on which the request becomes feasible, 0 when
  * none is found with that effort. Costs memory only. */
 int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, struct sb_error *err);
+/* The least host memory of a node with which the request becomes feasible, 0 when none does or that effort
+ * does not reach it; whatever the cluster says of its host. Costs memory only. */
+int strategy_nearest_host(const struct search_request *r, int64_t *out_bytes, struct sb_error *err);
 /* Which of the request's constraints, each dropped alone, would let a strategy fit: false also for what the
  * effort does not reach. Costs memory only. */
 int strategy_nearest_constraints(const struct search_request *r, bool out_frees[CONSTRAINTS],

@@ -19,6 +19,8 @@ void search_free(struct search *x)
 	free(x->known);
 	free(x->works);
 	free(x->plain);
+	free(x->rooms);
+	free(x->totals);
 }
 
 static int add_cut(struct search *x, const struct strategy *s, struct sb_error *err)
@@ -69,6 +71,7 @@ static int prepare_pipelines(struct search *x, struct sb_error *err)
 {
 	struct values pp;
 	int most = 0, rc = SB_OK;
+	size_t runs = 1;
 
 	pipeline_values(x->r, &pp);
 	x->pipelines = calloc((size_t)pp.count + 1, sizeof(*x->pipelines));
@@ -78,9 +81,12 @@ static int prepare_pipelines(struct search *x, struct sb_error *err)
 		rc = add_pipeline(x, pp.value[i], err);
 		most = x->pipelines[i].cuts > most ? x->pipelines[i].cuts : most;
 	}
-	x->bodies = malloc(((size_t)most * 2 * RECOMPUTES * 4 + 1) * sizeof(*x->bodies));
-	x->plain = malloc((size_t)most * 4 + 1);
-	return rc == SB_OK && (!x->bodies || !x->plain) ? sb_no_memory(err) : rc;
+	for (int i = 0; i < x->cut_count; i++)
+		runs = (size_t)x->cuts[i].runs > runs ? (size_t)x->cuts[i].runs : runs;
+	x->plain = malloc(((size_t)most * 4 + 1) * sizeof(*x->plain));
+	x->rooms = malloc(runs * sizeof(*x->rooms));
+	x->totals = malloc(runs * sizeof(*x->totals));
+	return rc == SB_OK && (!x->plain || !x->rooms || !x->totals) ? sb_no_memory(err) : rc;
 }
 
 /* The least seconds of one micro-batch by size and sequence parallelism, whatever the experts do: compute
@@ -186,9 +192,26 @@ static int prepare_layouts(struct search *x, struct sb_error *err)
 	return rc;
 }
 
+/* What may be offloaded: nothing to a host that is not known. */
+static void prepare_offload(struct search *x)
+{
+	const struct cluster *c = &x->r->problem.cluster;
+
+	x->host_bytes = x->host_wanted ? 0 : (double)c->host_memory_bytes;
+	x->least_host = INFINITY;
+	x->without = INFINITY;
+	for (int i = 0; i < OFFLOADABLES; i++) {
+		if (allowed_value(x->r, ONLY_OFFLOAD, i) && c->host_link_bytes_per_second > 0 &&
+		    (c->host_memory_bytes > 0 || x->host_wanted))
+			x->offloadable |= 1U << i;
+	}
+}
+
 int search_prepare(struct search *x, struct sb_error *err)
 {
 	int rc;
+
+	prepare_offload(x);
 
 	x->swift = x->r->problem;
 	for (int l = 0; l < x->swift.network.levels; l++)
@@ -213,6 +236,11 @@ bool search_exhausted(const struct search *x)
 	return x->effort > (x->r->effort > 0 ? x->r->effort : SEARCH_EFFORT);
 }
 
+bool search_wants(const struct search *x, double bound, double memory)
+{
+	return x->memory_only || (bound < x->without && keep_wants(x->keep, x->reached, bound, memory));
+}
+
 bool search_walk(struct search *x)
 {
 	for (size_t i = 0; i < x->layout_count; i++) {
@@ -222,6 +250,8 @@ bool search_walk(struct search *x)
 			return false;
 		if (x->memory_only && x->any_fits)
 			return true;
+		if (y->bound >= x->without)
+			break;
 		if (!x->memory_only && y->bound > SEARCH_SLACK * x->reached)
 			cut_off_layout(x, y);
 		else

@@ -43,6 +43,8 @@ struct body {
 	bool fit;                /* as few layers recomputed as fit */
 	int64_t first_run, runs; /* in x->fitted where fit, else in x->runs */
 	double memory;
+	struct offload offload;
+	double least; /* seconds below its step's for what it offloads, 0 = not known */
 };
 
 #define KNOWN_COSTS_BITS 12
@@ -100,10 +102,20 @@ struct search {
 	int division_count;
 	struct body *bodies; /* of one layout and batch */
 	int body_count;
-	bool *plain;               /* by cut and ZeRO level: fits without recomputation */
-	struct known_work *works;  /* KNOWN_WORK of them, likewise */
-	struct known_costs *known; /* KNOWN_COSTS of them; a micro-batch of 0 = empty */
-	double reached;            /* seconds of x->out->best, the fastest that was simulated */
+	uint16_t *plain;            /* by cut and ZeRO level, what fits without recomputation: a bit for
+	                               each set of enum offloadable on the host, the first for none */
+	unsigned offloadable;       /* such a set: what may be offloaded, */
+	unsigned away;              /* and what this walk offloads some of: 0 in the first */
+	double without;             /* seconds of the fastest that offloads nothing */
+	double host_bytes;          /* of a node, for it */
+	bool host_wanted;           /* there are none: least_host is looked for */
+	double least_host;          /* of a node, for what the devices could hold and it cannot */
+	struct offload_room *rooms; /* of the runs of one body, */
+	double *totals;             /* and what the devices need without offload */
+	bool batch_fits;            /* in device memory, some body of the batch does */
+	struct known_work *works;   /* KNOWN_WORK of them, likewise */
+	struct known_costs *known;  /* KNOWN_COSTS of them; a micro-batch of 0 = empty */
+	double reached;             /* seconds of x->out->best, the fastest that was simulated */
 	bool out_of_memory;
 	bool memory_only; /* stop at the first strategy that fits */
 	bool any_fits;
@@ -113,10 +125,12 @@ struct search {
 
 /* Lists the cuts, batch sizes and layouts. SB_ENOMEM. */
 int search_prepare(struct search *x, struct sb_error *err);
+/* Is a strategy of at least these seconds and bytes worth costing in this walk? */
+bool search_wants(const struct search *x, double bound, double memory);
 /* Has the walk taken more steps than the request allows? */
 bool search_exhausted(const struct search *x);
-/* Weighs every strategy; what is worth keeping is in x->keep. False when it gave up after SEARCH_EFFORT
- * steps. */
+/* Weighs every strategy that offloads nothing, or, with x->away, those that do and may be faster than any
+ * that does not; what is worth keeping is in x->keep. False when it gave up after SEARCH_EFFORT steps. */
 bool search_walk(struct search *x);
 void search_free(struct search *x);
 #define SEARCH_AUTO __attribute__((cleanup(search_free))) struct search

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "planner/cost/offload.h"
 #include "planner/strategy/weigh.h"
 
 /* One layout: its experts' divisions, batches, cuts, orders and options. */
@@ -38,7 +39,7 @@ static void weigh_body(struct weighing *w, const struct layer_costs *l, const st
 	x->out->costed++;
 	x->out->candidates++;
 	bound = bound_seconds(&x->r->problem, l, &w->s, &o->groups, runs_of(x, b), b->runs, m);
-	if (!keep_wants(x->keep, x->reached, bound, b->memory)) {
+	if (!search_wants(x, bound, b->memory)) {
 		count_rejection(x->out, REJECT_SLOWER, 1, &w->s, bound);
 		return;
 	}
@@ -59,6 +60,7 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 
 	for (int i = 0; i < x->body_count; i++) {
 		const struct body *b = &x->bodies[i];
+		double least;
 
 		if (have != (int)b->recompute) {
 			const struct known_costs *known;
@@ -71,8 +73,9 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 			none = least_seconds(x, &w->s, w->pipeline, known->kept, m);
 			have = (int)b->recompute;
 		}
-		if (!keep_wants(x->keep, x->reached, b->fit ? none : all, b->memory))
-			reject(w, REJECT_SLOWER, 1, b->fit ? none : all);
+		least = fmax(b->least, b->fit ? none : all);
+		if (!search_wants(x, least, b->memory))
+			reject(w, REJECT_SLOWER, 1, least);
 		else
 			weigh_body(w, &l, o, b, m);
 	}
@@ -101,14 +104,16 @@ static void weigh_division(struct weighing *w, struct division *d, int64_t m)
 	double quick;
 
 	w->s.recompute = RECOMPUTE_NONE;
+	w->s.offload = (struct offload){0};
+	w->least = d->memory;
 	x->effort++;
 	quick = least_seconds(x, &w->s, w->pipeline, search_least_work(x, &w->s, true), m);
-	if (!x->memory_only && !keep_wants(x->keep, x->reached, quick, d->memory)) {
+	if (!search_wants(x, quick, d->memory)) {
 		reject(w, REJECT_SLOWER, all_of_batch(w), quick);
 		return;
 	}
 	list_bodies(w, m, quick);
-	d->too_large = x->body_count == 0;
+	d->too_large = !x->batch_fits;
 	x->any_fits = x->any_fits || x->body_count > 0;
 	if (x->body_count == 0 || x->memory_only)
 		return;
@@ -118,15 +123,38 @@ static void weigh_division(struct weighing *w, struct division *d, int64_t m)
 		weigh_order(w, &d->orders[i], m);
 }
 
+/* What may leave a stage, activations aside, if it needed no buffers. */
+static double away_bytes(const struct search *x, const struct memory_parts *m)
+{
+	const double part[] = {m->weights, m->gradients, m->optimizer};
+	double bytes = 0;
+
+	for (int i = OFFLOAD_WEIGHTS; i <= OFFLOAD_OPTIMIZER; i++)
+		bytes += x->away >> i & 1 ? part[i] : 0;
+	return bytes;
+}
+
+/* What the host can take from a device at most: a byte of activations takes its fragments with it. */
+static double host_share(const struct search *x, const struct strategy *s)
+{
+	const struct cost_problem *p = &x->r->problem;
+	double of_one = offload_node_bytes(&p->cluster, s, &(struct memory_parts){.host = 1});
+
+	return x->away ? p->constants.fragmentation * x->host_bytes / of_one : 0;
+}
+
 /* A sound bound of the fullest stage's memory: no stage of a pipeline can be below the average one, without
- * activations, sharded as far as it goes. */
+ * activations, sharded as far as it goes, with what may be offloaded on the host as far as that holds it.
+ * Each is a sum over the stage's layers, so that some stage has no less than the average. */
 static double least_memory(const struct weighing *w)
 {
 	const struct cost_problem *p = &w->x->r->problem;
 	const struct memory_model m = memory_model_of(p, &w->s);
 	struct stage_run average = {.first = w->s.pp > 1 ? 1 : 0, .count = 1};
 	struct strategy s = w->s;
-	double least = INFINITY;
+	double least = INFINITY, host = w->x->host_wanted ? INFINITY : host_share(w->x, &s);
+
+	s.offload = (struct offload){0};
 
 	for (int k = 0; k < LAYER_KINDS; k++)
 		average.layers[k] = model_layers_of(&p->model, p->model.layers, (enum layer_kind)k) / s.pp;
@@ -135,7 +163,8 @@ static double least_memory(const struct weighing *w)
 	for (s.zero = 0; s.zero < zero_levels(w->x->r, &w->s); s.zero++) {
 		struct memory_parts parts = stage_memory(p, &m, &s, &average, 0);
 
-		least = fmin(least, memory_total(&parts));
+		least = fmin(least, fmax(memory_total(&parts) - away_bytes(w->x, &parts),
+		                         memory_total(&parts) - host));
 	}
 	return least;
 }
@@ -225,7 +254,7 @@ void weigh_layout(struct search *x, const struct layout *y)
 				continue;
 			w.s.micro_batch = x->batch.value[i];
 			quick = least_seconds(x, &w.s, w.pipeline, least, m);
-			if (!x->memory_only && quick > SEARCH_SLACK * x->reached)
+			if (quick >= x->without || (!x->memory_only && quick > SEARCH_SLACK * x->reached))
 				reject(&w, REJECT_SLOWER, all_divisions(&w), quick);
 			else
 				weigh_batch(&w, m, quick);

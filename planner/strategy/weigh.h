@@ -1,5 +1,6 @@
 #ifndef SB_PLANNER_STRATEGY_WEIGH_H
 #define SB_PLANNER_STRATEGY_WEIGH_H
+#include "planner/cost/offload.h"
 #include "planner/strategy/walk.h"
 
 /* The weighing of one layout. Private to the search. */
@@ -9,6 +10,8 @@ struct weighing {
 	struct strategy s;
 	const struct pipeline *pipeline;
 	int all_orders; /* those of equal cost counted one by one */
+	double least;   /* bytes of a device below those of any strategy of the division */
+	double base;    /* seconds below those of any with the recomputation at hand */
 };
 
 /* How many ZeRO levels, from 0, the strategy's degrees may have: 0 alone where nothing is held twice, neither
@@ -21,6 +24,21 @@ void reject(struct weighing *w, enum rejection why, int64_t count, double second
 /* Gives the strategy the body's shape. */
 void shape_of(struct strategy *s, const struct body *b);
 const struct stage_run *runs_of(const struct search *x, const struct body *b);
+/* Takes in a body, its offload given, if it fits; b->memory is known then in any case. */
+bool add_body(struct weighing *w, const struct memory_model *memory, struct body *b, int64_t m, double quick);
+/* Counts what it needs, for the least memory. */
+void note_body(struct weighing *w, const struct memory_model *memory, struct body *b, int64_t m);
+/* Takes in the ways to offload of a body that does not fit without. Returns the sets of things with which,
+ * whole on the host, it fits: a bit each. */
+unsigned add_offloads(struct weighing *w, const struct memory_model *memory, struct body b, int64_t m);
+/* The shares of such a set. */
+struct offload offload_whole(unsigned set);
+/* Seconds below those of w->s, which offloads what it does of that load of one of its stages. base: seconds
+ * below those without. */
+double offload_least(const struct weighing *w, const struct offload_load *load, int64_t m, double base);
+/* What w->s could move of a stage that needs `kept` when nothing is on the host. */
+struct offload_load offload_load_of(const struct strategy *s, const struct stage_run *run,
+                                    const struct memory_parts *kept, int64_t m);
 /* Lists the bodies of w->s with m micro-batches that fit in memory: w->x->bodies. quick: seconds below those
  * of any of them. */
 void list_bodies(struct weighing *w, int64_t m, double quick);
