@@ -55,6 +55,10 @@ static int read_value(const json_t *v, const struct place *at, size_t row, int64
 		*out = json_is_true(v);
 		return SB_OK;
 	}
+	if (only[row].words == offload_words && json_is_false(v)) { /* as method mist has it */
+		*out = OFFLOADABLES;
+		return SB_OK;
+	}
 	if (only[row].words == boolean_words || !json_is_string(v))
 		return parse_fail(err, SB_EINVAL, "wrong_type", at, NULL, "has the wrong type");
 	for (int i = 0; only[row].words[i]; i++) {
@@ -187,6 +191,8 @@ static json_t *value_or_list(size_t row)
 
 		for (int i = 0; only[row].words[i]; i++)
 			json_array_append_new(values, json_string(only[row].words[i]));
+		if (only[row].words == offload_words)
+			json_array_append_new(values, json_false());
 		one = json_pack("{s:o}", "enum", values);
 	} else {
 		one = json_pack("{s:s,s:I,s:I}", "type", "integer", "minimum", (json_int_t)only[row].low,

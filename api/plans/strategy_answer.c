@@ -37,7 +37,7 @@ static json_t *stages_to_json(const struct cost_problem *p, const struct strateg
 	return NULL;
 }
 
-static json_t *offload_to_json(const struct offload *o)
+json_t *offload_to_json(const struct offload *o)
 {
 	if (!offload_any(o))
 		return json_string("none");

@@ -24,6 +24,7 @@ static void why_slower(const struct strategy_cost *best, const struct strategy_c
 	    {"pipeline bubble", b->bubble - a->bubble},
 	    {"gradient and weight exchange", b->gradient_exchange - a->gradient_exchange},
 	    {"optimizer step", b->optimizer - a->optimizer},
+	    {"waiting for the host", b->offload - a->offload},
 	};
 	size_t worst = 0;
 
@@ -79,12 +80,19 @@ static void add_miss(const struct search_request *r, enum rejection why, const s
 
 	if (why == REJECT_SLOWER && !isnan(j->example_seconds))
 		json_object_set_new(row, "at_least_seconds", json_real(j->example_seconds));
-	if (why != REJECT_MEMORY ||
+	if ((why != REJECT_MEMORY && why != REJECT_HOST) ||
 	    strategy_fit(&p->model, &p->cluster, &j->example, p->sequences) != FIT_OK ||
 	    strategy_cost(p, &j->example, &c, NULL) != SB_OK)
 		return;
 	json_object_set_new(row, "step_seconds", json_real(c.step_seconds));
 	json_object_set_new(row, "memory_bytes", json_integer((json_int_t)memory_bytes_of(&c.memory)));
+	if (why == REJECT_HOST) {
+		json_object_set_new(row, "host_memory_bytes", json_integer((json_int_t)ceil(c.host_bytes)));
+		json_object_set_new(
+		    row, "over_bytes",
+		    json_integer((json_int_t)ceil(c.host_bytes) - (json_int_t)p->cluster.host_memory_bytes));
+		return;
+	}
 	json_object_set_new(row, "over_bytes",
 	                    json_integer((json_int_t)(memory_bytes_of(&c.memory) - p->memory_bytes)));
 }
@@ -100,11 +108,11 @@ static json_t *rejected_of(const struct search_request *r, const struct search_r
 
 		if (j->count == 0)
 			continue;
-		example =
-		    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:i,s:I,s:s}", "dp", (json_int_t)s->dp, "tp",
-		              (json_int_t)s->tp, "cp", (json_int_t)s->cp, "pp", (json_int_t)s->pp, "vpp",
-		              (json_int_t)s->vpp, "ep", (json_int_t)s->ep, "zero", s->zero, "micro_batch",
-		              (json_int_t)s->micro_batch, "recompute", recompute_words[s->recompute]);
+		example = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:i,s:I,s:s,s:o}", "dp", (json_int_t)s->dp,
+		                    "tp", (json_int_t)s->tp, "cp", (json_int_t)s->cp, "pp", (json_int_t)s->pp,
+		                    "vpp", (json_int_t)s->vpp, "ep", (json_int_t)s->ep, "zero", s->zero,
+		                    "micro_batch", (json_int_t)s->micro_batch, "recompute",
+		                    recompute_words[s->recompute], "offload", offload_to_json(&s->offload));
 		row = json_pack("{s:s,s:I,s:o}", "reason", rejection_word((enum rejection)i), "count",
 		                (json_int_t)j->count, "example", example);
 		add_miss(r, (enum rejection)i, j, row);
@@ -128,13 +136,14 @@ static json_t *in_the_way(const struct search_request *r)
 	return list;
 }
 
-/* What would make it feasible: more nodes, more memory on each device, or one constraint less. */
+/* What would make it feasible: more nodes, more memory on each device or on each node's host, or one
+ * constraint less. */
 static int explain_infeasible(const struct search_request *r, const struct search_result *x,
                               json_t **out_extra, struct sb_error *err)
 {
 	struct sb_error ignored = {0};
 	json_int_t least = (json_int_t)ceil(x->least_memory);
-	int64_t nodes = 0;
+	int64_t nodes = 0, host = 0;
 	json_t *nearest = json_object(), *rejected = rejected_of(r, x);
 
 	if (strategy_nearest_nodes(r, &nodes, &ignored) == SB_OK && nodes > 0) {
@@ -143,6 +152,8 @@ static int explain_infeasible(const struct search_request *r, const struct searc
 		                    json_integer(nodes * r->problem.cluster.devices_per_node));
 	}
 	json_object_set_new(nearest, "memory_bytes", json_integer(least));
+	if (strategy_nearest_host(r, &host, &ignored) == SB_OK && host > 0)
+		json_object_set_new(nearest, "host_memory_bytes", json_integer(host));
 	json_object_set_new(nearest, "without_constraint", in_the_way(r));
 	*out_extra = json_pack("{s:I,s:o,s:o,s:o,s:I}", "least_memory_bytes", least, "nearest", nearest,
 	                       "leanest", strategy_to_json(&r->problem, &x->leanest), "rejected", rejected,

@@ -20,6 +20,8 @@ int strategy_from_json(const json_t *value, const struct place *at, struct strat
 int strategy_check(const struct cost_problem *p, const struct strategy *s, struct sb_error *err);
 /* A solution. NULL when out of memory. */
 json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s);
+/* "none", or the shares of each thing. */
+json_t *offload_to_json(const struct offload *o);
 /* {weights, gradients, optimizer, activations, workspace}, rounded as memory_bytes_of() does. */
 json_t *memory_to_json(const struct memory_parts *m);
 json_t *predicted_to_json(const struct strategy_cost *c);

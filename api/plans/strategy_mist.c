@@ -19,6 +19,16 @@ static bool allowed(const void *self, const struct mist_stage *s, int64_t stages
 	       allowed_value(r, ONLY_ZERO, mist_zero(s));
 }
 
+/* How many of the things that can be offloaded may be. */
+static int offload_allowed(const struct search_request *r)
+{
+	int count = 0;
+
+	for (int i = 0; i < OFFLOADABLES; i++)
+		count += allowed_value(r, ONLY_OFFLOAD, i);
+	return count;
+}
+
 /* What Mist does not know, or chooses by itself. */
 static int check(const struct search_request *r, struct sb_error *err)
 {
@@ -40,6 +50,9 @@ static int check(const struct search_request *r, struct sb_error *err)
 	if (r->only[ONLY_RECOMPUTE].count > 0)
 		return sb_fail_field(err, SB_EIMPOSSIBLE, "outside_of_method", "/constraints/recompute",
 		                     "Mist chooses by itself how many layers of each stage are checkpointed");
+	if (offload_allowed(r) != 0 && offload_allowed(r) != OFFLOADABLES)
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "outside_of_method", "/constraints/offload",
+		                     "Mist chooses by itself what to offload; or nothing, with false");
 	if (r->problem.model.has_moe)
 		return sb_fail_field(err, SB_EIMPOSSIBLE, "outside_of_method", "/model/moe",
 		                     "Mist's layers are all alike and dense");
@@ -62,6 +75,7 @@ static int read_input(const json_t *request, struct mist_input *in, struct sb_er
 		rc = check(&in->request, err);
 	if (rc == SB_OK)
 		rc = parse_boolean(request, &root, "offload", &offload, err);
+	offload = offload && offload_allowed(&in->request) > 0;
 	if (rc == SB_OK)
 		rc =
 		    parse_number(request, &root, "host_bytes_per_second", OPTIONAL, 1, MOST_RATE, &host, err);

@@ -42,6 +42,7 @@ static int restrict_all(struct search_request *r, struct sb_error *err)
 			return sb_fail_field(err, SB_EIMPOSSIBLE, "outside_of_method", rows[i].field,
 			                     "PanGu's five dimensions have none of these values");
 	}
+	r->only[ONLY_OFFLOAD] = (struct allowed){1, {OFFLOADABLES}};
 	divisors(r->problem.cluster.devices_per_node, &server);
 	if (!restrict_to(r, ONLY_TP, server.value, server.count))
 		return sb_fail_field(err, SB_EIMPOSSIBLE, "outside_of_method", "/constraints/tp",
@@ -63,7 +64,7 @@ int strategy_pangu(const json_t *request, json_t **out, json_t **out_extra, stru
 		plan_warn(json_object_get(*out, "warnings"), "restricted",
 		          "five dimensions only: data, model inside a server, pipeline, optimizer (zero 0 or "
 		          "1) and "
-		          "full recomputation; cp, ep, vpp, sequence parallelism, zero 2 and 3 and selective "
-		          "recomputation are left out: method exact searches them too");
+		          "full recomputation; cp, ep, vpp, sequence parallelism, zero 2 and 3, selective "
+		          "recomputation and offload are left out: method exact searches them too");
 	return rc;
 }

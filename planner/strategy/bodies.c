@@ -95,13 +95,39 @@ bool add_body(struct weighing *w, const struct memory_model *memory, struct body
 	return true;
 }
 
+static bool none_recomputed(const struct stage_run *runs, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++) {
+		if (memcmp(runs[i].kept, runs[i].layers, sizeof(runs[i].kept)) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Of each kind of layers no smaller share is recomputed. */
+static double least_share(const struct stage_run *runs, int64_t count)
+{
+	double least = 1;
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		int64_t layers = 0, kept = 0;
+
+		for (int64_t i = 0; i < count; i++) {
+			layers += runs[i].count * runs[i].layers[k];
+			kept += runs[i].count * runs[i].kept[k];
+		}
+		if (layers > 0)
+			least = fmin(least, (double)(layers - kept) / (double)layers);
+	}
+	return least;
+}
+
 /* The fewest layers that make each stage fit; nothing to add where none need be recomputed. load: of one of
  * its stages, where it offloads. */
 static void add_fitted(struct weighing *w, const struct memory_model *memory, struct body b, int64_t m,
                        const struct offload_load *load, double quick)
 {
 	struct search *x = w->x;
-	bool any = false;
 
 	if (x->fitted_room < x->fitted_count + w->s.pp) {
 		int64_t room = 2 * (x->fitted_count + w->s.pp);
@@ -118,6 +144,7 @@ static void add_fitted(struct weighing *w, const struct memory_model *memory, st
 	if (offload_any(&b.offload)) {
 		b.least = offload_least(w, load, m, quick);
 		if (!search_wants(x, b.least, w->least)) {
+			x->batch_fits = true; /* it may */
 			reject(w, REJECT_SLOWER, w->all_orders, b.least);
 			return;
 		}
@@ -131,13 +158,18 @@ static void add_fitted(struct weighing *w, const struct memory_model *memory, st
 		return;
 	}
 	b.first_run = x->fitted_count;
-	for (int64_t i = 0; i < b.runs; i++) {
-		const struct stage_run *run = &x->fitted[b.first_run + i];
-
-		x->effort += run->count;
-		any = any || memcmp(run->kept, run->layers, sizeof(run->kept)) != 0;
+	b.recomputed = least_share(&x->fitted[b.first_run], b.runs);
+	x->effort += w->s.pp;
+	if (b.recomputed == 0 && none_recomputed(&x->fitted[b.first_run], b.runs))
+		return;
+	if (load) {
+		x->batch_fits = true;
+		b.least = fmax(
+		    b.least, least_seconds(x, &w->s, w->pipeline, partly_recomputed(&b, w->none, w->all), m));
 	}
-	if (any)
+	if (load && !search_wants(x, b.least, w->least))
+		reject(w, REJECT_SLOWER, w->all_orders, b.least);
+	else
 		add_body(w, memory, &b, m, quick);
 }
 
@@ -149,13 +181,15 @@ static void add_fitted_offloads(struct weighing *w, const struct memory_model *m
 	struct search *x = w->x;
 	struct offload_load load;
 	struct memory_parts kept;
+	unsigned quick_enough;
 
 	b.fit = true;
 	shape_of(&w->s, &b);
 	kept = stage_memory(&x->r->problem, memory, &w->s, &x->runs[b.first_run], m);
 	load = offload_load_of(&w->s, &x->runs[b.first_run], &kept, m);
-	for (unsigned set = 1; set <= x->away && !(x->memory_only && x->body_count > 0); set++) {
-		if ((set & ~x->away) || plain >> set & 1)
+	quick_enough = offload_quick_enough(w, &load, m);
+	for (unsigned set = 1; set <= quick_enough && !(x->memory_only && x->body_count > 0); set++) {
+		if ((set & ~quick_enough) || plain >> set & 1)
 			continue;
 		b.offload = offload_whole(set);
 		add_fitted(w, memory, b, m, &load, quick);
@@ -180,8 +214,12 @@ static void add_bodies(struct weighing *w, const struct memory_model *memory, co
 		if (!allowed_value(r, ONLY_ZERO, zero))
 			continue;
 		plain = &w->x->plain[(cut - &w->x->cuts[w->pipeline->first_cut]) * 4 + zero];
-		if (whole && (w->x->away == 0 || search_wants(w->x, w->base, w->least)))
-			fits = w->x->away ? add_offloads(w, memory, b, m) : add_body(w, memory, &b, m, quick);
+		if (whole && w->x->away == 0)
+			fits = add_body(w, memory, &b, m, quick);
+		else if (whole && search_wants(w->x, w->base, w->least))
+			fits = add_offloads(w, memory, b, m);
+		else if (whole)
+			w->x->batch_fits = true; /* it may */
 		if (c == RECOMPUTE_NONE)
 			*plain = (uint16_t)fits;
 		else if (fewest && !(*plain & 1) && w->x->away)
@@ -207,8 +245,12 @@ void list_bodies(struct weighing *w, int64_t m, double quick)
 			continue;
 		w->s.recompute = (enum recompute)c;
 		w->base = quick;
-		if (x->away && c != RECOMPUTE_NONE)
-			w->base = least_seconds(x, &w->s, q, search_least_work(x, &w->s, true), m);
+		if (x->away)
+			w->all = search_least_work(x, &w->s, true);
+		if (c == RECOMPUTE_NONE)
+			w->none = w->all;
+		else if (x->away)
+			w->base = least_seconds(x, &w->s, q, w->all, m);
 		memory = memory_model_of(&x->r->problem, &w->s);
 		for (int i = q->first_cut; i < q->first_cut + q->cuts; i++) {
 			if (x->cuts[i].vpp > 1 && m % q->pp != 0)

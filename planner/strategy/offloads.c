@@ -142,6 +142,27 @@ double offload_least(const struct weighing *w, const struct offload_load *load, 
 	       cost_outside(p, &w->s, update) - cost_outside(p, &w->s, 0);
 }
 
+unsigned offload_quick_enough(const struct weighing *w, const struct offload_load *load, int64_t m)
+{
+	const struct search *x = w->x;
+	struct strategy s = w->s;
+	unsigned set = x->away & OPTIMIZER; /* does not move in the passes */
+
+	for (int i = 0; i < OFFLOADABLES; i++) {
+		struct offload_passes passes;
+
+		if (!(x->away >> i & 1) || i == OFFLOAD_OPTIMIZER)
+			continue;
+		s.offload = offload_whole(1U << i);
+		passes = offload_pass_seconds(&x->r->problem, &s, load);
+		if (search_wants(
+		        x, cost_outside(&x->r->problem, &s, (double)m * (passes.forward + passes.backward)),
+		        w->least))
+			set |= 1U << i;
+	}
+	return set;
+}
+
 /* Takes in the body with the set on the host, and of the thing as little as fits (of none beyond the last).
  */
 static void add_offload(struct weighing *w, const struct memory_model *memory, struct body *b, int64_t m,
@@ -208,11 +229,12 @@ unsigned add_offloads(struct weighing *w, const struct memory_model *memory, str
 {
 	struct search *x = w->x;
 	double most = (double)x->r->problem.memory_bytes, lowest = INFINITY;
-	unsigned fits = 0;
+	unsigned fits = 0, whole;
 	struct sets t;
 
 	shape_of(&w->s, &b);
 	list_rooms(w, memory, &b, m, &t);
+	x->batch_fits = x->batch_fits || t.device[0] <= most;
 	if (t.device[0] <= most)
 		return 1;
 	list_sets(w, &b, &t);
@@ -228,8 +250,9 @@ unsigned add_offloads(struct weighing *w, const struct memory_model *memory, str
 		note_leanest(w, memory, &b, m, &t);
 	if (lowest > most * (1 + ROUNDING) || !search_wants(x, w->base, lowest))
 		return fits;
+	whole = offload_quick_enough(w, &t.fullest, m);
 	for (unsigned set = 0; set < SETS && !(x->memory_only && x->body_count > 0); set++) {
-		if (set & ~x->away)
+		if (set & ~whole)
 			continue;
 		if (goes_together(set) && t.device[set] <= most * (1 + ROUNDING))
 			add_offload(w, memory, &b, m, &t, set, OFFLOADABLES);

@@ -221,7 +221,8 @@ static int fits_on(const struct search_request *r, int64_t nodes, int64_t *effor
 {
 	struct search_request larger = *r;
 	struct search_result ignored = {.least_memory = 0}; /* nothing is worth noting */
-	SEARCH_AUTO x = {.r = &larger, .out = &ignored, .memory_only = true, .effort = *effort};
+	SEARCH_AUTO x = {
+	    .r = &larger, .out = &ignored, .reached = INFINITY, .memory_only = true, .effort = *effort};
 	bool whole;
 	int rc;
 
@@ -277,7 +278,8 @@ int strategy_nearest_host(const struct search_request *r, int64_t *out_bytes, st
 {
 	struct search_request known = *r;
 	struct search_result ignored = {.least_memory = 0};
-	SEARCH_AUTO x = {.r = &known, .out = &ignored, .memory_only = true, .host_wanted = true};
+	SEARCH_AUTO x = {
+	    .r = &known, .out = &ignored, .reached = INFINITY, .memory_only = true, .host_wanted = true};
 	bool whole = false;
 	int rc;
 

@@ -43,6 +43,7 @@ struct body {
 	bool fit;                /* as few layers recomputed as fit */
 	int64_t first_run, runs; /* in x->fitted where fit, else in x->runs */
 	double memory;
+	double recomputed; /* where fit: of each kind of layers at least this share */
 	struct offload offload;
 	double least; /* seconds below its step's for what it offloads, 0 = not known */
 };

@@ -56,7 +56,8 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 	double send = stage_send_seconds(&x->r->problem, &w->s, &o->groups);
 	struct layer_costs l;
 	int have = -1;
-	double all = 0, none = 0; /* layers recomputed */
+	double whole = 0;
+	struct work all = {0}, none = {0}; /* layers recomputed */
 
 	for (int i = 0; i < x->body_count; i++) {
 		const struct body *b = &x->bodies[i];
@@ -69,11 +70,14 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 			known = search_costs(x, &w->s, &o->groups);
 			l = known->costs;
 			l.send = send;
-			all = least_seconds(x, &w->s, w->pipeline, known->work, m);
-			none = least_seconds(x, &w->s, w->pipeline, known->kept, m);
+			all = known->work;
+			none = known->kept;
+			whole = least_seconds(x, &w->s, w->pipeline, all, m);
 			have = (int)b->recompute;
 		}
-		least = fmax(b->least, b->fit ? none : all);
+		least = fmax(b->least,
+		             b->fit ? least_seconds(x, &w->s, w->pipeline, partly_recomputed(b, none, all), m)
+		                    : whole);
 		if (!search_wants(x, least, b->memory))
 			reject(w, REJECT_SLOWER, 1, least);
 		else

@@ -9,9 +9,10 @@ struct weighing {
 	struct search *x;
 	struct strategy s;
 	const struct pipeline *pipeline;
-	int all_orders; /* those of equal cost counted one by one */
-	double least;   /* bytes of a device below those of any strategy of the division */
-	double base;    /* seconds below those of any with the recomputation at hand */
+	int all_orders;        /* those of equal cost counted one by one */
+	double least;          /* bytes of a device below those of any strategy of the division */
+	struct work none, all; /* of no layers and of all recomputed in the way at hand, in any order */
+	double base;           /* seconds below those of any with the recomputation at hand */
 };
 
 /* How many ZeRO levels, from 0, the strategy's degrees may have: 0 alone where nothing is held twice, neither
@@ -21,6 +22,11 @@ struct weighing {
 int zero_levels(const struct search_request *r, const struct strategy *s);
 /* Counts `count` strategies like w->s as left out. */
 void reject(struct weighing *w, enum rejection why, int64_t count, double seconds);
+/* Work below that of the body, from that with none and with all of the layers recomputed. */
+static inline struct work partly_recomputed(const struct body *b, struct work none, struct work all)
+{
+	return (struct work){none.all + b->recomputed * (all.all - none.all), none.layer};
+}
 /* Gives the strategy the body's shape. */
 void shape_of(struct strategy *s, const struct body *b);
 const struct stage_run *runs_of(const struct search *x, const struct body *b);
@@ -36,6 +42,8 @@ struct offload offload_whole(unsigned set);
 /* Seconds below those of w->s, which offloads what it does of that load of one of its stages. base: seconds
  * below those without. */
 double offload_least(const struct weighing *w, const struct offload_load *load, int64_t m, double base);
+/* What may be whole on the host, as such a set: of each thing alone the passes do not take too long. */
+unsigned offload_quick_enough(const struct weighing *w, const struct offload_load *load, int64_t m);
 /* What w->s could move of a stage that needs `kept` when nothing is on the host. */
 struct offload_load offload_load_of(const struct strategy *s, const struct stage_run *run,
                                     const struct memory_parts *kept, int64_t m);

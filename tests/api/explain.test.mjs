@@ -39,7 +39,7 @@ test("a near miss misses by what is said", async () => {
 });
 
 test("what is said to help does", async () => {
-  for (const constraints of [{ tp: 1, recompute: "none", zero: 0 }, { tp: 1, zero: 1, recompute: "none" }, { pp: 1, zero: 0, tp: [1, 2, 4] }, { pp: 7, dp: 1000000 }]) {
+  for (const constraints of [{ tp: 1, recompute: "none", zero: 0, offload: "none" }, { tp: 1, zero: 1, recompute: "none", offload: false }, { pp: 1, zero: 0, tp: [1, 2, 4], offload: ["gradients"] }, { pp: 7, dp: 1000000 }]) {
     const r = request({ constraints }), refused = await s.post("/v1/plans", r);
     assert.equal(refused.status, 422, JSON.stringify(constraints));
     const { nearest } = refused.json;

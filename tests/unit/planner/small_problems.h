@@ -39,6 +39,19 @@ static inline void refresh(struct search_request *r)
 	p->network = network_of(&p->cluster, &p->constants);
 }
 
+/* A host that may be too small, or too slow to pay; half of them update what they hold. */
+static inline void random_host(struct search_request *r)
+{
+	struct cluster *c = &r->problem.cluster;
+
+	c->host_memory_bytes = (int64_t)between(1e8, 1e12);
+	c->host_link_bytes_per_second = between(1e9, 1e12);
+	c->host_link_devices = below(3);
+	c->host_memory_bandwidth = below(2) ? between(1e10, 1e13) : 0;
+	if (below(4) == 0)
+		r->only[ONLY_OFFLOAD] = (struct allowed){2, {below(OFFLOADABLES), below(OFFLOADABLES)}};
+}
+
 static inline struct search_request random_problem(uint64_t seed)
 {
 	struct search_request r = {.gradient_bytes = 4, .alternatives = 5, .frontier = SEARCH_FRONTIER_MOST};

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "planner/cost/offload.h"
 #include "planner/presets/presets.h"
 #include "planner/strategy/search.h"
 
@@ -32,6 +33,7 @@ static struct search_request small(int64_t devices, int64_t layers, int64_t voca
 {
 	struct search_request r = request("llama3-8b", "dgx-a100-80g", 1, 8);
 
+	r.problem.cluster.host_memory_bytes = 0; /* nothing is offloaded: test_space.c has that */
 	r.problem.cluster.devices_per_node = 4;
 	r.problem.cluster.nodes = devices / 4;
 	r.problem.network = network_of(&r.problem.cluster, &r.problem.constants);
@@ -263,6 +265,7 @@ static void test_infeasible_says_what_is_missing(void **state)
 
 	(void)state;
 	assert_non_null(x);
+	r.problem.cluster.host_memory_bytes = 0;
 	assert_int_equal(strategy_search(&r, x, &err), SB_EINFEASIBLE);
 	assert_string_equal(err.word, "infeasible");
 	/* 8 devices share 18 bytes a parameter of the layers at the very least. */
@@ -273,6 +276,32 @@ static void test_infeasible_says_what_is_missing(void **state)
 	assert_int_equal(strategy_search(&r, x, &err), SB_OK);
 	r.problem.cluster.nodes = nodes - 1;
 	assert_int_equal(strategy_search(&r, x, &err), SB_EINFEASIBLE);
+	free(x);
+}
+
+/* 310B on one node: the host that is told to do is the least that does. */
+static void test_least_host(void **state)
+{
+	struct search_request r = request("megatron-310b", "dgx-a100-80g", 1, 2160);
+	struct search_result *x = malloc(sizeof(*x));
+	struct sb_error err = {0};
+	int64_t host = 0;
+
+	(void)state;
+	assert_non_null(x);
+	assert_int_equal(strategy_search(&r, x, &err), SB_EINFEASIBLE);
+	assert_true(x->rejected[REJECT_HOST].count > 0);
+	assert_int_equal(strategy_nearest_host(&r, &host, &err), SB_OK);
+	/* What 18 bytes a parameter of the layers leave beside the devices. */
+	assert_true((double)host > 18.0 * 12 * 96 * 16384 * 16384 - 8.0 * (double)r.problem.memory_bytes);
+	r.problem.cluster.host_memory_bytes = host;
+	assert_int_equal(strategy_search(&r, x, &err), SB_OK);
+	assert_true(offload_any(&x->best.strategy.offload) && x->best.cost.host_bytes <= (double)host);
+	r.problem.cluster.host_memory_bytes = host - 1;
+	assert_int_equal(strategy_search(&r, x, &err), SB_EINFEASIBLE);
+	r.only[ONLY_OFFLOAD] = (struct allowed){1, {OFFLOADABLES}};
+	assert_int_equal(strategy_nearest_host(&r, &host, &err), SB_OK);
+	assert_int_equal(host, 0);
 	free(x);
 }
 
@@ -340,6 +369,7 @@ int main(void)
 	    cmocka_unit_test(test_more_devices_are_never_worse),
 	    cmocka_unit_test(test_answers_are_sound),
 	    cmocka_unit_test(test_infeasible_says_what_is_missing),
+	    cmocka_unit_test(test_least_host),
 	    cmocka_unit_test(test_constraints_hold),
 	    cmocka_unit_test(test_gives_up_on_a_space_without_end),
 	};

@@ -1,155 +1,10 @@
 /* The search against plain enumeration of its space, on small random problems, and what must never make the
  * best plan worse. */
-#include <stdlib.h>
-
-#include "tests/unit/planner/small_problems.h"
+#include "planner/cost/offload.h"
+#include "tests/unit/planner/enumerate.h"
 
 #define PROBLEMS 200
 #define CHANGES 1000
-
-/* What enumeration found: seconds and bytes of every strategy. */
-struct point {
-	double seconds, bytes;
-	bool partial; /* some stages recompute a part of their layers: for the best alone */
-};
-struct every {
-	const struct search_request *r;
-	struct point *points;
-	int64_t count, room;
-};
-
-static void weigh(struct every *e, const struct strategy *s)
-{
-	const struct cost_problem *p = &e->r->problem;
-	struct strategy_cost c;
-
-	if (strategy_fit(&p->model, &p->cluster, s, p->sequences) != FIT_OK)
-		return;
-	assert_int_equal(strategy_cost(p, s, &c, NULL), SB_OK);
-	assert_true(c.bound_seconds <= c.step_seconds);
-	if (e->count == e->room) {
-		e->room = 2 * e->room + 1024;
-		e->points = realloc(e->points, (size_t)e->room * sizeof(*e->points));
-		assert_non_null(e->points);
-	}
-	e->points[e->count++] =
-	    (struct point){c.step_seconds, memory_total(&c.memory), s->stage_recompute != NULL};
-}
-
-static void orders(struct every *e, struct strategy s)
-{
-	const int64_t size[] = {s.tp, s.cp, s.dp, s.pp};
-
-	for (int code = 0; code < 256; code++) {
-		int at[] = {code & 3, code >> 2 & 3, code >> 4 & 3, code >> 6}, seen = 0;
-		bool last = true;
-
-		for (int i = 0; i < 4; i++) {
-			seen |= 1 << at[i];
-			for (int k = i + 1; k < 4; k++) /* what has one rank may as well stand last */
-				last = last && (size[at[i]] > 1 || (size[at[k]] == 1 && at[i] < at[k]));
-		}
-		if (seen != 15 || !last)
-			continue;
-		for (int i = 0; i < 4; i++)
-			s.order[i] = (enum dimension)at[i];
-		weigh(e, &s);
-	}
-}
-
-/* Every number of recomputed layers in every stage. */
-static void parts(struct every *e, struct strategy s)
-{
-	int64_t counts[8] = {0}, i = 0;
-
-	assert_true(s.pp <= 8);
-	s.stage_recompute = counts;
-	while (i < s.pp) {
-		orders(e, s);
-		for (i = 0; i < s.pp && counts[i] == strategy_stage_layers(&s, e->r->problem.model.layers, i);
-		     i++)
-			counts[i] = 0;
-		if (i < s.pp)
-			counts[i] += s.vpp;
-	}
-}
-
-static void options(struct every *e, struct strategy s)
-{
-	const struct model *m = &e->r->problem.model;
-	bool shared = s.dp * s.cp > 1 || (m->has_moe && s.ep * s.etp < s.tp);
-
-	for (int sp = 0; sp < (s.tp > 1 ? 2 : 1); sp++) {
-		if (s.tp > 1 && sp == 0 && m->has_moe)
-			continue;
-		for (int rec = 0; rec < RECOMPUTES; rec++) {
-			for (s.zero = 0; s.zero <= (!shared                                    ? 0
-			                            : s.pp > 1 && !e->r->only[ONLY_ZERO].count ? 1
-			                                                                       : 3);
-			     s.zero++) {
-				s.sequence_parallel = sp;
-				s.recompute = (enum recompute)rec;
-				s.overlap_gradients = s.zero > 0;
-				orders(e, s);
-				if (rec != RECOMPUTE_NONE)
-					parts(e, s);
-			}
-		}
-	}
-}
-
-static void cuts(struct every *e, struct strategy s)
-{
-	int64_t layers = e->r->problem.model.layers, m = e->r->problem.sequences / s.dp / s.micro_batch;
-
-	s.vpp = 1;
-	for (s.last_fewer = 0; s.last_fewer <= (s.pp > 1 ? 8 : 0); s.last_fewer++) {
-		if (s.last_fewer == 0 || layers / s.pp - s.last_fewer >= 1)
-			options(e, s);
-	}
-	s.last_fewer = 0;
-	for (s.vpp = 2; s.pp > 1 && s.vpp <= layers; s.vpp++) {
-		if (layers % (s.pp * s.vpp) == 0 && m % s.pp == 0)
-			options(e, s);
-	}
-}
-
-static void experts(struct every *e, struct strategy s)
-{
-	const struct model *m = &e->r->problem.model;
-	int64_t ranks = s.tp * s.cp * s.dp;
-
-	for (s.ep = 1; s.ep <= (m->has_moe ? ranks : 1); s.ep++) {
-		for (s.etp = 1; s.etp <= (m->has_moe ? ranks : 1); s.etp++)
-			cuts(e, s);
-	}
-}
-
-/* Every strategy, one by one, by nested loops that share nothing with the search but the cost. */
-static struct every enumerate(const struct search_request *r)
-{
-	struct every e = {.r = r};
-	const struct cluster *c = &r->problem.cluster;
-	int64_t devices = cluster_devices(c), sequences = r->problem.sequences;
-	struct strategy s = strategy_default(&r->problem.model, c);
-
-	s.attention = r->attention;
-	s.gradient_bytes = r->gradient_bytes;
-	for (s.tp = 1; s.tp <= devices; s.tp++) {
-		for (s.cp = 1; s.tp * s.cp <= devices; s.cp *= 2) {
-			if (s.cp > 1 && r->problem.model.seq_len / s.cp < 256)
-				continue;
-			for (s.pp = 1; s.pp <= r->problem.model.layers; s.pp++) {
-				for (s.dp = 1; s.dp <= sequences && s.tp * s.cp * s.pp * s.dp <= devices;
-				     s.dp++) {
-					for (s.micro_batch = 1; s.micro_batch <= sequences; s.micro_batch++)
-						experts(&e, s);
-				}
-			}
-		}
-	}
-	return e;
-}
 
 static double best_of(const struct every *e, double bytes)
 {
@@ -186,16 +41,164 @@ static void front_is_complete(const struct every *e, const struct search_result 
 	}
 }
 
+/* The device's and the node's bytes of a strategy: its memory alone. */
+static struct memory_parts memory_of(const struct cost_problem *p, const struct strategy *s)
+{
+	struct layer_costs l = {.memory = memory_model_of(p, s)};
+	struct stage_run runs[2 * MOST_STAGES];
+	int64_t count = strategy_costed_runs(p, &l.memory, s, runs), stage;
+	struct memory_parts m =
+	    peak_memory(p, &l, s, runs, count, strategy_micro_batches(s, p->sequences), &stage);
+
+	m.host = offload_node_bytes(&p->cluster, s, &m);
+	return m;
+}
+
+static bool may_offload(const struct search_request *r, int thing)
+{
+	bool may = r->only[ONLY_OFFLOAD].count == 0;
+
+	for (int i = 0; i < r->only[ONLY_OFFLOAD].count; i++)
+		may = may || r->only[ONLY_OFFLOAD].value[i] == thing;
+	return may && r->problem.cluster.host_memory_bytes > 0;
+}
+
+/* What enumeration found of the strategies that offload. */
+struct offloading {
+	const struct search_request *r;
+	double without;     /* the fastest that does not */
+	double best, least; /* seconds; bytes of what the host holds */
+	struct search_result *x;
+	int64_t weighed;
+};
+
+/* Offload is never quicker than none; what beats all without it is on the front, or covered there. */
+static void weigh_offload(struct offloading *f, const struct point *p, const struct strategy *s)
+{
+	struct strategy_cost c;
+	bool covered = p->partial;
+
+	assert_int_equal(strategy_cost(&f->r->problem, s, &c, NULL), SB_OK);
+	f->weighed++;
+	assert_true(c.step_seconds >= p->seconds * (1 - 1e-12));
+	assert_true(c.bound_seconds <= c.step_seconds);
+	if (!c.fits)
+		return;
+	f->best = fmin(f->best, c.step_seconds);
+	covered = covered || c.step_seconds >= f->without * (1 - 1e-9) || !f->x ||
+	          c.step_seconds >= SEARCH_SLACK * f->x->best.cost.step_seconds;
+	for (int k = 0; !covered && k < f->x->frontier_count; k++)
+		covered = f->x->frontier[k].cost.step_seconds <= c.step_seconds * (1 + 1e-9) &&
+		          memory_bytes_of(&f->x->frontier[k].cost.memory) <=
+		              memory_total(&c.memory) * (1 + 1e-9) + 5;
+	if (!covered)
+		fail_msg("%.9g s in %.9g bytes with offload is beyond the front of %d", c.step_seconds,
+		         memory_total(&c.memory), f->x->frontier_count);
+}
+
+/* The set of things on the host, and `thing` in part: as little as fits, and at times some more of it. */
+static void weigh_part(struct offloading *f, const struct point *p, struct strategy s, double *share,
+                       int thing)
+{
+	double most = (double)f->r->problem.memory_bytes;
+	double host = (double)f->r->problem.cluster.host_memory_bytes;
+	struct memory_parts m;
+	int64_t steps = 0;
+
+	share[thing] = 1;
+	s.offload = offload_of(share);
+	m = memory_of(&f->r->problem, &s);
+	if (m.host <= host && memory_total(&m) > most)
+		steps = OFFLOAD_STEPS - 1; /* the whole of it does not do */
+	do {
+		share[thing] = (double)++steps / OFFLOAD_STEPS;
+		s.offload = offload_of(share);
+		m = memory_of(&f->r->problem, &s);
+		if (m.host <= host)
+			f->least = fmin(f->least, memory_total(&m));
+	} while (memory_total(&m) > most && steps < OFFLOAD_STEPS);
+	if (memory_total(&m) <= most)
+		weigh_offload(f, p, &s);
+	if (memory_total(&m) <= most && below(8) == 0 && steps < OFFLOAD_STEPS) {
+		struct search_result *x = f->x;
+
+		f->x = NULL; /* the front has the least shares alone */
+		share[thing] = (double)(steps + 1 + below(OFFLOAD_STEPS - steps)) / OFFLOAD_STEPS;
+		s.offload = offload_of(share);
+		weigh_offload(f, p, &s);
+		f->x = x;
+	}
+	share[thing] = 0;
+}
+
+/* Every way to offload of one strategy that does not fit without. */
+static void offloads(struct offloading *f, const struct point *p)
+{
+	struct strategy s = p->s;
+	struct search_result *x = f->x;
+
+	if (p->partial)
+		s.stage_recompute = p->recomputed;
+	for (unsigned set = 0; set < 1U << OFFLOADABLES; set++) {
+		double share[OFFLOADABLES];
+		bool may = true, states, moving;
+		struct memory_parts m;
+
+		for (int i = 0; i < OFFLOADABLES; i++) {
+			share[i] = set >> i & 1;
+			may = may && (share[i] == 0 || may_offload(f->r, i));
+		}
+		if (!may)
+			continue;
+		s.offload = offload_of(share);
+		m = memory_of(&f->r->problem, &s);
+		if (m.host <= (double)f->r->problem.cluster.host_memory_bytes)
+			f->least = fmin(f->least, memory_total(&m));
+		f->x = NULL; /* with less of it on the host it fits, too: that may be on the front */
+		if (set > 0 && memory_total(&m) <= (double)f->r->problem.memory_bytes)
+			weigh_offload(f, p, &s);
+		else
+			f->x = x;
+		states = share[OFFLOAD_OPTIMIZER] > 0;
+		moving = share[OFFLOAD_WEIGHTS] > 0 || share[OFFLOAD_GRADIENTS] > 0;
+		for (int i = 0; !p->partial && i < OFFLOADABLES; i++) {
+			if (share[i] == 0 && may_offload(f->r, i) &&
+			    (i == OFFLOAD_ACTIVATIONS || (i == OFFLOAD_OPTIMIZER ? !moving : !states)))
+				weigh_part(f, p, s, share, i);
+		}
+	}
+	f->x = x;
+}
+
+static struct offloading enumerate_offload(const struct every *e, struct search_result *x)
+{
+	struct offloading f = {.r = e->r,
+	                       .without = best_of(e, (double)e->r->problem.memory_bytes),
+	                       .best = INFINITY,
+	                       .least = INFINITY,
+	                       .x = x};
+
+	for (int64_t i = 0; i < e->count; i++) {
+		const struct point *p = &e->points[i];
+
+		if (p->bytes > (double)e->r->problem.memory_bytes && p->seconds < f.without &&
+		    p->seconds < (p->partial ? f.best : SEARCH_SLACK * f.best))
+			offloads(&f, p);
+	}
+	return f;
+}
+
 static void test_equals_enumeration(void **state)
 {
 	struct search_result *x = malloc(sizeof(*x));
-	int64_t weighed = 0, infeasible = 0;
+	int64_t weighed = 0, infeasible = 0, offloaded = 0, host_short = 0;
 
 	(void)state;
 	assert_non_null(x);
 	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
 		struct search_request r = random_problem(seed);
 		struct every e = enumerate(&r);
+		struct offloading f = {.best = INFINITY, .least = INFINITY};
 		double least = INFINITY;
 		int rc;
 
@@ -207,7 +210,15 @@ static void test_equals_enumeration(void **state)
 			least = fmin(least, e.points[i].bytes);
 		if (seed % 10 == 0)
 			r.problem.memory_bytes = (int64_t)(least / 2);
+		if (seed % 3 == 0)
+			random_host(&r);
 		rc = strategy_search(&r, x, NULL);
+		if (seed % 3 == 0)
+			f = enumerate_offload(&e, rc == SB_OK ? x : NULL);
+		least = fmin(least, f.least);
+		weighed += f.weighed;
+		offloaded += f.best < f.without;
+		host_short += x->rejected[REJECT_HOST].count > 0;
 		if (rc == SB_EINFEASIBLE) {
 			infeasible++;
 			assert_true(least > (double)r.problem.memory_bytes);
@@ -215,7 +226,7 @@ static void test_equals_enumeration(void **state)
 				fail_msg("problem %llu: least memory %.9g, enumerated %.9g",
 				         (unsigned long long)seed, x->least_memory, least);
 		} else {
-			double best = best_of(&e, (double)r.problem.memory_bytes);
+			double best = fmin(best_of(&e, (double)r.problem.memory_bytes), f.best);
 
 			assert_int_equal(rc, SB_OK);
 			assert_true(x->optimal);
@@ -228,6 +239,9 @@ static void test_equals_enumeration(void **state)
 		free(e.points);
 	}
 	assert_true(weighed > 100000 && infeasible > PROBLEMS / 20);
+	if (offloaded < PROBLEMS / 20 || host_short < PROBLEMS / 40)
+		fail_msg("offload is best in %lld, a host too small in %lld", (long long)offloaded,
+		         (long long)host_short);
 	free(x);
 }
 
@@ -239,7 +253,18 @@ static double best_seconds(const struct search_request *r, struct search_result 
 	return rc == SB_OK ? x->best.cost.step_seconds : INFINITY;
 }
 
-/* More devices, more memory, or a faster link of any level: never a slower plan. */
+/* A larger host, or a quicker one. */
+static void better_host(struct cluster *c, int change)
+{
+	if (change == 0)
+		c->host_memory_bytes += c->host_memory_bytes / (1 + below(10));
+	else if (change == 1)
+		c->host_link_bytes_per_second *= between(1.01, 10);
+	else
+		c->host_memory_bandwidth *= between(1.01, 10);
+}
+
+/* More devices, more memory, of the host too, or a faster link of any level: never a slower plan. */
 static void test_more_is_never_worse(void **state)
 {
 	struct search_result *x = malloc(sizeof(*x));
@@ -254,13 +279,19 @@ static void test_more_is_never_worse(void **state)
 		int change = (int)below(5);
 
 		r.problem.memory_bytes = (int64_t)between(1.6e9, 8e9);
+		if (seed % 2 == 0)
+			random_host(&r);
+		if (seed % 4 == 0)
+			change = 5 + (int)below(3);
 		before = best_seconds(&r, x);
 		if (change == 0)
 			c->nodes += 1 + below(3);
 		else if (change == 1)
 			r.problem.memory_bytes += r.problem.memory_bytes / (1 + below(10));
-		else
+		else if (change < 5)
 			c->links[change - 2].bytes_per_second *= between(1.01, 10);
+		else
+			better_host(c, change - 5);
 		if (change == 3 && c->supernode_devices == 0)
 			c->links[LINK_SUPERNODE].bytes_per_second = 0;
 		refresh(&r);
