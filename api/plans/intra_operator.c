@@ -33,17 +33,23 @@ json_t *intra_predicted(const struct intra_case *c, const uint16_t *options)
 	                 c->sized ? json_whole_or_real(ceil(memory)) : json_null());
 }
 
-void intra_alternative(const struct intra_case *c, json_t *answer, const uint16_t *options,
+double intra_objective(const struct intra_case *c, const uint16_t *options)
+{
+	double memory, value;
+
+	option_graph_sum(c->graph, options, &memory, &value);
+	return value;
+}
+
+void intra_alternative(const struct intra_case *c, json_t *answer, double best, const uint16_t *options,
                        const char *reason)
 {
-	double best = json_real_value(json_object_get(json_object_get(answer, "predicted"), "seconds"));
-	json_t *predicted = intra_predicted(c, options);
-	double seconds = json_real_value(json_object_get(predicted, "seconds"));
-
 	json_array_append_new(
 	    json_object_get(answer, "alternatives"),
-	    json_pack("{s:o,s:o,s:o,s:s}", "solution", c->solution(c, options), "predicted", predicted,
-	              "loses_by", best > 0 ? json_real(seconds / best - 1) : json_null(), "reason", reason));
+	    json_pack("{s:o,s:o,s:o,s:s}", "solution", c->solution(c, options), "predicted",
+	              intra_predicted(c, options), "loses_by",
+	              best > 0 ? json_real(intra_objective(c, options) / best - 1) : json_null(), "reason",
+	              reason));
 }
 
 /* An answer must not grow with points times nodes. */

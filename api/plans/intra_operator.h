@@ -35,8 +35,10 @@ int intra_answer(const struct intra_case *c, double start, json_t **out, json_t 
                  uint16_t **out_options, struct sb_error *err);
 /* {seconds, memory_bytes} of one plan. */
 json_t *intra_predicted(const struct intra_case *c, const uint16_t *options);
-/* Appends an alternative, told against the chosen plan. */
-void intra_alternative(const struct intra_case *c, json_t *answer, const uint16_t *options,
+/* What is made least, of one plan: seconds, or what stands for the bytes sent. */
+double intra_objective(const struct intra_case *c, const uint16_t *options);
+/* Appends an alternative; `best`: the chosen plan's objective, against which it is told. */
+void intra_alternative(const struct intra_case *c, json_t *answer, double best, const uint16_t *options,
                        const char *reason);
 
 /* The methods: each reads its own request. */

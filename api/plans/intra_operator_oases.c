@@ -179,6 +179,7 @@ static int add_others(const struct oases_input *in, const struct intra_case *c, 
 {
 	static const char one[] = "one degree for all layers";
 	const struct oases_problem *p = &in->problem;
+	double best = intra_objective(c, options);
 	int64_t n = c->graph->node_count;
 	struct oases_cut cut;
 	int rc = oases_best_cut(&in->graph, c->memory, &cut);
@@ -188,7 +189,7 @@ static int add_others(const struct oases_input *in, const struct intra_case *c, 
 	if (rc == SB_OK) {
 		for (int64_t i = 0; i < n; i++)
 			options[i] = (uint16_t)(i < 2 * cut.cut ? cut.first : cut.second);
-		intra_alternative(c, answer, options,
+		intra_alternative(c, answer, best, options,
 		                  "the best with two degrees and one cut between layers, which the published "
 		                  "run time can run");
 	}
@@ -199,7 +200,7 @@ static int add_others(const struct oases_input *in, const struct intra_case *c, 
 			options[i] = (uint16_t)k;
 		option_graph_sum(c->graph, options, &memory, &time);
 		if (memory <= c->memory)
-			intra_alternative(c, answer, options, one);
+			intra_alternative(c, answer, best, options, one);
 		else
 			json_array_append_new(json_object_get(answer, "rejected"),
 			                      json_pack("{s:s,s:i,s:o}", "reason",

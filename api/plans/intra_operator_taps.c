@@ -31,17 +31,20 @@ static json_t *tables_solution(const struct intra_case *c, const uint16_t *optio
 	return intra_tables_solution(c->self, options);
 }
 
-/* Beside the plan that sends least: the one that is fastest on these links. */
-static int add_fastest(const struct intra_case *c, json_t *answer)
+/* Beside the plan that sends least: the one that is fastest on these links, where it is another. */
+static int add_fastest(const struct intra_case *c, const uint16_t *least, json_t *answer)
 {
 	OPTION_FRONT_AUTO f = {0};
-	uint16_t *options = calloc((size_t)c->graph->node_count, sizeof(*options));
+	size_t nodes = (size_t)c->graph->node_count;
+	uint16_t *options = calloc(nodes, sizeof(*options));
 	int rc = options ? option_graph_solve(c->told, OPTION_WORK, &f) : SB_ENOMEM;
+	int64_t fastest = rc == SB_OK ? option_front_within(&f, c->memory) : -1;
 
-	if (rc == SB_OK && option_front_within(&f, c->memory) >= 0)
-		rc = option_front_options(&f, c->graph, (size_t)option_front_within(&f, c->memory), options);
-	if (rc == SB_OK)
-		intra_alternative(c, answer, options, "the plan that is fastest by topology");
+	if (fastest >= 0)
+		rc = option_front_options(&f, c->graph, (size_t)fastest, options);
+	if (fastest >= 0 && rc == SB_OK && memcmp(options, least, nodes * sizeof(*options)) != 0)
+		intra_alternative(c, answer, intra_objective(c, least), options,
+		                  "the plan that is fastest by topology: it sends more");
 	free(options);
 	return rc == SB_ENOMEM ? rc : SB_OK;
 }
@@ -75,7 +78,7 @@ static int solve_tables(const json_t *request, struct intra_case *c, const struc
 	                         .solution = tables_solution,
 	                         .self = &t};
 	rc = intra_answer(c, start, out, out_extra, &options, err);
-	if (rc == SB_OK && c->told && add_fastest(c, *out) != SB_OK)
+	if (rc == SB_OK && c->told && add_fastest(c, options, *out) != SB_OK)
 		rc = sb_no_memory(err);
 	free(options);
 	return rc;
@@ -111,7 +114,7 @@ static int solve_operators(const json_t *request, struct intra_case *c, const st
 	rc = intra_answer(c, start, out, out_extra, &options, err);
 	if (rc == SB_OK)
 		split_predicted(&in, options, json_object_get(*out, "predicted"));
-	if (rc == SB_OK && c->told && add_fastest(c, *out) != SB_OK)
+	if (rc == SB_OK && c->told && add_fastest(c, options, *out) != SB_OK)
 		rc = sb_no_memory(err);
 	free(options);
 	return rc;

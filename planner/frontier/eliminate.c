@@ -179,6 +179,7 @@ static int fill_cell(struct elimination *e, int64_t node)
 			rc = pareto_add(e->work, &e->cell, set, n, &by);
 		}
 	}
+	e->work->left -= JOIN_WORK * (double)e->cell.count;
 	for (size_t i = 0; rc == SB_OK && i < e->cell.count; i++) {
 		struct pareto_point *p = &e->cell.points[i];
 		struct pareto_step step = {p->back, 0, (uint16_t)node, (uint16_t)p->option};

@@ -5,9 +5,11 @@
 
 #include "base/grow.h"
 #include "planner/frontier/eliminate.h"
+#include "planner/frontier/thin.h"
 
-#define SUMS_MAX 32 /* weighted sums */
-#define SUMS_WORK 4 /* times the work for sets: two sums of the largest graphs must be had */
+#define SUMS_MAX 32    /* weighted sums */
+#define SUMS_GUESSED 6 /* where nodes are settled by guess: more prove nothing, and may find nothing */
+#define SUMS_WORK 4    /* times the work for sets: two sums of the largest graphs must be had */
 
 void option_front_free(struct option_front *f)
 {
@@ -183,11 +185,15 @@ static int solve_sum(const struct option_graph *g, struct eliminate_aim aim, dou
 	struct pareto_arena arena = {0};
 	struct pareto_work work = {.arena = &arena, .left = *io_left};
 	PARETO_SET_AUTO set = {0};
+	int64_t guessed = 0;
 	uint32_t back;
 	int rc;
 
 	aim.weighted = true;
-	rc = eliminate(g, &aim, &work, &set, &out->guessed);
+	rc = eliminate(g, &aim, &work, &set, &guessed);
+	/* one that ended early may have guessed less than those before it */
+	if (guessed > out->guessed)
+		out->guessed = guessed;
 	out->work += *io_left - work.left;
 	*io_left = work.left;
 	if (rc == SB_OK && set.count > 0) {
@@ -195,9 +201,9 @@ static int solve_sum(const struct option_graph *g, struct eliminate_aim aim, dou
 		rc = keep_steps(g, &arena, set.points[0].back, out, &back);
 		if (rc == SB_OK)
 			rc = add_point(out, &set.points[0], back);
-		if (rc == SB_OK && out->guessed == 0 && aim.time > 0)
+		if (rc == SB_OK && guessed == 0 && aim.time > 0)
 			rc = sb_grow(&out->bounds, out->bound_count, sizeof(*out->bounds));
-		if (rc == SB_OK && out->guessed == 0 && aim.time > 0)
+		if (rc == SB_OK && guessed == 0 && aim.time > 0)
 			out->bounds[out->bound_count++] = (struct option_bound){aim.memory, *out_value};
 	}
 	pareto_work_free(&work);
@@ -227,7 +233,7 @@ static int solve_sums(const struct option_graph *g, double left, struct option_f
 	if (rc != SB_OK || out->count < 2)
 		return rc;
 	gaps[count++] = (struct gap){0, 1};
-	while (rc == SB_OK && done < count && out->count < SUMS_MAX) {
+	while (rc == SB_OK && done < count && out->count < (out->guessed > 0 ? SUMS_GUESSED : SUMS_MAX)) {
 		struct gap gap = gaps[done++];
 		struct option_point lean = out->points[gap.lean], fast = out->points[gap.fast];
 		double weight = (lean.time - fast.time) / (fast.memory - lean.memory), sum;
@@ -246,12 +252,21 @@ static int solve_sums(const struct option_graph *g, double left, struct option_f
 	return rc == SB_ELIMIT ? SB_OK : rc;
 }
 
-int option_graph_solve(const struct option_graph *g, double work, struct option_front *out)
+/* Options by their numbers in the whole graph. */
+static void name_options(const struct thin_graph *t, struct option_front *f)
 {
-	int rc;
+	for (size_t i = 1; t->left && i < f->arena.count; i++) {
+		struct pareto_step *step = &f->arena.steps[i];
 
-	*out = (struct option_front){0};
-	rc = solve_sets(g, work, out);
+		if (step->node != PARETO_JOIN)
+			step->option = t->left[step->node][step->option];
+	}
+}
+
+static int solve_thin(const struct option_graph *g, double work, struct option_front *out)
+{
+	int rc = solve_sets(g, work, out);
+
 	if (rc == SB_ELIMIT) {
 		double done = out->work;
 
@@ -259,8 +274,21 @@ int option_graph_solve(const struct option_graph *g, double work, struct option_
 		out->work = done;
 		rc = solve_sums(g, SUMS_WORK * work, out);
 	}
+	return rc;
+}
+
+int option_graph_solve(const struct option_graph *g, double work, struct option_front *out)
+{
+	struct thin_graph thin __attribute__((cleanup(thin_free)));
+	int rc = thin_graph(g, work, &thin);
+
+	*out = (struct option_front){0};
 	if (rc == SB_OK)
+		rc = solve_thin(&thin.graph, work, out);
+	if (rc == SB_OK) {
+		name_options(&thin, out);
 		rc = settle(out, g);
+	}
 	if (rc == SB_OK && out->count == 0)
 		rc = out->guessed > 0 ? SB_ELIMIT : SB_EINFEASIBLE;
 	return rc;

@@ -42,6 +42,8 @@ test("taps: by topology the plan inside the nodes wins, by volume the one that s
   near(topology.predicted.seconds, 0.08);
   near(volume.predicted.seconds, 0.4);
   near(volume.alternatives[0].predicted.seconds, 0.08);
+  near(volume.alternatives[0].loses_by, 1); // 8 GB sent against 4
+  assert.deepEqual(topology.alternatives, []);
   assert.equal(topology.quality.optimal, true);
   assert.deepEqual((await solved(TAPS)).solution, topology.solution);
 });
@@ -67,6 +69,7 @@ test("taps: operators with shapes are split over the levels of a cluster", async
   }
   assert.equal(topology.quality.optimal, true);
   assert.ok(topology.predicted.seconds <= volume.predicted.seconds);
+  for (const a of volume.alternatives) assert.ok(a.loses_by >= 0 && a.predicted.seconds <= volume.predicted.seconds);
   // one device sends nothing, and twice the bandwidth between the nodes is never slower
   const alone = await solved({ ...OPERATORS, cluster: { ...TWO_NODES, nodes: 1, devices_per_node: 1, links: [] } });
   assert.deepEqual([alone.predicted.sent_bytes, alone.predicted.communication_seconds], [0, 0]);

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "planner/frontier/option_graph.h"
+#include "planner/frontier/thin.h"
 
 #define NODES 7
 #define EDGES 12
@@ -120,6 +121,32 @@ static void test_random_graphs(void **state)
 	}
 	assert_true(infeasible > 0);
 	free(all);
+}
+
+/* What is dropped is never needed: of the plans without it the Pareto set is the same; what is left can be
+ * best. By hand: b takes 1 s more than a as a node and saves at most 1 s on the edge, c needs less memory, d
+ * saves 2 s beside one of the neighbour's options, e can never be taken. */
+static void test_options_that_are_never_needed(void **state)
+{
+	static const double time[] = {3, 4, 5, 4, 1}, memory[] = {5, 5, 4, 5, 5}, other[] = {0, 0};
+	static const double pairs[] = {1, 2, 0, 2, 3, 3, 1, 0, INFINITY, INFINITY};
+	const struct option_node nodes[] = {{5, time, memory}, {2, other, NULL}};
+	const struct option_edge edge = {0, 1, pairs, NULL};
+	const struct option_graph g = {nodes, &edge, 2, 1, 0};
+	struct thin_graph thin;
+
+	(void)state;
+	assert_int_equal(thin_graph(&g, 1e6, &thin), SB_OK);
+	assert_int_equal(thin.nodes[0].options, 3);
+	for (int i = 0; i < 3; i++) /* a, c, d */
+		assert_int_equal(thin.left[0][i], i == 0 ? 0 : i + 1);
+	assert_int_equal(thin.nodes[1].options, 2);
+	assert_true(thin.nodes[0].time[2] == 4 && thin.edges[0].time[2 * 2 + 1] == 0);
+	thin_free(&thin);
+	/* without work nothing is dropped */
+	assert_int_equal(thin_graph(&g, 0, &thin), SB_OK);
+	assert_int_equal(thin.nodes[0].options, 5);
+	thin_free(&thin);
 }
 
 /* Too little work for sets: the points of weighted sums are plans of the set, both ends among them, and for
@@ -298,6 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_sets),
 	    cmocka_unit_test(test_random_graphs),
+	    cmocka_unit_test(test_options_that_are_never_needed),
 	    cmocka_unit_test(test_weighted_sums),
 	    cmocka_unit_test(test_rounded),
 	    cmocka_unit_test(test_fastest_does_not_fit),
