@@ -143,23 +143,15 @@ struct offload_room stage_offload_room(const struct memory_model *m, const struc
 	return offload_room_of(s, largest_stored(m, run), m->largest_layer, kept);
 }
 
-struct memory_parts stage_memory(const struct cost_problem *p, const struct memory_model *m,
-                                 const struct strategy *s, const struct stage_run *run, int64_t micro_batches)
+struct memory_parts stage_states(const struct cost_problem *p, const struct memory_model *m,
+                                 const struct strategy *s, const struct stage_run *run)
 {
 	bool first = run->first == 0, last = run->first + run->count == s->pp;
-	double dense = 0, expert = 0, stored = 0, moving, dp = (double)(s->dp * s->cp), edp;
-	double in_flight =
-	    (double)chunks_in_flight(s->pp, s->vpp, micro_batches, run->first) / (double)s->vpp;
-	struct memory_parts r;
-	int64_t recomputed = 0;
+	double dense = 0, expert = 0, all, shard;
 
-	edp = (double)(s->tp * s->cp * s->dp) / (double)(s->ep * s->etp);
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		dense += (double)run->layers[k] * m->dense_parameters[k];
 		expert += (double)run->layers[k] * m->expert_parameters[k];
-		stored += (double)(run->layers[k] - run->kept[k]) * m->stored[k] +
-		          (double)run->kept[k] * m->kept_stored[k];
-		recomputed += run->layers[k] - run->kept[k];
 	}
 	if (first)
 		dense += m->embedding_parameters;
@@ -170,9 +162,30 @@ struct memory_parts stage_memory(const struct cost_problem *p, const struct memo
 		                              ? (double)(p->model.vocab * p->model.hidden) / (double)s->tp
 		                              : 0);
 	}
-	r.weights = s->zero >= 3 ? 2 * (dense / dp + expert / edp) : 2 * (dense + expert);
-	r.gradients = s->zero >= 2 ? 4 * (dense / dp + expert / edp) : 4 * (dense + expert);
-	r.optimizer = s->zero >= 1 ? 12 * (dense / dp + expert / edp) : 12 * (dense + expert);
+	all = dense + expert;
+	shard = dense / (double)(s->dp * s->cp) +
+	        expert / ((double)(s->tp * s->cp * s->dp) / (double)(s->ep * s->etp));
+	return (struct memory_parts){.weights = 2 * (s->zero >= 3 ? shard : all),
+	                             .gradients = 4 * (s->zero >= 2 ? shard : all),
+	                             .optimizer = 12 * (s->zero >= 1 ? shard : all)};
+}
+
+struct memory_parts stage_memory_beside(const struct cost_problem *p, const struct memory_model *m,
+                                        const struct strategy *s, const struct stage_run *run,
+                                        int64_t micro_batches, const struct memory_parts *states)
+{
+	bool first = run->first == 0, last = run->first + run->count == s->pp;
+	double stored = 0, moving;
+	double in_flight =
+	    (double)chunks_in_flight(s->pp, s->vpp, micro_batches, run->first) / (double)s->vpp;
+	struct memory_parts r = *states;
+	int64_t recomputed = 0;
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		stored += (double)(run->layers[k] - run->kept[k]) * m->stored[k] +
+		          (double)run->kept[k] * m->kept_stored[k];
+		recomputed += run->layers[k] - run->kept[k];
+	}
 	r.activations = in_flight * stored;
 	/* Of the activations the layers' alone count as such, as published figures have it. */
 	moving = (recomputed > 0 ? m->transient : m->kept_transient) + (last ? m->last_transient : 0) +
@@ -190,4 +203,12 @@ struct memory_parts stage_memory(const struct cost_problem *p, const struct memo
 	r.workspace = p->constants.fragmentation * moving + (p->constants.fragmentation - 1) * r.activations +
 	              p->constants.context_bytes;
 	return r;
+}
+
+struct memory_parts stage_memory(const struct cost_problem *p, const struct memory_model *m,
+                                 const struct strategy *s, const struct stage_run *run, int64_t micro_batches)
+{
+	struct memory_parts states = stage_states(p, m, s, run);
+
+	return stage_memory_beside(p, m, s, run, micro_batches, &states);
 }

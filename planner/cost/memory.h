@@ -46,6 +46,14 @@ struct memory_model memory_model_of(const struct cost_problem *p, const struct s
 struct memory_parts stage_memory(const struct cost_problem *p, const struct memory_model *m,
                                  const struct strategy *s, const struct stage_run *run,
                                  int64_t micro_batches);
+/* Of it weights, gradients and optimizer states before any is moved to the host, the rest 0: what does not
+ * depend on recomputation, nor on the micro-batches in flight. */
+struct memory_parts stage_states(const struct cost_problem *p, const struct memory_model *m,
+                                 const struct strategy *s, const struct stage_run *run);
+/* As stage_memory(), of a stage whose states are known. */
+struct memory_parts stage_memory_beside(const struct cost_problem *p, const struct memory_model *m,
+                                        const struct strategy *s, const struct stage_run *run,
+                                        int64_t micro_batches, const struct memory_parts *states);
 /* Of the stage that needs `kept` when it offloads nothing. */
 struct offload_room stage_offload_room(const struct memory_model *m, const struct strategy *s,
                                        const struct stage_run *run, const struct memory_parts *kept);

@@ -3,42 +3,52 @@
 
 #include "planner/strategy/cost.h"
 
-static double bytes_with(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
-                         int64_t micro_batches, int64_t n, struct stage_run *stage)
+/* A stage whose layers to recompute are sought. */
+struct fitting {
+	const struct cost_problem *p;
+	const struct memory_model *m;
+	const struct strategy *s;
+	int64_t micro_batches;
+	struct memory_parts states; /* of its run */
+};
+
+static double bytes_with(const struct fitting *f, int64_t n, struct stage_run *stage)
 {
 	struct memory_parts parts;
 
-	strategy_recompute_first(&p->model, s, n, stage);
-	parts = stage_memory(p, m, s, stage, micro_batches);
+	strategy_recompute_first(&f->p->model, f->s, n, stage);
+	parts = stage_memory_beside(f->p, f->m, f->s, stage, f->micro_batches, &f->states);
 	return memory_total(&parts);
 }
 
 /* A stage fits from some number of recomputed layers on, or not at all: more of them store less, and what one
  * layer needs while it is replayed is needed from the first on. What does not fit either way takes the leaner
- * one; *out_fits says which it is. */
-static int64_t fewest_of(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
-                         int64_t micro_batches, int64_t high, struct stage_run *stage, bool *out_fits)
+ * one; *out_fits says which it is. sure: it fits with `high` of each chunk recomputed. */
+static int64_t fewest_of(const struct fitting *f, int64_t high, bool sure, struct stage_run *stage,
+                         bool *out_fits)
 {
-	double most = (double)p->memory_bytes, none = bytes_with(p, m, s, micro_batches, 0, stage), all;
-	int64_t low = 1;
+	double most = (double)f->p->memory_bytes, none = bytes_with(f, 0, stage);
+	int64_t low = 1, v = f->s->vpp;
 
 	*out_fits = true;
 	if (none <= most)
 		return 0;
-	all = bytes_with(p, m, s, micro_batches, high * s->vpp, stage);
-	if (all > most) {
-		*out_fits = false;
-		return all < none ? high * s->vpp : 0;
+	if (!sure) {
+		double all = bytes_with(f, high * v, stage);
+
+		*out_fits = all <= most;
+		if (all > most)
+			return all < none ? high * v : 0;
 	}
 	while (low < high) {
 		int64_t mid = low + (high - low) / 2;
 
-		if (bytes_with(p, m, s, micro_batches, mid * s->vpp, stage) <= most)
+		if (bytes_with(f, mid * v, stage) <= most)
 			high = mid;
 		else
 			low = mid + 1;
 	}
-	return high * s->vpp;
+	return high * v;
 }
 
 static int64_t layers_of(const struct stage_run *run)
@@ -50,12 +60,19 @@ static int64_t layers_of(const struct stage_run *run)
 	return layers;
 }
 
+static struct fitting fitting_of(const struct cost_problem *p, const struct memory_model *m,
+                                 const struct strategy *s, int64_t micro_batches, const struct stage_run *run)
+{
+	return (struct fitting){p, m, s, micro_batches, stage_states(p, m, s, run)};
+}
+
 static int64_t fewest(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
                       int64_t micro_batches, struct stage_run *stage)
 {
+	const struct fitting f = fitting_of(p, m, s, micro_batches, stage);
 	bool fits;
 
-	return fewest_of(p, m, s, micro_batches, layers_of(stage) / s->vpp, stage, &fits);
+	return fewest_of(&f, layers_of(stage) / s->vpp, false, stage, &fits);
 }
 
 static bool one_kind(const struct stage_run *run)
@@ -77,7 +94,9 @@ int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_mode
 	int64_t written = 0;
 
 	for (int64_t r = 0; r < count; r++) {
+		const struct fitting f = fitting_of(p, m, s, micro_batches, &runs[r]);
 		int64_t layers = layers_of(&runs[r]), most = layers / s->vpp;
+		bool alike = one_kind(&runs[r]), sure = false;
 
 		for (int64_t i = 0; i < runs[r].count; i++) {
 			struct stage_run one = runs[r], *before = written > 0 ? &out[written - 1] : NULL;
@@ -87,12 +106,14 @@ int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_mode
 			one.first += i;
 			one.start += i * layers;
 			one.count = 1;
-			n = fewest_of(p, m, s, micro_batches, most, &one, &fits);
+			n = fewest_of(&f, most, sure, &one, &fits);
 			if (only_fitting && !fits)
 				return 0;
 			strategy_recompute_first(&p->model, s, n, &one);
-			if (one_kind(&one))
+			if (alike) {
 				most = n / s->vpp;
+				sure = fits;
+			}
 			if (n == 0)
 				one.count = runs[r].count - i;
 			if (i > 0 && memcmp(before->kept, one.kept, sizeof(one.kept)) == 0)
