@@ -73,7 +73,7 @@ static int cut(const struct options *o, struct launch_plan *l, struct sb_error *
 {
 	static const char name[] = "model.model_config.offset";
 	const char *text = options_get(o, name);
-	int64_t count = launch_slices(l), share, *layers;
+	int64_t count = launch_slices(l), extra = 0, share, *layers;
 	int rc;
 
 	if (!text || l->strategy.pp == 1)
@@ -93,7 +93,11 @@ static int cut(const struct options *o, struct launch_plan *l, struct sb_error *
 	} else {
 		for (int64_t i = 0; i < count; i++)
 			layers[i] = layers[i] > INT64_MAX - share ? -1 : layers[i] + share;
-		rc = launch_cut(l, layers, err);
+		/* The last stage's layers include those of multi-token prediction. */
+		rc = options_integer(o, "model.model_config.mtp_depth", 0, l->model->layers, &extra, err);
+		layers[count - 1] -= extra;
+		if (rc == SB_OK)
+			rc = launch_cut(l, layers, err);
 	}
 	free(layers);
 	return rc;

@@ -5,19 +5,33 @@
 #include "planner/export/scan.h"
 
 /* Words of a command line: what stands between blanks; quotes join, # starts a comment, a backslash at the
- * end of a line joins it with the next. */
+ * end of a line joins it with the next. Scripts keep their options in variables, MODEL_ARGS=( ... ) or
+ * MODEL_ARGS="...": those quotes hold words of their own. */
 struct words {
 	const char *at, *end;
+	const char *list_end; /* the quote behind the list that is read; NULL = none */
 	int64_t line;
 	struct sb_buf word;
 };
+
+/* The closing quote, when the quoted text at `at`, behind NAME=, holds options; else NULL. */
+static const char *list_of_options(const struct words *w)
+{
+	const char *close = memchr(w->at, w->at[-1], (size_t)(w->end - w->at));
+	bool named = w->word.len > 1 && w->word.data[0] != '-' && w->word.data[w->word.len - 1] == '=';
+
+	for (const char *c = w->at; named && close && c + 2 < close; c++)
+		if (c[0] == '-' && c[1] == '-' && (c == w->at || strchr(" \t\n", c[-1])))
+			return close;
+	return NULL;
+}
 
 static void skip_blanks(struct words *w)
 {
 	while (w->at < w->end) {
 		bool joins = *w->at == '\\' && w->at + 1 < w->end && (w->at[1] == '\n' || w->at[1] == '\r');
 
-		if (!joins && !strchr(" \t\r\n", *w->at))
+		if (w->at == w->list_end || (!joins && !strchr(" \t\r\n", *w->at)))
 			return;
 		w->line += *w->at == '\n';
 		w->at++;
@@ -43,9 +57,22 @@ static int next_word(struct words *w, struct options *o, bool *out_there, struct
 	*out_there = w->at < w->end;
 	w->word.len = 0;
 	sb_buf_add(&w->word, "", 0);
-	while (w->at < w->end && (quote || !strchr(" \t\r\n", *w->at))) {
+	if (w->at < w->end && w->at == w->list_end) {
+		w->at++;
+		w->list_end = NULL;
+		sb_buf_adds(&w->word, ")");
+		return SB_OK;
+	}
+	while (w->at < w->end && w->at != w->list_end && (quote || !strchr(" \t\r\n", *w->at))) {
 		char c = *w->at++;
 
+		if (!quote && !w->list_end && (c == '"' || c == '\'')) {
+			w->list_end = list_of_options(w);
+			if (w->list_end) {
+				sb_buf_adds(&w->word, "(");
+				return SB_OK;
+			}
+		}
 		if (quote ? c == quote : c == '"' || c == '\'') {
 			if (quote)
 				quote = 0;
@@ -78,11 +105,28 @@ static int finish(struct options *out, struct pending *p, struct sb_error *err)
 	return rc;
 }
 
+/* Brackets of a list, and what follows a command. */
+static bool ends_options(const char *word, size_t len)
+{
+	static const char *const words[] = {")", "|", "||", "&&", ";", "&"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(word, words[i]) == 0)
+			return true;
+	return strncmp(word, ">", 1) == 0 || strncmp(word, "2>", 2) == 0 || strncmp(word, "&>", 2) == 0 ||
+	       (len > 1 && strcmp(word + len - 2, "=(") == 0);
+}
+
 static int take(struct options *out, struct pending *p, const struct words *w, struct sb_error *err)
 {
 	const char *word = w->word.data, *equals;
 	int rc;
 
+	if (ends_options(word, w->word.len))
+		return finish(out, p, err);
+	/* Options of a variable stand where it is set. */
+	if (word[0] == '$')
+		return SB_OK;
 	if (w->word.len < 3 || word[0] != '-' || word[1] != '-') {
 		/* What stands in front of the first option is the command. */
 		if (p->name.len > 0 && p->value.len > 0)

@@ -165,7 +165,11 @@ static int pipeline(const struct options *o, struct launch_plan *l, struct sb_er
 int torchtitan_read(const struct options *o, struct launch_plan *io, struct sb_error *err)
 {
 	static const char *const modes[] = {"none", "selective", "full", NULL};
+	const char *converters = options_get(o, "model.converters");
 	int mode = 1, rc;
+
+	if (converters && (strstr(converters, "float8") || strstr(converters, "mx")))
+		return options_fail(o, "model.converters", err, "trains in 8 bits: a strategy has 16");
 
 	launch_reset(io);
 	rc = degrees(o, io, err);

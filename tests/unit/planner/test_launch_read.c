@@ -102,6 +102,24 @@ static void test_experts_of_mindformers(void **state)
 	assert_int_equal(single.strategy.etp, 1);
 }
 
+/* 61 layers and one of multi-token prediction behind them: 15 stages of 3 + 1, 3 - 1 on the last, of which
+ * one predicts. */
+static void test_prediction_of_mindformers(void **state)
+{
+	struct setting x = setting("deepseek-v3", "h800-8", 16);
+	LAUNCH_AUTO l =
+	    read_text(&launch_mindformers, &x, 128,
+	              "parallel_config:\n  data_parallel: 8\n  pipeline_stage: 16\n"
+	              "  micro_batch_num: 32\n"
+	              "model:\n  model_config:\n    num_layers: &num_layers 61\n    mtp_depth: 1\n"
+	              "    offset: [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1]\n",
+	              SB_OK);
+
+	(void)state;
+	assert_int_equal(strategy_stage_layers(&l.strategy, 61, 0), 4);
+	assert_int_equal(strategy_stage_layers(&l.strategy, 61, 15), 1);
+}
+
 static void test_mindformers_refuses(void **state)
 {
 	static const char *const texts[] = {
@@ -164,6 +182,7 @@ static void test_torchtitan_refuses(void **state)
 	    ("[parallelism]\npipeline_parallel_degree = 2\n"
 	     "module_fqns_per_model_part = [[\"layers.0\"], [\"layers.1\"]]\n"),
 	    "[activation_checkpoint]\nmode = \"memory_budget\"\n",
+	    "[model]\nconverters = [\"float8\"]\n",
 	};
 	struct setting x = setting("llama3-70b", "dgx-h100", 16);
 
@@ -198,6 +217,7 @@ int main(void)
 	    cmocka_unit_test(test_mindformers),
 	    cmocka_unit_test(test_mindformers_refuses),
 	    cmocka_unit_test(test_experts_of_mindformers),
+	    cmocka_unit_test(test_prediction_of_mindformers),
 	    cmocka_unit_test(test_torchtitan),
 	    cmocka_unit_test(test_torchtitan_refuses),
 	    cmocka_unit_test(test_environment),

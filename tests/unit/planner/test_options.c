@@ -55,6 +55,27 @@ static void test_arguments(void **state)
 	refuses(options_from_arguments, "--a 1 --b --a 2", 15, "a stands twice");
 }
 
+/* Options in variables of a script, as an array and as a quoted text; what stands around them is the command.
+ */
+static void test_scripts(void **state)
+{
+	(void)state;
+	reads(options_from_arguments,
+	      "NAME=\"run 1\"\n"
+	      "MODEL_ARGS=(\n    --a 1\n    --flag\n)\n"
+	      "MOE_ARGS=\"\n    --b 2 \\\n    --c 'two words' \\\n    --other \\\n\"\n"
+	      "if [ $X -eq 1 ]; then\n  echo none\nfi\n"
+	      "torchrun $DISTRIBUTED pretrain.py ${MODEL_ARGS[@]} \\\n    $MOE_ARGS --last $MORE | tee "
+	      "log.txt\n"
+	      "echo done && exit\n",
+	      (const char *const[]){"a", "1", "flag", "", "b", "2", "c", "two words", "other", "", "last", "",
+	                            NULL});
+	reads(options_from_arguments, "ARGS='--a' --b", (const char *const[]){"a", "", "b", "", NULL});
+	reads(options_from_arguments, "--text=\"a --b\"", (const char *const[]){"text", "a --b", NULL});
+	refuses(options_from_arguments, "ARGS=\"--a", 9, "quote");
+	refuses(options_from_arguments, "ARGS=\"--a 'b\"", 13, "quote");
+}
+
 static void test_yaml(void **state)
 {
 	(void)state;
@@ -188,8 +209,9 @@ static void test_values(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_arguments), cmocka_unit_test(test_yaml),    cmocka_unit_test(test_toml),
-	    cmocka_unit_test(test_lines),     cmocka_unit_test(test_hostile), cmocka_unit_test(test_values),
+	    cmocka_unit_test(test_arguments), cmocka_unit_test(test_scripts), cmocka_unit_test(test_yaml),
+	    cmocka_unit_test(test_toml),      cmocka_unit_test(test_lines),   cmocka_unit_test(test_hostile),
+	    cmocka_unit_test(test_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
