@@ -16,6 +16,8 @@ static const char *const recomputed_words[] = {"none", "selective", "full", "few
 /* As enum offloadable, and nothing. */
 static const char *const offload_words[] = {"weights", "gradients", "optimizer", "activations", "none", NULL};
 static const char *const boolean_words[] = {"false", "true", NULL};
+/* Dimensions of tensor parallelism: "2d" tries its grids beside one dimension. */
+static const char *const tensor_words[] = {"1d", "2d", NULL};
 
 /* The constraints by name; words, where given, stand for the values 0, 1, 2. */
 static const struct {
@@ -36,6 +38,8 @@ static const struct {
     {"recompute", ONLY_RECOMPUTE, 0, RECOMPUTES, recomputed_words},
     {"sequence_parallel", ONLY_SEQUENCE_PARALLEL, 0, 1, boolean_words},
     {"offload", ONLY_OFFLOAD, 0, OFFLOADABLES, offload_words},
+    {"tensor", ONLY_TENSOR, 0, 1, tensor_words},
+    {"tp_x", ONLY_TP_X, 1, STRATEGY_MAX_DEGREE, NULL},
 };
 
 const char *strategy_constraint_name(enum constraint c)
@@ -94,11 +98,23 @@ static int read_allowed(const json_t *v, const struct place *at, size_t row, str
 static int read_constraints(const json_t *request, struct search_request *r, bool *out_attention,
                             struct sb_error *err)
 {
-	static const char *const members[] = {"dp",        "tp",           "cp",
-	                                      "pp",        "vpp",          "ep",
-	                                      "etp",       "micro_batch",  "zero",
-	                                      "recompute", "memory_bytes", "sequence_parallel",
-	                                      "offload",   "attention",    "gradient_dtype",
+	static const char *const members[] = {"dp",
+	                                      "tp",
+	                                      "tp_x",
+	                                      "tensor",
+	                                      "cp",
+	                                      "pp",
+	                                      "vpp",
+	                                      "ep",
+	                                      "etp",
+	                                      "micro_batch",
+	                                      "zero",
+	                                      "recompute",
+	                                      "memory_bytes",
+	                                      "sequence_parallel",
+	                                      "offload",
+	                                      "attention",
+	                                      "gradient_dtype",
 	                                      NULL};
 	struct place root = place_of(""), here = place_of("/constraints");
 	const json_t *value;

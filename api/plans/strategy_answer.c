@@ -48,6 +48,7 @@ json_t *offload_to_json(const struct offload *o)
 json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 {
 	JSON_AUTO lists = stages_to_json(p, s);
+	struct tensor_grid grid = tensor_grid_of(s);
 	json_t *o;
 	const struct {
 		const char *member;
@@ -69,6 +70,10 @@ json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 	o = json_object();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		json_object_set_new(o, rows[i].member, json_integer(rows[i].value));
+	if (grid.x > 1) {
+		json_object_set_new(o, "tp_x", json_integer(grid.x));
+		json_object_set_new(o, "tp_y", json_integer(grid.y));
+	}
 	json_object_set_new(o, "sequence_parallel", json_boolean(s->sequence_parallel));
 	json_object_set_new(o, "recompute", json_string(recompute_words[s->recompute]));
 	json_object_set_new(o, "attention", json_string(attention_words[s->attention]));

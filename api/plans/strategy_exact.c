@@ -113,6 +113,8 @@ static json_t *rejected_of(const struct search_request *r, const struct search_r
 		                    "vpp", (json_int_t)s->vpp, "ep", (json_int_t)s->ep, "zero", s->zero,
 		                    "micro_batch", (json_int_t)s->micro_batch, "recompute",
 		                    recompute_words[s->recompute], "offload", offload_to_json(&s->offload));
+		if (s->tp_x > 1)
+			json_object_set_new(example, "tp_x", json_integer(s->tp_x));
 		row = json_pack("{s:s,s:I,s:o}", "reason", rejection_word((enum rejection)i), "count",
 		                (json_int_t)j->count, "example", example);
 		add_miss(r, (enum rejection)i, j, row);

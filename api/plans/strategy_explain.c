@@ -34,8 +34,10 @@ static json_t *stages_json(const struct explanation *e)
 static json_t *traffic_json(const struct explanation *e)
 {
 	static const char *const names[TRAFFICS] = {
-	    [TRAFFIC_TENSOR] = "tensor",     [TRAFFIC_CONTEXT] = "context",     [TRAFFIC_EXPERT] = "expert",
-	    [TRAFFIC_PIPELINE] = "pipeline", [TRAFFIC_GRADIENTS] = "gradients", [TRAFFIC_HOST] = "host"};
+	    [TRAFFIC_TENSOR] = "tensor",       [TRAFFIC_TENSOR_X] = "tensor_x",
+	    [TRAFFIC_TENSOR_Y] = "tensor_y",   [TRAFFIC_CONTEXT] = "context",
+	    [TRAFFIC_EXPERT] = "expert",       [TRAFFIC_PIPELINE] = "pipeline",
+	    [TRAFFIC_GRADIENTS] = "gradients", [TRAFFIC_HOST] = "host"};
 	json_t *list = json_array();
 
 	for (int i = 0; i < TRAFFICS; i++) {

@@ -162,6 +162,29 @@ static int read_stages(const json_t *value, const struct place *at, struct strat
 	return SB_OK;
 }
 
+/* tp_x, tp_y or both; what is left out of them and tp follows from the rest. */
+static int read_grid(const json_t *value, const struct place *at, struct strategy *s, struct sb_error *err)
+{
+	int64_t x = 0, y = 0, tp = 0;
+	int rc = parse_integer(value, at, "tp_x", OPTIONAL, 1, STRATEGY_MAX_DEGREE, &x, err);
+
+	if (rc == SB_OK)
+		rc = parse_integer(value, at, "tp_y", OPTIONAL, 1, STRATEGY_MAX_DEGREE, &y, err);
+	if (rc == SB_OK)
+		rc = parse_integer(value, at, "tp", OPTIONAL, 1, STRATEGY_MAX_DEGREE, &tp, err);
+	if (rc != SB_OK || (x == 0 && y == 0))
+		return rc;
+	if (tp == 0)
+		tp = (x > 0 ? x : 1) * (y > 0 ? y : 1);
+	x = x > 0 ? x : tp / y;
+	y = y > 0 ? y : tp / x;
+	if (x * y != tp)
+		return parse_fail(err, SB_EIMPOSSIBLE, "tensor_grid", at, "tp_x", "tp_x x tp_y is not tp");
+	s->tp = tp;
+	s->tp_x = x;
+	return SB_OK;
+}
+
 static int read_degrees(const json_t *value, const struct place *at, struct strategy *s, struct sb_error *err)
 {
 	const struct {
@@ -170,7 +193,7 @@ static int read_degrees(const json_t *value, const struct place *at, struct stra
 	} rows[] = {{"dp", &s->dp}, {"tp", &s->tp},   {"cp", &s->cp},   {"pp", &s->pp},
 	            {"ep", &s->ep}, {"vpp", &s->vpp}, {"etp", &s->etp}, {"micro_batch", &s->micro_batch}};
 	int64_t zero = s->zero;
-	int rc = SB_OK;
+	int rc = read_grid(value, at, s, err);
 
 	for (size_t i = 0; rc == SB_OK && i < sizeof(rows) / sizeof(rows[0]); i++)
 		rc = parse_integer(value, at, rows[i].member, OPTIONAL, 1, STRATEGY_MAX_DEGREE, rows[i].out,
@@ -232,6 +255,8 @@ int strategy_from_json(const json_t *value, const struct place *at, struct strat
 	static const char *const members[] = {"devices_used",
 	                                      "dp",
 	                                      "tp",
+	                                      "tp_x",
+	                                      "tp_y",
 	                                      "cp",
 	                                      "pp",
 	                                      "vpp",

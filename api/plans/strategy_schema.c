@@ -145,7 +145,8 @@ static json_t *offload_schema(void)
 json_t *strategy_schema(void)
 {
 	static const char *const degrees[] = {
-	    "dp", "tp", "cp", "pp", "vpp", "ep", "etp", "micro_batch", "devices_used", "micro_batches", NULL};
+	    "dp",  "tp",          "tp_x",         "tp_y",          "cp", "pp", "vpp", "ep",
+	    "etp", "micro_batch", "devices_used", "micro_batches", NULL};
 	static const char *const stage[] = {"layers", NULL};
 	json_t *p = json_object();
 

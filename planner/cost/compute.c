@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "planner/cost/tensor_grid.h"
+
 /* Bytes a score element, backward over forward. Forward 13: the product writes 2, softmax reads and writes 4,
  * dropout reads 2, writes 2 and a mask of 1, the second product reads 2. Backward 19: the product's gradient
  * writes 2, dropout 5, softmax 6, the three products read 6. */
@@ -34,6 +36,27 @@ static struct group expert_group(const struct network *n, const struct strategy 
 	                devices);
 }
 
+/* Both sides of the grid, y inside, and the x ranks of every context rank: ring attention goes round them.
+ */
+static void grid_groups(const struct network *n, const struct strategy *s, const int64_t stride[DIMS],
+                        struct groups *g)
+{
+	struct tensor_grid t = tensor_grid_of(s);
+	int64_t devices = strategy_devices(s);
+	struct axis x = {t.x, stride[DIM_TP] * t.y}, cp = {s->cp, stride[DIM_CP]};
+
+	if (t.x == 1) {
+		g->tp_x = (struct group){.ranks = 1, .inside = {1, 1, 1}};
+		g->tp_y = g->tp;
+		g->cp = group_on(n, &cp, 1, devices);
+		return;
+	}
+	g->tp_x = group_on(n, &x, 1, devices);
+	g->tp_y = group_on(n, &(struct axis){t.y, stride[DIM_TP]}, 1, devices);
+	g->cp = x.stride < cp.stride ? group_on(n, (struct axis[]){x, cp}, 2, devices)
+	                             : group_on(n, (struct axis[]){cp, x}, 2, devices);
+}
+
 struct groups groups_of(const struct network *n, const struct strategy *s)
 {
 	int64_t stride[DIMS], devices = strategy_devices(s);
@@ -43,7 +66,7 @@ struct groups groups_of(const struct network *n, const struct strategy *s)
 
 	strides_of(s, stride);
 	g.tp = group_on(n, &(struct axis){s->tp, stride[DIM_TP]}, 1, devices);
-	g.cp = group_on(n, &(struct axis){s->cp, stride[DIM_CP]}, 1, devices);
+	grid_groups(n, s, stride, &g);
 	g.pp = group_on(n, &(struct axis){s->pp, stride[DIM_PP]}, 1, devices);
 	both[0] = (struct axis){s->cp, stride[DIM_CP]};
 	both[1] = (struct axis){s->dp, stride[DIM_DP]};
@@ -78,23 +101,25 @@ static double attention_gemms(const struct cost_problem *p, const struct strateg
 {
 	const struct model *m = &p->model;
 	const struct mla *q = &m->mla;
-	double h = (double)m->hidden, t = (double)s->tp, a = (double)m->heads;
+	struct tensor_grid grid = tensor_grid_of(s);
+	double x = (double)grid.x, t = (double)grid.y, h = (double)m->hidden / x, a = (double)m->heads;
 
 	if (m->has_mla) {
 		double key = (double)(q->nope_dim + q->rope_dim), rq = (double)q->q_rank;
-		double seconds = q->q_rank > 0
-		                     ? gemm_seconds(p, rows, rq, h) + gemm_seconds(p, rows, a * key / t, rq)
-		                     : gemm_seconds(p, rows, a * key / t, h);
+		double seconds =
+		    q->q_rank > 0 ? gemm_seconds(p, rows, rq, h) + gemm_seconds(p, rows, a * key / t, rq / x)
+		                  : gemm_seconds(p, rows, a * key / t, h);
 
 		return seconds + gemm_seconds(p, rows, (double)(q->kv_rank + q->rope_dim), h) +
 		       gemm_seconds(p, rows, a * (double)(q->nope_dim + q->value_dim) / t,
-		                    (double)q->kv_rank) +
+		                    (double)q->kv_rank / x) +
 		       gemm_seconds(p, rows, h, a * (double)q->value_dim / t);
 	}
 	return gemm_seconds(p, rows, (a + 2 * (double)m->kv_heads) * (double)m->head_dim / t, h) +
 	       gemm_seconds(p, rows, h, a * (double)m->head_dim / t);
 }
 
+/* width and hidden: of the block on one device. */
 static double ffn_gemms(const struct cost_problem *p, double rows, double width, double hidden)
 {
 	double up = p->model.gated_ffn ? 2 : 1;
@@ -112,6 +137,7 @@ static double routed_tokens(const struct model *m, const struct strategy *s)
 static double expert_gemms(const struct cost_problem *p, const struct strategy *s, double rows)
 {
 	const struct model *m = &p->model;
+	struct tensor_grid t = tensor_grid_of(s);
 	double h = (double)m->hidden, experts = (double)m->moe.experts / (double)s->ep;
 	double tokens = routed_tokens(m, s) * (double)s->etp / experts;
 	double width = (double)m->moe.ffn_hidden / (double)s->etp;
@@ -122,8 +148,9 @@ static double expert_gemms(const struct cost_problem *p, const struct strategy *
 
 	seconds += gemm_seconds(p, rows / (double)s->tp, (double)m->moe.experts, h);
 	if (m->moe.shared_experts > 0)
-		seconds += ffn_gemms(
-		    p, rows, (double)(m->moe.shared_experts * m->moe.shared_ffn_hidden) / (double)s->tp, h);
+		seconds += ffn_gemms(p, rows,
+		                     (double)(m->moe.shared_experts * m->moe.shared_ffn_hidden) / (double)t.y,
+		                     h / (double)t.x);
 	return seconds;
 }
 
@@ -173,29 +200,34 @@ double overlapped_seconds(const struct constants *k, double exchange, double win
 }
 
 /* `linear` is the time of the layer's products, and of their input gradients: sequence parallelism gathers
- * the products' inputs again under those. */
+ * the products' inputs again under those. In a grid this is the exchange of the y ranks, each with the hidden
+ * columns of one x rank; that of the x ranks comes on top. */
 static struct passes tensor_exchange(const struct cost_problem *p, const struct strategy *s,
                                      const struct groups *g, enum layer_kind kind, double linear)
 {
-	double y =
-	    2 * (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp * (double)p->model.hidden;
+	struct tensor_grid t = tensor_grid_of(s);
+	double y = column_bytes(p, s) * (double)p->model.hidden / (double)t.x;
 	double blocks = kind == LAYER_DENSE || p->model.moe.shared_experts > 0 ? 2 : 1;
-	double gather = s->sequence_parallel ? all_gather_seconds(&p->network, &g->tp, y) : 0;
-	double once = s->sequence_parallel ? 2 * gather : all_reduce_seconds(&p->network, &g->tp, y);
+	double gather = s->sequence_parallel ? all_gather_seconds(&p->network, &g->tp_y, y) : 0;
+	double once = s->sequence_parallel ? 2 * gather : all_reduce_seconds(&p->network, &g->tp_y, y);
+	struct grid_exchange wide = {0};
 
-	return (struct passes){blocks * once,
-	                       blocks * once + overlapped_seconds(&p->constants, blocks * gather, linear)};
+	if (t.x > 1)
+		wide = grid_exchange_of(p, s, g, kind);
+	once = blocks * once + wide.once;
+	return (struct passes){
+	    once, once + overlapped_seconds(&p->constants, blocks * gather + wide.again, linear)};
 }
 
-/* Ring attention: each of the cp steps hides the next block's transfer under its compute. */
+/* Ring attention: each of the cp x tp_x steps hides the next block's transfer under its compute. */
 static struct passes context_exchange(const struct cost_problem *p, const struct strategy *s,
                                       const struct groups *g, struct passes core)
 {
 	const struct model *m = &p->model;
-	double c = (double)s->cp, rows = (double)s->micro_batch * (double)m->seq_len / c;
-	double block = 2 * rows * (double)model_key_values(m) / (double)s->tp;
+	double c = (double)(s->cp * tensor_grid_of(s).x);
+	double block = column_bytes(p, s) * (double)model_key_values(m) / (double)s->tp;
 
-	if (s->cp == 1)
+	if (c == 1)
 		return (struct passes){0, 0};
 	return (struct passes){(c - 1) * fmax(0, send_seconds(&p->network, &g->cp, block) - core.forward / c),
 	                       (c - 1) *
@@ -217,15 +249,16 @@ struct layer_time layer_seconds(const struct cost_problem *p, const struct strat
 	double linear = attention_gemms(p, s, rows);
 	double element = element_seconds(p, s, kind, rows), expert = 0;
 	struct passes core = core_seconds(p, s), tensor, context;
-	struct layer_time t;
+	struct tensor_grid t = tensor_grid_of(s);
+	struct layer_time l;
 	double replay = 0;
 
 	if (kind == LAYER_MOE) {
 		linear += expert_gemms(p, s, rows);
 		expert = expert_exchange(p, s, g);
 	} else {
-		linear +=
-		    ffn_gemms(p, rows, (double)p->model.ffn_hidden / (double)s->tp, (double)p->model.hidden);
+		linear += ffn_gemms(p, rows, (double)p->model.ffn_hidden / (double)t.y,
+		                    (double)p->model.hidden / (double)t.x);
 	}
 	tensor = tensor_exchange(p, s, g, kind, linear);
 	context = context_exchange(p, s, g, core);
@@ -237,23 +270,22 @@ struct layer_time layer_seconds(const struct cost_problem *p, const struct strat
 		tensor.backward += tensor.forward;
 		context.backward += context.forward;
 	}
-	t.forward = linear + core.forward + element + tensor.forward + context.forward + expert;
-	t.parts[PART_COMPUTE] = 3 * linear + core.forward + core.backward + 3 * element;
-	t.parts[PART_RECOMPUTE] = replay;
-	t.parts[PART_TENSOR] = tensor.forward + tensor.backward;
-	t.parts[PART_CONTEXT] = context.forward + context.backward;
-	t.parts[PART_EXPERT] = (s->recompute == RECOMPUTE_FULL ? 3 : 2) * expert;
-	t.backward = -t.forward;
+	l.forward = linear + core.forward + element + tensor.forward + context.forward + expert;
+	l.parts[PART_COMPUTE] = 3 * linear + core.forward + core.backward + 3 * element;
+	l.parts[PART_RECOMPUTE] = replay;
+	l.parts[PART_TENSOR] = tensor.forward + tensor.backward;
+	l.parts[PART_CONTEXT] = context.forward + context.backward;
+	l.parts[PART_EXPERT] = (s->recompute == RECOMPUTE_FULL ? 3 : 2) * expert;
+	l.backward = -l.forward;
 	for (int i = 0; i < LAYER_PARTS; i++)
-		t.backward += t.parts[i];
-	return t;
+		l.backward += l.parts[i];
+	return l;
 }
 
 struct layer_time embedding_seconds(const struct cost_problem *p, const struct strategy *s,
                                     const struct groups *g)
 {
-	double y =
-	    2 * (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp * (double)p->model.hidden;
+	double y = column_bytes(p, s) * (double)p->model.hidden;
 	double read = memory_seconds(p, 2 * y) + p->constants.launch_seconds;
 	struct layer_time t = {0};
 
@@ -275,11 +307,12 @@ struct layer_time head_seconds(const struct cost_problem *p, const struct strate
 	double exchange = s->sequence_parallel ? all_gather_seconds(&p->network, &g->tp, y)
 	                                       : all_reduce_seconds(&p->network, &g->tp, y);
 	double loss = 3 * all_reduce_seconds(&p->network, &g->tp, 4 * rows);
+	double norm = grid_norm_seconds(p, s, g);
 	struct layer_time t = {0};
 
 	t.parts[PART_COMPUTE] = 3 * once;
-	t.parts[PART_TENSOR] = exchange + loss + (s->sequence_parallel ? exchange : 0);
-	t.forward = once + loss + (s->sequence_parallel ? exchange : 0);
-	t.backward = 2 * once + exchange;
+	t.parts[PART_TENSOR] = exchange + loss + (s->sequence_parallel ? exchange : 0) + 2 * norm;
+	t.forward = once + loss + (s->sequence_parallel ? exchange : 0) + norm;
+	t.backward = 2 * once + exchange + norm;
 	return t;
 }

@@ -7,7 +7,9 @@
 
 /* The groups that a strategy communicates in. */
 struct groups {
-	struct group tp, cp, pp;
+	struct group tp, pp;
+	struct group tp_x, tp_y;        /* sides of the grid; one dimension: a single rank, and tp */
+	struct group cp;                /* who share one sequence in attention: cp x tp_x */
 	struct group dp;                /* dp x cp: who holds the same dense weights */
 	struct group ep;                /* expert ranks */
 	struct group etp;               /* tensor ranks of one expert */
@@ -47,4 +49,9 @@ double overlapped_seconds(const struct constants *k, double exchange, double win
 /* Seconds of one matrix product (m x k) x (k x n) in 16 bit: a saturating share of the peak, or the memory's
  * speed. cost-model section 4. */
 double gemm_seconds(const struct cost_problem *p, double m, double n, double k);
+/* Bytes of one column of a micro-batch's activations in 16 bit, on the ranks of one context share. */
+static inline double column_bytes(const struct cost_problem *p, const struct strategy *s)
+{
+	return 2 * (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp;
+}
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "planner/cost/offload.h"
+#include "planner/cost/tensor_grid.h"
 
 static double score_bytes(const struct model *m, const struct strategy *s)
 {
@@ -71,6 +72,19 @@ int64_t memory_bytes_of(const struct memory_parts *m)
 	       llround(m->workspace);
 }
 
+/* Gathered inputs of products, two of them; in a grid as many columns as one x rank has, and as many results
+ * before they are added up over x. */
+static double gathered_bytes(const struct model *m, const struct strategy *s, double y)
+{
+	struct tensor_grid t = tensor_grid_of(s);
+
+	if (!s->sequence_parallel || s->tp == 1)
+		return 0;
+	if (t.x == 1)
+		return 2 * y;
+	return 2 * y * (1 / (double)t.x + grid_widest_result(m, s) / (double)m->hidden);
+}
+
 static double transient_bytes(const struct model *m, const struct strategy *s)
 {
 	double rows = (double)s->micro_batch * (double)m->seq_len / (double)s->cp;
@@ -81,22 +95,31 @@ static double transient_bytes(const struct model *m, const struct strategy *s)
 		bytes += plain_bytes(m, s, heaviest) + score_bytes(m, s);
 	else if (s->recompute == RECOMPUTE_SELECTIVE && s->attention == ATTENTION_UNFUSED)
 		bytes += score_bytes(m, s);
-	if (s->sequence_parallel && s->tp > 1)
-		bytes += 2 * y;
+	bytes += gathered_bytes(m, s, y);
 	if (s->pp > 1)
 		bytes += 2 * y / t;
-	if (s->cp > 1)
+	if (s->cp * tensor_grid_of(s).x > 1)
 		bytes += 4 * rows * (double)model_key_values(m) / t;
 	if (m->has_moe)
 		bytes += 2 * y * (double)m->moe.top_k / t;
 	return bytes;
 }
 
+/* What every tensor rank holds in one dimension (norms, biases of the hidden size, projections to latents)
+ * goes with the hidden columns of an x rank; the router works on whole tokens. */
+static double replicated_parameters(const struct model *m, enum layer_kind kind, int64_t replicated, double x)
+{
+	int64_t router =
+	    kind == LAYER_MOE ? m->hidden * m->moe.experts + (m->moe.router_bias ? m->moe.experts : 0) : 0;
+
+	return (double)(replicated - router) / x + (double)router;
+}
+
 struct memory_model memory_model_of(const struct cost_problem *p, const struct strategy *s)
 {
 	const struct model *m = &p->model;
 	double rows = (double)s->micro_batch * (double)m->seq_len / (double)s->cp, t = (double)s->tp;
-	double part = s->sequence_parallel ? t : 1;
+	double part = s->sequence_parallel ? t : 1, x = (double)tensor_grid_of(s).x;
 	struct parameters e = model_embedding_parameters(m), o = model_head_parameters(m);
 	struct memory_model r = {0};
 	struct strategy kept = *s;
@@ -107,14 +130,15 @@ struct memory_model memory_model_of(const struct cost_problem *p, const struct s
 
 		if (k == LAYER_MOE && !m->has_moe)
 			break;
-		r.dense_parameters[k] = (double)l.tensor / t + (double)l.replicated;
+		r.dense_parameters[k] =
+		    (double)l.tensor / t + replicated_parameters(m, (enum layer_kind)k, l.replicated, x);
 		r.expert_parameters[k] = (double)l.expert / (double)(s->ep * s->etp);
 		r.stored[k] = layer_activation_bytes(m, s, (enum layer_kind)k);
 		r.kept_stored[k] = layer_activation_bytes(m, &kept, (enum layer_kind)k);
 		r.largest_layer = fmax(r.largest_layer, r.dense_parameters[k] + r.expert_parameters[k]);
 	}
-	r.embedding_parameters = (double)e.tensor / t + (double)e.replicated;
-	r.head_parameters = (double)o.tensor / t + (double)o.replicated;
+	r.embedding_parameters = (double)e.tensor / t + (double)e.replicated / x;
+	r.head_parameters = (double)o.tensor / t + (double)o.replicated / x;
 	r.first_stored = m->dropout ? rows * (double)m->hidden / part : 0;
 	/* Final norm's and head's input; logits in 16 and 32 bit with a 32-bit gradient. */
 	r.last_transient = 4 * rows * (double)m->hidden / part + 10 * rows * (double)m->vocab / t;

@@ -50,23 +50,27 @@ static int point_request(const struct search_request *r, const struct search_poi
 	return SB_OK;
 }
 
-/* What a search does before its walk, in steps of the walk: for every tp, cp (a power of two) and pp it pairs
- * each number of replicas with each micro-batch, both divisors of the batch. Eight pairs take as long as a
- * step. */
+/* What a search does before its walk, in steps of the walk: for every tp (and tp_x), cp (a power of two) and
+ * pp it pairs each number of replicas with each micro-batch, both divisors of the batch. Eight pairs take as
+ * long as a step. */
 static int64_t preparation(const struct search_request *r)
 {
 	const struct cost_problem *p = &r->problem;
 	struct search_result ignored = {0};
-	struct values batch, tp, pp;
+	struct tensor_values tensor;
+	struct values batch, pp;
 	int64_t devices = cluster_devices(&p->cluster), shapes = 0;
 
 	divisors(p->sequences, &batch);
-	tensor_values(r, &ignored, &tp);
+	tensor_values(r, &ignored, &tensor);
 	pipeline_values(r, &pp);
-	for (int i = 0; i < tp.count; i++)
-		for (int64_t cp = 1; cp <= p->model.seq_len && cp <= devices / tp.value[i]; cp *= 2)
+	for (int i = 0; i < tensor.tp.count; i++) {
+		int64_t tp = tensor.tp.value[i];
+
+		for (int64_t cp = 1; cp <= p->model.seq_len && cp <= devices / tp; cp *= 2)
 			for (int k = 0; k < pp.count; k++)
-				shapes += pp.value[k] <= devices / (tp.value[i] * cp);
+				shapes += pp.value[k] <= devices / (tp * cp);
+	}
 	return shapes * batch.count * batch.count / 16;
 }
 

@@ -109,6 +109,30 @@ static double host_of(const struct cost_problem *p, double slowdown, const struc
 	return micro_batches * t.offload + t.offload_update;
 }
 
+/* What tensor ranks exchange in a micro-batch, by the sides of their grid; what all of them do together is
+ * `all`, and so is everything in one dimension. */
+static void split_tensor(const struct cost_problem *p, const struct strategy *s, const struct stage_run *run,
+                         double all, double out[TRAFFICS])
+{
+	const struct group alone = {.ranks = 1, .inside = {1, 1, 1}};
+	struct groups g = groups_of(&p->network, s);
+	struct layer_costs l;
+	double rest;
+
+	out[TRAFFIC_TENSOR] = all;
+	out[TRAFFIC_TENSOR_X] = out[TRAFFIC_TENSOR_Y] = 0;
+	if (tensor_grid_of(s).x == 1)
+		return;
+	g.tp_x = alone;
+	l = layer_costs_of(p, s, &g);
+	rest = part_of(&l, s, run, PART_TENSOR);
+	out[TRAFFIC_TENSOR_X] = all - rest;
+	g.tp_y = alone;
+	l = layer_costs_of(p, s, &g);
+	out[TRAFFIC_TENSOR] = part_of(&l, s, run, PART_TENSOR);
+	out[TRAFFIC_TENSOR_Y] = rest - out[TRAFFIC_TENSOR];
+}
+
 /* Of a problem without compute, in its own unit. */
 static void traffic_of(const struct cost_problem *p, const struct strategy *s, const struct stage_run *run,
                        double out[TRAFFICS])
@@ -119,7 +143,10 @@ static void traffic_of(const struct cost_problem *p, const struct strategy *s, c
 	double sends = s->pp > 1 ? 2 * m * (double)s->vpp : 0;
 	double sent = send_seconds(&p->network, &g.pp, stage_send_bytes(p, s));
 
-	out[TRAFFIC_TENSOR] = m * part_of(&l, s, run, PART_TENSOR) + sends * (l.send - sent);
+	split_tensor(p, s, run, part_of(&l, s, run, PART_TENSOR), out);
+	for (int i = TRAFFIC_TENSOR; i <= TRAFFIC_TENSOR_Y; i++)
+		out[i] *= m;
+	out[TRAFFIC_TENSOR] += sends * (l.send - sent);
 	out[TRAFFIC_CONTEXT] = m * part_of(&l, s, run, PART_CONTEXT);
 	out[TRAFFIC_EXPERT] = m * part_of(&l, s, run, PART_EXPERT);
 	out[TRAFFIC_PIPELINE] = sends * sent;
@@ -131,7 +158,7 @@ static void add_traffic(const struct cost_problem *p, const struct strategy *s, 
 	const struct cost_problem bytes = in_bytes(p), bare = without_compute(p);
 	const struct groups g = groups_of(&p->network, s);
 	const struct group shared = {.ranks = 1, .inside = {1}};
-	const struct group *groups[TRAFFICS] = {&g.tp, &g.cp, &g.ep, &g.pp, &g.dp, &shared};
+	const struct group *groups[TRAFFICS] = {&g.tp, &g.tp_x, &g.tp_y, &g.cp, &g.ep, &g.pp, &g.dp, &shared};
 	const struct stage_run *run = busiest(e);
 	double moved[TRAFFICS], seconds[TRAFFICS], m = (double)strategy_micro_batches(s, p->sequences);
 

@@ -12,7 +12,9 @@ struct explained_stages {
 };
 
 enum traffic {
-	TRAFFIC_TENSOR,
+	TRAFFIC_TENSOR,   /* in a grid that of the embedding and the head */
+	TRAFFIC_TENSOR_X, /* of a grid alone, as the next */
+	TRAFFIC_TENSOR_Y,
 	TRAFFIC_CONTEXT,
 	TRAFFIC_EXPERT,
 	TRAFFIC_PIPELINE,

@@ -12,7 +12,8 @@ void keep_init(struct keep *k)
 
 bool same_degrees(const struct strategy *a, const struct strategy *b)
 {
-	return a->dp == b->dp && a->tp == b->tp && a->cp == b->cp && a->pp == b->pp && a->ep == b->ep;
+	return a->dp == b->dp && a->tp == b->tp && a->tp_x == b->tp_x && a->cp == b->cp && a->pp == b->pp &&
+	       a->ep == b->ep;
 }
 
 static void insert(struct kept *list, int *count, const struct kept *x)

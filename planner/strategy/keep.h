@@ -37,6 +37,6 @@ void keep_offer(struct keep *k, const struct strategy *s, double bound, double u
 /* Can a strategy of at least these seconds and bytes still be the best, one of the best sets of degrees, or
  * on the front? `reached`: seconds that some strategy is known to take. */
 bool keep_wants(const struct keep *k, double reached, double bound, double memory);
-/* Same dp, tp, cp, pp, ep. */
+/* Same dp, tp and tp_x, cp, pp, ep. */
 bool same_degrees(const struct strategy *a, const struct strategy *b);
 #endif

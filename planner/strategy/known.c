@@ -42,18 +42,14 @@ static struct known_costs *look_up(struct search *x, const struct costs_key *key
 
 static struct costs_key key_of(const struct strategy *s)
 {
-	return (struct costs_key){s->tp,
-	                          s->cp,
-	                          s->ep,
-	                          s->etp,
-	                          s->micro_batch,
-	                          {{0}},
-	                          (int64_t)s->recompute * 4 + (s->sequence_parallel ? 2 : 0)};
+	return (struct costs_key){
+	    s->tp,  tensor_grid_of(s).x, s->cp, s->ep,
+	    s->etp, s->micro_batch,      {{0}}, (int64_t)s->recompute * 4 + (s->sequence_parallel ? 2 : 0)};
 }
 
 const struct known_costs *search_costs(struct search *x, const struct strategy *s, const struct groups *g)
 {
-	const struct group *const used[] = {&g->tp, &g->cp, &g->ep, &g->etp};
+	const struct group *const used[] = {&g->tp, &g->tp_x, &g->tp_y, &g->cp, &g->ep, &g->etp};
 	struct costs_key key = key_of(s);
 	struct known_costs *known;
 	bool have;
@@ -101,8 +97,10 @@ static int64_t filled_levels(const struct network *n, int64_t devices)
 
 struct work search_least_work(struct search *x, const struct strategy *s, bool experts)
 {
+	const struct tensor_grid t = tensor_grid_of(s);
 	int64_t devices = strategy_devices(s);
 	const int64_t key[] = {s->tp,
+	                       t.x,
 	                       s->cp,
 	                       s->ep,
 	                       s->etp,
@@ -118,7 +116,11 @@ struct work search_least_work(struct search *x, const struct strategy *s, bool e
 		return known->work;
 	g.dp = g.edp = g.pp;
 	g.tp = nearest_group(x, s->tp, devices, x->inner_faster);
-	g.cp = nearest_group(x, s->cp, devices, x->inner_faster);
+	/* With experts an all-to-all goes over x. */
+	g.tp_x =
+	    nearest_group(x, t.x, devices, x->r->problem.model.has_moe ? x->inner_twice : x->inner_faster);
+	g.tp_y = nearest_group(x, t.y, devices, x->inner_faster);
+	g.cp = nearest_group(x, s->cp * t.x, devices, x->inner_faster);
 	g.ep = nearest_group(x, s->ep, devices, experts && x->inner_twice);
 	g.etp = nearest_group(x, s->etp, devices, experts && x->inner_faster);
 	costs = layer_costs_of(&x->swift, s, &g);

@@ -77,7 +77,8 @@ static bool same_group(const struct group *a, const struct group *b)
 
 static bool same_groups(const struct groups *a, const struct groups *b)
 {
-	return same_group(&a->tp, &b->tp) && same_group(&a->cp, &b->cp) && same_group(&a->pp, &b->pp) &&
+	return same_group(&a->tp, &b->tp) && same_group(&a->tp_x, &b->tp_x) &&
+	       same_group(&a->tp_y, &b->tp_y) && same_group(&a->cp, &b->cp) && same_group(&a->pp, &b->pp) &&
 	       same_group(&a->dp, &b->dp) && same_group(&a->ep, &b->ep) && same_group(&a->etp, &b->etp) &&
 	       same_group(&a->edp, &b->edp);
 }
@@ -91,8 +92,8 @@ static void add_order(const struct network *n, const struct strategy *s, struct 
 		return;
 	memcpy(o->at, s->order, sizeof(o->at));
 	g = o->groups = groups_of(n, s);
-	o->examined = g.tp.examined + g.cp.examined + g.pp.examined + g.dp.examined + g.ep.examined +
-	              g.etp.examined + g.edp.examined;
+	o->examined = g.tp.examined + g.tp_x.examined + g.cp.examined + g.pp.examined + g.dp.examined +
+	              g.ep.examined + g.etp.examined + g.edp.examined;
 	for (int i = 0; i < *count; i++) {
 		if (same_groups(&out[i].groups, &o->groups))
 			return;

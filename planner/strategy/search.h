@@ -10,10 +10,11 @@
  * dividing the experts and etp their width, folded freely into the tp x cp x dp ranks of a stage (parallel
  * folding); ZeRO 0..3 where replicas, or tensor ranks of the experts, hold weights in common (2 and 3 in a
  * pipeline only where the request names them: few stacks run that), with the exchange under compute from 1
- * on; recomputation of nothing, of all layers, or in each stage of as few as make it fit; sequence
- * parallelism on and off; the last stage shortened by up to the layers that the head weighs; every order of
- * the ranks where all of them fill nodes evenly, else the usual one. Any number of devices up to the
- * cluster's, so that one more device never makes the plan worse.
+ * on; grids of tensor ranks only where the request names them (tp_y as tp, tp_x dividing the widths): no
+ * stack but MindFormers runs them; recomputation of nothing, of all layers, or in each stage of as few as
+ * make it fit; sequence parallelism on and off; the last stage shortened by up to the layers that the head
+ * weighs; every order of the ranks where all of them fill nodes evenly, else the usual one. Any number of
+ * devices up to the cluster's, so that one more device never makes the plan worse.
  *
  * Offload, where the cluster says what its host holds and how quick the link to it is: of five ways to need
  * less memory - weights, gradients, optimizer states and activations on the host, and recomputation of a
@@ -42,6 +43,8 @@ enum constraint {
 	ONLY_RECOMPUTE, /* enum recompute, or RECOMPUTES: as few layers as make each stage fit */
 	ONLY_SEQUENCE_PARALLEL,
 	ONLY_OFFLOAD, /* enum offloadable: what may go to the host; OFFLOADABLES: "none" of the request */
+	ONLY_TENSOR,  /* 0: one dimension, 1: grids of tensor ranks beside it; left out: 0 */
+	ONLY_TP_X,    /* any named asks for grids, too */
 	CONSTRAINTS
 };
 #define ALLOWED_MAX 16
@@ -68,7 +71,7 @@ enum rejection {
 	REJECT_HEADS,
 	REJECT_WIDTH,
 	REJECT_SEQUENCE,
-	REJECT_ATTENTION,  /* cp without a fused attention kernel */
+	REJECT_ATTENTION,  /* cp or a grid of tensor ranks without a fused attention kernel */
 	REJECT_INTERLEAVE, /* micro-batches do not fill the interleaved pipeline */
 	REJECT_ZERO,       /* ZeRO 2 and 3 with a pipeline, not asked for */
 	REJECT_EXPERTS,

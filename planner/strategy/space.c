@@ -63,7 +63,7 @@ bool sequence_parallel_allowed(const struct search_request *r, const struct stra
 	bool sp = s->sequence_parallel;
 
 	return allowed_value(r, ONLY_SEQUENCE_PARALLEL, sp) && (!sp || s->tp > 1) &&
-	       (sp || s->tp == 1 || !r->problem.model.has_moe) &&
+	       (sp || s->tp == 1 || (s->tp_x <= 1 && !r->problem.model.has_moe)) &&
 	       (!sp || r->problem.model.seq_len % (s->tp * s->cp) == 0);
 }
 
@@ -80,55 +80,93 @@ int recompute_modes(const struct search_request *r)
 	return modes;
 }
 
-static struct strategy with(const struct search_request *r, int64_t tp, int64_t cp)
-{
-	struct strategy s = strategy_default(&r->problem.model, &r->problem.cluster);
-
-	s.tp = tp;
-	s.cp = cp;
-	return s;
-}
-
-void tensor_values(const struct search_request *r, struct search_result *out, struct values *v)
+static void one_dimension(const struct search_request *r, struct search_result *out, struct values *v)
 {
 	const struct model *m = &r->problem.model;
 	int64_t devices = cluster_devices(&r->problem.cluster);
+	struct strategy s = search_default(r);
 
-	v->count = 0;
-	for (int64_t t = 1; t <= devices && t <= m->heads && v->count < VALUES_MAX; t++) {
-		struct strategy s = with(r, t, 1);
+	for (s.tp = 1; s.tp <= devices && s.tp <= m->heads && v->count < VALUES_MAX; s.tp++) {
 		enum misfit f;
 
-		if (!allowed_value(r, ONLY_TP, t))
+		if (!allowed_value(r, ONLY_TP, s.tp))
 			continue;
-		f = m->heads % t != 0 || (!m->has_mla && m->kv_heads % t != 0) ? MISFIT_HEADS
-		    : m->ffn_hidden % t != 0 || m->hidden % t != 0             ? MISFIT_WIDTH
-		                                                               : FIT_OK;
-		if (f == FIT_OK && m->has_moe && (m->moe.shared_experts * m->moe.shared_ffn_hidden) % t != 0)
-			f = MISFIT_WIDTH;
+		f = strategy_fit_tensor(m, &s);
 		if (f != FIT_OK)
 			count_rejection(out, f == MISFIT_HEADS ? REJECT_HEADS : REJECT_WIDTH, 1, &s, NAN);
 		else
-			v->value[v->count++] = t;
+			v->value[v->count++] = s.tp;
 	}
 }
 
-void context_values(const struct search_request *r, int64_t tp, struct search_result *out, struct values *v)
+/* tp_y as tp in one dimension; tp_x divides the hidden size. */
+static void grids(const struct search_request *r, struct search_result *out, struct tensor_values *v)
 {
-	int64_t devices = cluster_devices(&r->problem.cluster), len = r->problem.model.seq_len;
+	const struct model *m = &r->problem.model;
+	int64_t devices = cluster_devices(&r->problem.cluster);
+	struct strategy s = search_default(r);
+	struct values x, y;
 
-	v->count = 0;
-	for (int64_t c = 1; c * tp <= devices && (c == 1 || len / c >= LEAST_TOKENS); c *= 2) {
-		struct strategy s = with(r, tp, c);
+	s.sequence_parallel = true;
+	divisors(m->hidden, &x);
+	divisors(m->heads, &y);
+	for (int i = 0; i < x.count * y.count && v->tp.count < VALUES_MAX; i++) {
+		int64_t inner = y.value[i % y.count];
+		enum misfit f;
 
-		if (!allowed_value(r, ONLY_CP, c))
+		s.tp_x = x.value[i / y.count];
+		if (s.tp_x == 1 || s.tp_x > devices / inner || !allowed_value(r, ONLY_TP_X, s.tp_x) ||
+		    !allowed_value(r, ONLY_TP, s.tp_x * inner))
 			continue;
-		if (c > 1 && r->attention == ATTENTION_UNFUSED)
+		s.tp = s.tp_x * inner;
+		f = strategy_fit_tensor(m, &s);
+		if (f != FIT_OK) {
+			count_rejection(out,
+			                f == MISFIT_HEADS      ? REJECT_HEADS
+			                : f == MISFIT_SEQUENCE ? REJECT_SEQUENCE
+			                : f == MISFIT_GRID     ? REJECT_ATTENTION
+			                                       : REJECT_WIDTH,
+			                1, &s, NAN);
+		} else {
+			v->x[v->tp.count] = s.tp_x;
+			v->tp.value[v->tp.count++] = s.tp;
+		}
+	}
+}
+
+void tensor_values(const struct search_request *r, struct search_result *out, struct tensor_values *v)
+{
+	bool asked = (r->only[ONLY_TP_X].count > 0 || r->only[ONLY_TENSOR].count > 0) &&
+	             allowed_value(r, ONLY_TENSOR, 1);
+
+	v->tp.count = 0;
+	if (allowed_value(r, ONLY_TP_X, 1))
+		one_dimension(r, out, &v->tp);
+	for (int i = 0; i < v->tp.count; i++)
+		v->x[i] = 1;
+	if (asked)
+		grids(r, out, v);
+}
+
+void context_values(const struct search_request *r, const struct strategy *tensor, struct search_result *out,
+                    struct values *v)
+{
+	int64_t devices = cluster_devices(&r->problem.cluster);
+	int64_t len = r->problem.model.seq_len, x = tensor_grid_of(tensor).x;
+	struct strategy s = search_default(r);
+
+	s.tp = tensor->tp;
+	s.tp_x = tensor->tp_x;
+	v->count = 0;
+	for (s.cp = 1; s.cp * s.tp <= devices && (s.cp == 1 || len / s.cp >= LEAST_TOKENS); s.cp *= 2) {
+		if (!allowed_value(r, ONLY_CP, s.cp))
+			continue;
+		if (s.cp > 1 && r->attention == ATTENTION_UNFUSED)
 			count_rejection(out, REJECT_ATTENTION, 1, &s, NAN);
-		else if (c > 1 && len % (2 * c) != 0)
+		else if (s.cp * x > 1 && len % (2 * s.cp * x) != 0)
 			count_rejection(out, REJECT_SEQUENCE, 1, &s, NAN);
 		else
-			v->value[v->count++] = c;
+			v->value[v->count++] = s.cp;
 	}
 }
 

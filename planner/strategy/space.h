@@ -20,10 +20,16 @@ bool sequence_parallel_allowed(const struct search_request *r, const struct stra
 int recompute_modes(const struct search_request *r);
 /* Divisors of n, ascending, as many as fit. */
 void divisors(int64_t n, struct values *out);
-/* tp: counts what it leaves out in `out`. */
-void tensor_values(const struct search_request *r, struct search_result *out, struct values *v);
-/* cp beside this tp: counts what it leaves out in `out`. */
-void context_values(const struct search_request *r, int64_t tp, struct search_result *out, struct values *v);
+/* tp, each with its tp_x: first one dimension, then what grids the request asks for. */
+struct tensor_values {
+	struct values tp;
+	int64_t x[VALUES_MAX];
+};
+/* Counts what it leaves out in `out`. */
+void tensor_values(const struct search_request *r, struct search_result *out, struct tensor_values *v);
+/* cp beside this tp and tp_x: counts what it leaves out in `out`. */
+void context_values(const struct search_request *r, const struct strategy *s, struct search_result *out,
+                    struct values *v);
 /* pp. */
 void pipeline_values(const struct search_request *r, struct values *v);
 /* ep and etp: experts are divided over the ranks of a stage in their own way, whatever tp, cp and dp are. */

@@ -24,6 +24,7 @@ struct strategy strategy_default(const struct model *m, const struct cluster *c)
 {
 	return (struct strategy){.dp = 1,
 	                         .tp = 1,
+	                         .tp_x = 1,
 	                         .cp = 1,
 	                         .pp = 1,
 	                         .vpp = 1,
@@ -47,22 +48,31 @@ int64_t strategy_micro_batches(const struct strategy *s, int64_t sequences)
 	return share > 0 && sequences % share == 0 ? sequences / share : 0;
 }
 
-static enum misfit fit_tensor(const struct model *m, const struct strategy *s)
+static bool divides_widths(const struct model *m, int64_t n)
 {
-	int64_t t = s->tp;
+	int64_t shared = m->has_moe ? m->moe.shared_experts * m->moe.shared_ffn_hidden : 0;
 
-	if (m->heads % t != 0 || (!m->has_mla && m->kv_heads % t != 0))
+	return m->ffn_hidden % n == 0 && m->hidden % n == 0 && shared % n == 0;
+}
+
+enum misfit strategy_fit_tensor(const struct model *m, const struct strategy *s)
+{
+	struct tensor_grid t = tensor_grid_of(s);
+
+	if (t.x > 1 && (s->tp % t.x != 0 || !s->sequence_parallel || s->attention == ATTENTION_UNFUSED))
+		return MISFIT_GRID;
+	if (m->heads % t.y != 0 || (!m->has_mla && m->kv_heads % t.y != 0))
 		return MISFIT_HEADS;
-	if (m->ffn_hidden % t != 0 || m->hidden % t != 0)
+	if (!divides_widths(m, t.x) || !divides_widths(m, t.y))
 		return MISFIT_WIDTH;
-	if (m->has_moe && m->moe.shared_experts > 0 &&
-	    (m->moe.shared_experts * m->moe.shared_ffn_hidden) % t != 0)
+	if (m->has_mla && (m->mla.q_rank % t.x != 0 || m->mla.kv_rank % t.x != 0))
 		return MISFIT_WIDTH;
-	if (s->cp > 1 && m->seq_len % (2 * s->cp) != 0)
+	/* Ring attention goes round the context ranks, and those of x. */
+	if (s->cp * t.x > 1 && m->seq_len % (2 * s->cp * t.x) != 0)
 		return MISFIT_SEQUENCE;
 	if (s->cp > 1 && s->attention == ATTENTION_UNFUSED)
 		return MISFIT_ATTENTION;
-	if (s->sequence_parallel && m->seq_len % (t * s->cp) != 0)
+	if (s->sequence_parallel && m->seq_len % (s->tp * s->cp) != 0)
 		return MISFIT_SEQUENCE;
 	return FIT_OK;
 }
@@ -138,7 +148,7 @@ enum misfit strategy_fit(const struct model *m, const struct cluster *c, const s
 	micro_batches = strategy_micro_batches(s, sequences);
 	if (micro_batches == 0)
 		return MISFIT_BATCH;
-	f = fit_tensor(m, s);
+	f = strategy_fit_tensor(m, s);
 	if (f == FIT_OK)
 		f = fit_experts(m, s);
 	return f == FIT_OK ? fit_pipeline(m, s, micro_batches) : f;
@@ -150,12 +160,20 @@ static const struct {
     [FIT_OK] = {"ok", "fits", ""},
     [MISFIT_DEVICES] = {"devices", "dp x tp x cp x pp is more than the cluster's devices", "dp"},
     [MISFIT_BATCH] = {"batch_division", "dp x micro_batch does not divide the global batch", "dp"},
-    [MISFIT_HEADS] = {"heads_division", "tp does not divide the attention heads and KV heads", "tp"},
-    [MISFIT_WIDTH] = {"width_division", "tp does not divide the hidden and FFN sizes", "tp"},
+    [MISFIT_HEADS] = {"heads_division",
+                      "tp (tp_y in two dimensions) does not divide the attention heads and KV heads", "tp"},
+    [MISFIT_WIDTH] = {"width_division",
+                      "tp (tp_x and tp_y in two dimensions) does not divide the hidden and FFN sizes, or "
+                      "tp_x the latent ranks",
+                      "tp"},
     [MISFIT_SEQUENCE] = {"sequence_division",
-                         "cp (or tp x cp with sequence parallelism) does not divide the "
-                         "sequence",
+                         "cp (or tp x cp with sequence parallelism, and twice tp_x x cp in two "
+                         "dimensions) does not divide the sequence",
                          "cp"},
+    [MISFIT_GRID] = {"tensor_grid",
+                     "tp_x does not divide tp, or two-dimensional tensor parallelism is without "
+                     "sequence parallelism or a fused attention kernel",
+                     "tp_x"},
     [MISFIT_ATTENTION] = {"attention_kernel", "context parallelism needs a fused attention kernel", "cp"},
     [MISFIT_STAGES] = {"stages", "pp x vpp is more than the layers, or the stages do not add up to them",
                        "pp"},

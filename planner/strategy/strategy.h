@@ -24,6 +24,7 @@ struct offload {
 
 struct strategy {
 	int64_t dp, tp, cp, pp, vpp, ep, etp;
+	int64_t tp_x; /* of the tp ranks, in two dimensions (tensor_grid_of()); 0 or 1: one dimension */
 	int64_t micro_batch; /* sequences per replica */
 	int zero;            /* ZeRO level 0..3 over dp x cp */
 	bool sequence_parallel;
@@ -54,6 +55,14 @@ enum attention strategy_attention(const struct model *m, const struct cluster *c
  * it reduces the gradients of bfloat16 in 32 bit. */
 int strategy_gradient_bytes(const struct model *m);
 int64_t strategy_devices(const struct strategy *s);
+/* The tensor ranks as a grid, y the inner ones (cost/tensor_grid.h); x = 1: one dimension. */
+struct tensor_grid {
+	int64_t x, y;
+};
+static inline struct tensor_grid tensor_grid_of(const struct strategy *s)
+{
+	return s->tp_x > 1 ? (struct tensor_grid){s->tp_x, s->tp / s->tp_x} : (struct tensor_grid){1, s->tp};
+}
 /* Micro-batches of one replica; 0 when the batch cannot be divided evenly. */
 int64_t strategy_micro_batches(const struct strategy *s, int64_t sequences);
 
@@ -62,10 +71,11 @@ enum misfit {
 	FIT_OK,
 	MISFIT_DEVICES,       /* more devices than there are */
 	MISFIT_BATCH,         /* dp x micro_batch does not divide the batch */
-	MISFIT_HEADS,         /* tp does not divide heads or KV heads */
-	MISFIT_WIDTH,         /* tp does not divide the FFN or hidden size */
-	MISFIT_SEQUENCE,      /* cp or sequence parallelism does not divide the sequence */
+	MISFIT_HEADS,         /* tp (of a grid tp_y) does not divide heads or KV heads */
+	MISFIT_WIDTH,         /* tp (of a grid both sides) does not divide the FFN or hidden size */
+	MISFIT_SEQUENCE,      /* cp, tp_x or sequence parallelism does not divide the sequence */
 	MISFIT_ATTENTION,     /* ring attention over cp needs a fused kernel */
+	MISFIT_GRID,          /* tp_x does not divide tp, or is without what two dimensions need */
 	MISFIT_STAGES,        /* more stages or chunks than layers, or a cut that does not add up */
 	MISFIT_INTERLEAVE,    /* vpp without pipeline, or micro-batches that do not fill it */
 	MISFIT_EXPERTS,       /* ep does not divide experts, or the expert ranks do not fit */
@@ -79,6 +89,8 @@ enum misfit {
 bool strategy_experts_line_up(const struct strategy *s);
 enum misfit strategy_fit(const struct model *m, const struct cluster *c, const struct strategy *s,
                          int64_t sequences);
+/* The part of it that speaks of tensor and context ranks. */
+enum misfit strategy_fit_tensor(const struct model *m, const struct strategy *s);
 /* A stable word and a sentence for each. */
 const char *misfit_word(enum misfit f);
 const char *misfit_text(enum misfit f);

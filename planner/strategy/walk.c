@@ -115,7 +115,7 @@ static void find_least(struct search *x, struct strategy *s, struct work (*least
 	}
 }
 
-/* Every pipeline and number of replicas beside one tp and cp. */
+/* Every pipeline and number of replicas beside one tp, tp_x and cp. */
 static int add_layouts(struct search *x, struct strategy *s, int row, struct sb_error *err)
 {
 	const struct cost_problem *p = &x->r->problem;
@@ -127,8 +127,9 @@ static int add_layouts(struct search *x, struct strategy *s, int row, struct sb_
 	least = x->least[row].of;
 	find_least(x, s, least);
 	for (int i = 0; i < x->pipeline_count * x->batch.count; i++) {
-		struct layout y = {s->tp, s->cp,   x->batch.value[i % x->batch.count], i / x->batch.count,
-		                   row,   INFINITY};
+		struct layout y = {
+		    s->tp, s->tp_x, s->cp, x->batch.value[i % x->batch.count], i / x->batch.count,
+		    row,   INFINITY};
 		int64_t share = p->sequences / y.dp;
 		double heaviest;
 
@@ -166,6 +167,8 @@ static int by_bound(const void *a, const void *b)
 		return x->bound < y->bound ? -1 : 1;
 	if (x->tp != y->tp)
 		return x->tp < y->tp ? -1 : 1;
+	if (x->tp_x != y->tp_x)
+		return x->tp_x < y->tp_x ? -1 : 1;
 	if (x->cp != y->cp)
 		return x->cp < y->cp ? -1 : 1;
 	if (x->pipeline != y->pipeline)
@@ -176,14 +179,16 @@ static int by_bound(const void *a, const void *b)
 static int prepare_layouts(struct search *x, struct sb_error *err)
 {
 	struct strategy s = search_default(x->r);
-	struct values tp, cp;
+	struct tensor_values tensor;
+	struct values cp;
 	int row = 0, rc = SB_OK;
 
-	tensor_values(x->r, x->out, &tp);
-	for (int i = 0; rc == SB_OK && i < tp.count; i++) {
-		context_values(x->r, tp.value[i], x->out, &cp);
+	tensor_values(x->r, x->out, &tensor);
+	for (int i = 0; rc == SB_OK && i < tensor.tp.count; i++) {
+		s.tp = tensor.tp.value[i];
+		s.tp_x = tensor.x[i];
+		context_values(x->r, &s, x->out, &cp);
 		for (int k = 0; rc == SB_OK && k < cp.count && !search_exhausted(x); k++) {
-			s.tp = tp.value[i];
 			s.cp = cp.value[k];
 			rc = add_layouts(x, &s, row++, err);
 		}

@@ -20,7 +20,7 @@ struct pipeline {
 
 /* The degrees of the attention's ranks, and a bound of the seconds of every strategy that has them. */
 struct layout {
-	int64_t tp, cp, dp;
+	int64_t tp, tp_x, cp, dp;
 	int pipeline;
 	int least; /* its row of x->least */
 	double bound;
@@ -30,7 +30,7 @@ struct work {
 	double all, layer;
 };
 
-/* The least work of one tp and cp, by its index and sequence parallelism. */
+/* The least work of one tp, tp_x and cp, by its index and sequence parallelism. */
 struct least_work {
 	struct work of[VALUES_MAX][2];
 };
@@ -63,13 +63,13 @@ struct division {
 
 /* Costs of a micro-batch that were worked out before, by everything that they depend on. */
 struct costs_key {
-	int64_t tp, cp, ep, etp, micro_batch;
-	int64_t inside[4][LINK_SCOPES]; /* of tp, cp, ep, etp */
+	int64_t tp, tp_x, cp, ep, etp, micro_batch;
+	int64_t inside[6][LINK_SCOPES]; /* of tp, tp_x, tp_y, cp, ep, etp */
 	int64_t flags;
 };
 /* Likewise, of search_least_work(). */
 struct known_work {
-	int64_t tp, cp, ep, etp, micro_batch, flags;
+	int64_t tp, tp_x, cp, ep, etp, micro_batch, flags;
 	struct work work;
 };
 struct known_costs {

@@ -238,12 +238,14 @@ void weigh_layout(struct search *x, const struct layout *y)
 	int64_t share = x->r->problem.sequences / y->dp;
 
 	w.s.tp = y->tp;
+	w.s.tp_x = y->tp_x;
 	w.s.cp = y->cp;
 	w.s.dp = y->dp;
 	w.s.pp = w.pipeline->pp;
 	w.all_orders = order_count(&w.s);
 	if (w.s.pp > 1 && x->r->only[ONLY_ZERO].count == 0)
 		reject(&w, REJECT_ZERO, 2, NAN);
+	w.s.sequence_parallel = y->tp_x > 1; /* a grid has no other way: what it needs at least is with it */
 	list_divisions(&w, y->tp * y->cp * y->dp);
 	for (int sp = 1; sp >= 0; sp--) {
 		w.s.sequence_parallel = sp == 1;
@@ -273,6 +275,7 @@ void cut_off_layout(struct search *x, const struct layout *y)
 	int64_t share = x->r->problem.sequences / y->dp, ranks = y->tp * y->cp * y->dp, all = 0, batches = 0;
 
 	w.s.tp = y->tp;
+	w.s.tp_x = y->tp_x;
 	w.s.cp = y->cp;
 	w.s.dp = y->dp;
 	w.s.pp = q->pp;

@@ -132,12 +132,34 @@ static inline void experts(struct every *e, struct strategy s)
 	}
 }
 
+static inline void replicas(struct every *e, struct strategy s)
+{
+	const struct search_request *r = e->r;
+	int64_t devices = cluster_devices(&r->problem.cluster), sequences = r->problem.sequences;
+
+	for (s.pp = 1; s.pp <= r->problem.model.layers; s.pp++) {
+		for (s.dp = 1; s.dp <= sequences && s.tp * s.cp * s.pp * s.dp <= devices; s.dp++) {
+			for (s.micro_batch = 1; s.micro_batch <= sequences; s.micro_batch++)
+				experts(e, s);
+		}
+	}
+}
+
+/* One dimension, and every grid where the request asks for them. */
+static inline void grids(struct every *e, struct strategy s)
+{
+	for (s.tp_x = 1; s.tp_x <= (e->r->only[ONLY_TENSOR].count > 0 ? s.tp : 1); s.tp_x++) {
+		if (s.tp % s.tp_x == 0)
+			replicas(e, s);
+	}
+}
+
 /* Every strategy, one by one, by nested loops that share nothing with the search but the cost. */
 static inline struct every enumerate(const struct search_request *r)
 {
 	struct every e = {.r = r};
 	const struct cluster *c = &r->problem.cluster;
-	int64_t devices = cluster_devices(c), sequences = r->problem.sequences;
+	int64_t devices = cluster_devices(c);
 	struct strategy s = strategy_default(&r->problem.model, c);
 
 	s.attention = r->attention;
@@ -146,13 +168,7 @@ static inline struct every enumerate(const struct search_request *r)
 		for (s.cp = 1; s.tp * s.cp <= devices; s.cp *= 2) {
 			if (s.cp > 1 && r->problem.model.seq_len / s.cp < 256)
 				continue;
-			for (s.pp = 1; s.pp <= r->problem.model.layers; s.pp++) {
-				for (s.dp = 1; s.dp <= sequences && s.tp * s.cp * s.pp * s.dp <= devices;
-				     s.dp++) {
-					for (s.micro_batch = 1; s.micro_batch <= sequences; s.micro_batch++)
-						experts(&e, s);
-				}
-			}
+			grids(&e, s);
 		}
 	}
 	return e;

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "planner/cost/tensor_grid.h"
 #include "planner/presets/presets.h"
 #include "planner/strategy/cost.h"
 
@@ -51,24 +50,6 @@ static struct strategy_cost cost(const struct cost_problem *p, const struct stra
 	assert_int_equal(strategy_fit(&p->model, &p->cluster, s, p->sequences), FIT_OK);
 	assert_int_equal(strategy_cost(p, s, &c, NULL), SB_OK);
 	return c;
-}
-
-/* Section 8 over 16 ranks, 4096 tokens, 4096 by 16384: one dimension sends 2 * 15/16 * 4096 * 4096 elements;
- * 2 * 8: 2 * 4096 * (16384 + 7 * 4096) / 16; 2 * 2 * 4: the same with a weight's share,
- * 2 * (4096 * 16384 + 4096 * 4096 + 3 * 4096 * 16384) / 16. */
-static void test_tensor_grids(void **state)
-{
-	const struct tensor_grid one = {1, 16, 1}, two = {2, 8, 1}, three = {2, 2, 4};
-	struct network n = {.levels = 1, .domain = {INT64_MAX}, .bandwidth = {100e9}};
-	const struct group along[3] = {{2, {2}, 0}, {2, {2}, 0}, {4, {4}, 0}};
-
-	(void)state;
-	near(tensor_grid_elements(&one, 4096, 4096, 16384), 31457280, 0);
-	near(tensor_grid_elements(&two, 4096, 4096, 16384), 23068672, 0);
-	near(tensor_grid_elements(&three, 4096, 4096, 16384), 35651584, 0);
-	near(tensor_grid_elements(&(struct tensor_grid){1, 1, 1}, 4096, 4096, 16384), 0, 0);
-	/* On a flat network without latency the seconds are those elements over the rate. */
-	near(tensor_grid_seconds(&n, &three, along, 4096, 4096, 16384, 2), 2 * 35651584.0 / 100e9, 1e-12);
 }
 
 /* Section 6.1, 4096 tokens. DeepSeek-V3: 8 * 7168 + 2 (2 * 1536 + 2 * 512 + 64) + 4 * 128 (128 + 64 + 128) =
@@ -275,7 +256,6 @@ static void test_sharded_gradients_accumulate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_tensor_grids),
 	    cmocka_unit_test(test_layers_with_experts),
 	    cmocka_unit_test(test_deepseek_rates),
 	    cmocka_unit_test(test_model_and_hardware_flops),

@@ -191,17 +191,20 @@ static struct offloading enumerate_offload(const struct every *e, struct search_
 static void test_equals_enumeration(void **state)
 {
 	struct search_result *x = malloc(sizeof(*x));
-	int64_t weighed = 0, infeasible = 0, offloaded = 0, host_short = 0;
+	int64_t weighed = 0, infeasible = 0, in_grids = 0, offloaded = 0, host_short = 0;
 
 	(void)state;
 	assert_non_null(x);
 	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
 		struct search_request r = random_problem(seed);
-		struct every e = enumerate(&r);
+		struct every e;
 		struct offloading f = {.best = INFINITY, .least = INFINITY};
 		double least = INFINITY;
 		int rc;
 
+		if (seed % 4 == 0)
+			r.only[ONLY_TENSOR] = (struct allowed){1, {1}};
+		e = enumerate(&r);
 		assert_true(e.count > 0);
 		weighed += e.count;
 		/* A device that holds what some strategy needs, so that memory binds at any tightness. */
@@ -235,10 +238,11 @@ static void test_equals_enumeration(void **state)
 				         (unsigned long long)seed, x->best.cost.step_seconds, best,
 				         (long long)e.count);
 			front_is_complete(&e, x, (double)r.problem.memory_bytes, seed);
+			in_grids += x->best.strategy.tp_x > 1;
 		}
 		free(e.points);
 	}
-	assert_true(weighed > 100000 && infeasible > PROBLEMS / 20);
+	assert_true(weighed > 100000 && infeasible > PROBLEMS / 20 && in_grids > 0);
 	if (offloaded < PROBLEMS / 20 || host_short < PROBLEMS / 40)
 		fail_msg("offload is best in %lld, a host too small in %lld", (long long)offloaded,
 		         (long long)host_short);
