@@ -148,7 +148,8 @@ static bool wanted(const struct amp_input *in, const struct amp_candidate *c)
 		enum constraint constraint;
 		int64_t value;
 	} fixed[] = {{ONLY_TP, c->tp}, {ONLY_DP, c->dp}, {ONLY_PP, c->pp}, {ONLY_MICRO_BATCH, c->micro_batch},
-	             {ONLY_CP, 1},     {ONLY_VPP, 1},    {ONLY_EP, 1},     {ONLY_ETP, 1}};
+	             {ONLY_TP_X, 1},   {ONLY_CP, 1},     {ONLY_VPP, 1},    {ONLY_EP, 1},
+	             {ONLY_ETP, 1}};
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
 		if (!allowed_value(r, fixed[i].constraint, fixed[i].value))

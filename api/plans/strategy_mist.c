@@ -36,7 +36,8 @@ static int check(const struct search_request *r, struct sb_error *err)
 		const char *field;
 		enum constraint constraint;
 		int64_t value;
-	} fixed[] = {{"/constraints/cp", ONLY_CP, 1},
+	} fixed[] = {{"/constraints/tp_x", ONLY_TP_X, 1},
+	             {"/constraints/cp", ONLY_CP, 1},
 	             {"/constraints/ep", ONLY_EP, 1},
 	             {"/constraints/etp", ONLY_ETP, 1},
 	             {"/constraints/vpp", ONLY_VPP, 1},

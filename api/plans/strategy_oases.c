@@ -47,10 +47,15 @@ static int check_request(const struct search_request *r, struct sb_error *err)
 	static const struct {
 		enum constraint constraint;
 		int64_t value;
-	} fixed[] = {{ONLY_PP, 1},   {ONLY_CP, 1},
-	             {ONLY_VPP, 1},  {ONLY_EP, 1},
-	             {ONLY_ETP, 1},  {ONLY_RECOMPUTE, RECOMPUTE_FULL},
-	             {ONLY_ZERO, 0}, {ONLY_SEQUENCE_PARALLEL, 0}};
+	} fixed[] = {{ONLY_TP_X, 1},
+	             {ONLY_PP, 1},
+	             {ONLY_CP, 1},
+	             {ONLY_VPP, 1},
+	             {ONLY_EP, 1},
+	             {ONLY_ETP, 1},
+	             {ONLY_RECOMPUTE, RECOMPUTE_FULL},
+	             {ONLY_ZERO, 0},
+	             {ONLY_SEQUENCE_PARALLEL, 0}};
 
 	if (r->problem.model.has_moe)
 		return sb_fail_field(err, SB_EIMPOSSIBLE, "outside_of_method", "/model/moe",

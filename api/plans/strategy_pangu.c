@@ -28,7 +28,8 @@ static int restrict_all(struct search_request *r, struct sb_error *err)
 		enum constraint constraint;
 		const int64_t *values;
 		int count;
-	} rows[] = {{"/constraints/cp", ONLY_CP, one, 1},
+	} rows[] = {{"/constraints/tp_x", ONLY_TP_X, one, 1},
+	            {"/constraints/cp", ONLY_CP, one, 1},
 	            {"/constraints/ep", ONLY_EP, one, 1},
 	            {"/constraints/etp", ONLY_ETP, one, 1},
 	            {"/constraints/vpp", ONLY_VPP, one, 1},

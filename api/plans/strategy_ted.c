@@ -33,7 +33,7 @@ static int read_switches(const json_t *request, struct ted_switches *w, struct s
 /* TED has no pipeline and no context parallelism: a request that asks for them cannot be met. */
 static int check_constraints(const struct search_request *r, struct sb_error *err)
 {
-	static const enum constraint alone[] = {ONLY_PP, ONLY_VPP, ONLY_CP};
+	static const enum constraint alone[] = {ONLY_TP_X, ONLY_PP, ONLY_VPP, ONLY_CP};
 	struct place here = place_of("/constraints");
 
 	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
