@@ -119,23 +119,26 @@ static double hop_latency(const struct network *n, const struct group *g)
 
 struct exchange exchange_of(const struct network *n, const struct group *g)
 {
-	double ranks = (double)g->ranks;
-	struct exchange x = {.ranks = ranks, .start = n->start};
+	double ranks = (double)g->ranks, hop = 0;
+	struct exchange x = {.ranks = ranks, .start = n->start, .bandwidth = INFINITY};
 
 	if (g->ranks <= 1)
 		return x;
-	x.latency = (ranks - 1) * hop_latency(n, g);
-	x.share = (ranks - 1) / ranks;
-	x.bandwidth = ring_bandwidth(n, g);
-	x.tree = n->start + 2 * log2(ranks) * hop_latency(n, g);
 	for (int l = 0; l < n->levels; l++) {
-		double q = (l == n->levels - 1 ? ranks : (double)g->inside[l]) / (double)below(g, l);
+		double q, bandwidth;
 
-		if (spanned(g, l))
-			x.level[x.levels++] =
-			    (struct level_exchange){(q - 1) * n->latency[l], (q - 1) / q,
-			                            adapters(n, g, l) * bandwidth_of(n, l, g->inside[l])};
+		if (!spanned(g, l))
+			continue;
+		q = (l == n->levels - 1 ? ranks : (double)g->inside[l]) / (double)below(g, l);
+		bandwidth = adapters(n, g, l) * bandwidth_of(n, l, g->inside[l]);
+		hop = n->latency[l] > hop ? n->latency[l] : hop;
+		x.bandwidth = bandwidth < x.bandwidth ? bandwidth : x.bandwidth;
+		x.level[x.levels++] =
+		    (struct level_exchange){(q - 1) * n->latency[l], (q - 1) / q, bandwidth};
 	}
+	x.latency = (ranks - 1) * hop;
+	x.share = (ranks - 1) / ranks;
+	x.tree = n->start + 2 * log2(ranks) * hop;
 	return x;
 }
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "planner/cost/offload.h"
 
@@ -23,15 +24,26 @@ double stage_send_seconds(const struct cost_problem *p, const struct strategy *s
 	return gather + send_seconds(&p->network, &g->pp, bytes);
 }
 
-struct layer_costs layer_costs_of(const struct cost_problem *p, const struct strategy *s,
-                                  const struct groups *g)
+struct layer_costs layer_work_of(const struct cost_problem *p, const struct strategy *s,
+                                 const struct groups *g)
 {
 	struct layer_costs c = {0};
 
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		if (model_layers_of(&p->model, p->model.layers, (enum layer_kind)k) > 0)
-			c.layer[k] = c.kept[k] = layer_seconds(p, s, g, (enum layer_kind)k);
+			c.layer[k] = layer_seconds(p, s, g, (enum layer_kind)k);
 	}
+	c.embedding = embedding_seconds(p, s, g);
+	c.head = head_seconds(p, s, g);
+	return c;
+}
+
+struct layer_costs layer_costs_of(const struct cost_problem *p, const struct strategy *s,
+                                  const struct groups *g)
+{
+	struct layer_costs c = layer_work_of(p, s, g);
+
+	memcpy(c.kept, c.layer, sizeof(c.kept));
 	for (int k = 0; k < LAYER_KINDS && s->recompute != RECOMPUTE_NONE; k++) {
 		struct strategy kept = *s;
 
@@ -39,8 +51,6 @@ struct layer_costs layer_costs_of(const struct cost_problem *p, const struct str
 		if (model_layers_of(&p->model, p->model.layers, (enum layer_kind)k) > 0)
 			c.kept[k] = layer_seconds(p, &kept, g, (enum layer_kind)k);
 	}
-	c.embedding = embedding_seconds(p, s, g);
-	c.head = head_seconds(p, s, g);
 	c.memory = memory_model_of(p, s);
 	c.send = stage_send_seconds(p, s, g);
 	return c;

@@ -18,6 +18,9 @@ struct layer_costs {
  * al. 2021, section 4.1). */
 double stage_send_bytes(const struct cost_problem *p, const struct strategy *s);
 double stage_send_seconds(const struct cost_problem *p, const struct strategy *s, const struct groups *g);
+/* For a fitting strategy: seconds of its layers and ends, all layers recomputed as it says; the rest 0. */
+struct layer_costs layer_work_of(const struct cost_problem *p, const struct strategy *s,
+                                 const struct groups *g);
 /* For a fitting strategy; seconds and bytes. */
 struct layer_costs layer_costs_of(const struct cost_problem *p, const struct strategy *s,
                                   const struct groups *g);

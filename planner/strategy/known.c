@@ -123,21 +123,29 @@ struct work search_least_work(struct search *x, const struct strategy *s, bool e
 	g.cp = nearest_group(x, s->cp * t.x, devices, x->inner_faster);
 	g.ep = nearest_group(x, s->ep, devices, experts && x->inner_twice);
 	g.etp = nearest_group(x, s->etp, devices, experts && x->inner_faster);
-	costs = layer_costs_of(&x->swift, s, &g);
+	costs = layer_work_of(&x->swift, s, &g);
 	memcpy(known, key, sizeof(key));
 	known->work = pipeline_work(&x->r->problem.model, &costs, costs.layer);
 	return known->work;
 }
 
+/* What m x v times the lightest stage is of all stages' work; of the last pipeline that was asked for. */
+static double share_of(struct search *x, double slots, int64_t pp)
+{
+	if (x->share.slots != slots || x->share.pp != pp)
+		x->share = (struct known_share){slots, pp, 1 - pow(1 - 1 / slots, (double)pp)};
+	return x->share.share;
+}
+
 /* Stage i waits for a share 1/v of what the first micro-batch takes in the stages before it, and then does m
  * times its own work: the cut that makes the longest of these least has stages that shrink by 1 - 1/(m v)
  * each. And some stage holds at least an even share of the layers, rounded up. */
-double least_seconds(const struct search *x, const struct strategy *s, const struct pipeline *q,
-                     struct work w, int64_t m)
+double least_seconds(struct search *x, const struct strategy *s, const struct pipeline *q, struct work w,
+                     int64_t m)
 {
 	const struct cut *last = &x->cuts[q->first_cut + q->cuts - 1];
 	double v = m % q->pp == 0 && q->cuts > 0 ? (double)last->vpp : 1;
-	double all = 1 - pow(1 - 1 / ((double)m * v), (double)q->pp);
+	double all = share_of(x, (double)m * v, q->pp);
 	double heaviest = (double)((x->r->problem.model.layers + q->pp - 1) / q->pp);
 
 	return cost_outside(&x->r->problem, s, fmax(w.all / v / all, (double)m * heaviest * w.layer));

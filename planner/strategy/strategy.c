@@ -247,26 +247,23 @@ static void count_interleaved(const struct model *m, const struct strategy *s, i
 void strategy_recompute_first(const struct model *m, const struct strategy *s, int64_t n,
                               struct stage_run *run)
 {
-	int64_t slices = s->pp * s->vpp;
+	int64_t slices = s->pp * s->vpp, experts = 0;
 
 	memcpy(run->kept, run->layers, sizeof(run->kept));
-	if (!m->has_moe) { /* which of equal layers they are does not matter */
-		run->kept[LAYER_DENSE] -= n;
-		return;
-	}
 	for (int k = 0; k < LAYER_KINDS; k++) {
-		enum layer_kind kind = (enum layer_kind)k;
-
-		for (int64_t j = 0; s->vpp > 1 && j < s->vpp; j++) {
-			int64_t from = (j * s->pp + run->first) * m->layers / slices;
-
-			run->kept[k] -=
-			    model_layers_of(m, from + n / s->vpp, kind) - model_layers_of(m, from, kind);
+		if (run->layers[k] == 0) { /* which of equal layers they are does not matter */
+			run->kept[LAYER_KINDS - 1 - k] -= n;
+			return;
 		}
-		if (s->vpp == 1)
-			run->kept[k] -=
-			    model_layers_of(m, run->start + n, kind) - model_layers_of(m, run->start, kind);
 	}
+	for (int64_t j = 0; j < s->vpp; j++) {
+		int64_t from = s->vpp > 1 ? (j * s->pp + run->first) * m->layers / slices : run->start;
+
+		experts +=
+		    model_layers_of(m, from + n / s->vpp, LAYER_MOE) - model_layers_of(m, from, LAYER_MOE);
+	}
+	run->kept[LAYER_MOE] -= experts;
+	run->kept[LAYER_DENSE] -= n - experts;
 }
 
 int64_t strategy_runs(const struct model *m, const struct strategy *s, struct stage_run *out_runs)

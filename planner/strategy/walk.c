@@ -223,6 +223,7 @@ int search_prepare(struct search *x, struct sb_error *err)
 		x->swift.network.latency[l] = 0;
 	x->inner_faster = network_inner_faster(&x->swift.network, 1);
 	x->inner_twice = network_inner_faster(&x->swift.network, 2);
+	x->modes = recompute_modes(x->r);
 	divisors(x->r->problem.sequences, &x->batch);
 	expert_values(x->r, &x->ep, &x->etp);
 	x->keep = malloc(sizeof(*x->keep));

@@ -72,6 +72,11 @@ struct known_work {
 	int64_t tp, tp_x, cp, ep, etp, micro_batch, flags;
 	struct work work;
 };
+struct known_share {
+	double slots;
+	int64_t pp;
+	double share;
+};
 struct known_costs {
 	struct costs_key key;
 	struct layer_costs costs;
@@ -116,6 +121,8 @@ struct search {
 	bool batch_fits;            /* in device memory, some body of the batch does */
 	struct known_work *works;   /* KNOWN_WORK of them, likewise */
 	struct known_costs *known;  /* KNOWN_COSTS of them; a micro-batch of 0 = empty */
+	struct known_share share;   /* of least_seconds() */
+	int modes;                  /* ways to recompute */
 	double reached;             /* seconds of x->out->best, the fastest that was simulated */
 	bool out_of_memory;
 	bool memory_only; /* stop at the first strategy that fits */
@@ -143,8 +150,8 @@ const struct known_costs *search_costs(struct search *x, const struct strategy *
  * exchange counts. */
 struct work search_least_work(struct search *x, const struct strategy *s, bool experts);
 /* Seconds of a step below those of any cut and schedule of m micro-batches with that work. */
-double least_seconds(const struct search *x, const struct strategy *s, const struct pipeline *q,
-                     struct work w, int64_t m);
+double least_seconds(struct search *x, const struct strategy *s, const struct pipeline *q, struct work w,
+                     int64_t m);
 /* Simulates what may be the best, the lowest bound first, until `room` more fit into x->keep->top or nothing
  * is left of it. SB_ENOMEM. */
 int search_settle(struct search *x, int room, struct sb_error *err);

@@ -97,8 +97,7 @@ static void list_orders(struct weighing *w, struct division *d)
 /* Strategies of one batch and division of the experts. */
 static int64_t all_of_batch(const struct weighing *w)
 {
-	return (int64_t)w->pipeline->cuts * zero_levels(w->x->r, &w->s) * w->all_orders *
-	       recompute_modes(w->x->r);
+	return (int64_t)w->pipeline->cuts * zero_levels(w->x->r, &w->s) * w->all_orders * w->x->modes;
 }
 
 /* One division of the experts in one batch. */
