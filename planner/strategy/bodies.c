@@ -253,10 +253,12 @@ void list_bodies(struct weighing *w, int64_t m, double quick)
 			w->base = least_seconds(x, &w->s, q, w->all, m);
 		memory = memory_model_of(&x->r->problem, &w->s);
 		for (int i = q->first_cut; i < q->first_cut + q->cuts; i++) {
-			if (x->cuts[i].vpp > 1 && m % q->pp != 0)
-				reject(w, REJECT_INTERLEAVE, 1, quick);
-			else
+			if (x->cuts[i].vpp == 1 || m % q->pp == 0) {
 				add_bodies(w, &memory, &x->cuts[i], m, quick);
+				continue;
+			}
+			x->batch_fits = true; /* a larger batch may fill the pipeline again, and fit */
+			reject(w, REJECT_INTERLEAVE, 1, quick);
 		}
 	}
 }

@@ -305,6 +305,25 @@ static void test_least_host(void **state)
 	free(x);
 }
 
+/* Twelve sequences in micro-batches of two do not fill four interleaved stages: 6 % 4; in those of three they
+ * do.
+ */
+static void test_a_larger_batch_may_fill_the_pipeline(void **state)
+{
+	struct search_request r = request("llama3-8b", "dgx-h100", 1, 12);
+	struct search_result *x = malloc(sizeof(*x));
+
+	(void)state;
+	assert_non_null(x);
+	r.only[ONLY_DP] = (struct allowed){1, {1}};
+	r.only[ONLY_PP] = (struct allowed){1, {4}};
+	r.only[ONLY_VPP] = (struct allowed){1, {2}};
+	r.only[ONLY_MICRO_BATCH] = (struct allowed){2, {2, 3}};
+	assert_int_equal(strategy_search(&r, x, NULL), SB_OK);
+	assert_int_equal(x->best.strategy.micro_batch, 3);
+	free(x);
+}
+
 static void test_constraints_hold(void **state)
 {
 	struct search_request r = request("llama3-8b", "dgx-h100", 4, 128);
@@ -370,6 +389,7 @@ int main(void)
 	    cmocka_unit_test(test_answers_are_sound),
 	    cmocka_unit_test(test_infeasible_says_what_is_missing),
 	    cmocka_unit_test(test_least_host),
+	    cmocka_unit_test(test_a_larger_batch_may_fill_the_pipeline),
 	    cmocka_unit_test(test_constraints_hold),
 	    cmocka_unit_test(test_gives_up_on_a_space_without_end),
 	};
