@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,18 +182,26 @@ static void add_fitted_offloads(struct weighing *w, const struct memory_model *m
 	struct search *x = w->x;
 	struct offload_load load;
 	struct memory_parts kept;
-	unsigned quick_enough;
+	unsigned quick_enough, may_fit = UINT_MAX;
 
 	b.fit = true;
 	shape_of(&w->s, &b);
 	kept = stage_memory(&x->r->problem, memory, &w->s, &x->runs[b.first_run], m);
 	load = offload_load_of(&w->s, &x->runs[b.first_run], &kept, m);
 	quick_enough = offload_quick_enough(w, &load, m);
+	/* While nothing fits, it matters how little each needs. */
+	if (x->any_fits || x->memory_only)
+		may_fit = offload_may_fit(w, memory, &x->runs[b.first_run], b.runs, m);
 	for (unsigned set = 1; set <= quick_enough && !(x->memory_only && x->body_count > 0); set++) {
 		if ((set & ~quick_enough) || plain >> set & 1)
 			continue;
 		b.offload = offload_whole(set);
-		add_fitted(w, memory, b, m, &load, quick);
+		if (may_fit >> set & 1) {
+			add_fitted(w, memory, b, m, &load, quick);
+		} else {
+			shape_of(&w->s, &b);
+			reject(w, REJECT_MEMORY, w->all_orders, quick);
+		}
 	}
 }
 

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "planner/cost/offload.h"
 #include "planner/strategy/weigh.h"
@@ -85,12 +86,14 @@ static void list_sets(const struct weighing *w, const struct body *b, struct set
 
 	for (int64_t r = 0; r < b->runs; r++) {
 		const struct offload_room *room = &w->x->rooms[r];
-		double device[SETS] = {w->x->totals[r]}, host[SETS] = {0};
+		double device[SETS] = {w->x->totals[r]}, host[SETS] = {0}, wins[OFFLOADABLES];
 
+		for (int i = 0; i < OFFLOADABLES; i++)
+			wins[i] = won(p, room, i);
 		for (unsigned set = 1; set < SETS; set++) {
 			int i = __builtin_ctz(set);
 
-			device[set] = device[set & (set - 1)] - won(p, room, i);
+			device[set] = device[set & (set - 1)] - wins[i];
 			host[set] = host[set & (set - 1)] + room->bytes[i];
 			t->device[set] = fmax(t->device[set], device[set]);
 			t->host[set] = fmax(t->host[set], host[set]);
@@ -99,6 +102,41 @@ static void list_sets(const struct weighing *w, const struct body *b, struct set
 	for (unsigned set = 0; set < SETS; set++)
 		t->host[set] =
 		    offload_node_bytes(&p->cluster, &w->s, &(struct memory_parts){.host = t->host[set]});
+}
+
+/* Sets with which, whole on the host, the stage fits. */
+static unsigned sets_that_fit(const struct weighing *w, const struct memory_model *memory,
+                              const struct stage_run *run, int64_t m)
+{
+	const struct cost_problem *p = &w->x->r->problem;
+	const struct memory_parts kept = stage_memory(p, memory, &w->s, run, m);
+	const struct offload_room room = stage_offload_room(memory, &w->s, run, &kept);
+	double device[SETS] = {memory_total(&kept)}, wins[OFFLOADABLES];
+	double most = (double)p->memory_bytes * (1 + ROUNDING);
+	unsigned fits = device[0] <= most;
+
+	for (int i = 0; i < OFFLOADABLES; i++)
+		wins[i] = won(p, &room, i);
+	for (unsigned set = 1; set < SETS; set++) {
+		device[set] = device[set & (set - 1)] - wins[__builtin_ctz(set)];
+		fits |= (unsigned)(device[set] <= most) << set;
+	}
+	return fits;
+}
+
+unsigned offload_may_fit(const struct weighing *w, const struct memory_model *memory,
+                         const struct stage_run *runs, int64_t count, int64_t m)
+{
+	unsigned fits = (1U << SETS) - 1;
+
+	for (int64_t r = 0; r < count && fits; r++) {
+		struct stage_run none = runs[r], all = runs[r];
+
+		memcpy(none.kept, none.layers, sizeof(none.kept));
+		memset(all.kept, 0, sizeof(all.kept));
+		fits &= sets_that_fit(w, memory, &all, m) | sets_that_fit(w, memory, &none, m);
+	}
+	return fits;
 }
 
 /* The least share, in steps, with which every stage fits, from above the buffers on, which are full when
@@ -242,7 +280,7 @@ unsigned add_offloads(struct weighing *w, const struct memory_model *memory, str
 		if (set & ~x->away)
 			continue;
 		lowest = fmin(lowest, t.device[set]);
-		if (t.device[set] <= most * (1 - ROUNDING) && t.host[set] <= x->host_bytes)
+		if (t.device[set] <= most * (1 - ROUNDING))
 			fits |= 1U << set;
 	}
 	x->batch_fits = x->batch_fits || lowest <= most * (1 + ROUNDING);

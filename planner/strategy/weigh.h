@@ -44,6 +44,9 @@ struct offload offload_whole(unsigned set);
 double offload_least(const struct weighing *w, const struct offload_load *load, int64_t m, double base);
 /* What may be whole on the host, as such a set: of each thing alone the passes do not take too long. */
 unsigned offload_quick_enough(const struct weighing *w, const struct offload_load *load, int64_t m);
+/* Sets beside which, whole on the host, each stage fits with all of its layers recomputed, or with none. */
+unsigned offload_may_fit(const struct weighing *w, const struct memory_model *memory,
+                         const struct stage_run *runs, int64_t count, int64_t m);
 /* What w->s could move of a stage that needs `kept` when nothing is on the host. */
 struct offload_load offload_load_of(const struct strategy *s, const struct stage_run *run,
                                     const struct memory_parts *kept, int64_t m);
