@@ -242,6 +242,7 @@ void plans_create(struct call *c);
 void plans_get(struct call *c);
 void plans_delete(struct call *c);
 void plans_export(struct call *c);
+void plans_frontier(struct call *c);
 void plans_schedule(struct call *c);
 /* What a plan's problem looks names up in. */
 struct plan_lookup;

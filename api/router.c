@@ -39,6 +39,7 @@ const struct route ROUTES[] = {
     {"GET", "/v1/plans/{id}", plans_get, API_INLINE, false, NULL, NULL},
     {"DELETE", "/v1/plans/{id}", plans_delete, API_POOL, false, NULL, NULL},
     {"GET", "/v1/plans/{id}/export", plans_export, API_POOL, false, Q_FORMAT, NULL},
+    {"GET", "/v1/plans/{id}/frontier", plans_frontier, API_POOL, false, Q_LIST, NULL},
     {"GET", "/v1/plans/{id}/schedule", plans_schedule, API_POOL, false, Q_SCHEDULE, NULL},
     {"GET", "/v1/plans/{id}/profiles", plan_profiles_list, API_POOL, false, Q_LIST, NULL},
     {"POST", "/v1/plans/{id}/profiles", plan_profiles_create, API_POOL, true, NULL, NULL},

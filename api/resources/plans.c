@@ -224,6 +224,36 @@ void plans_export(struct call *c)
 		api_problem_from(c->res, &err);
 }
 
+/* The points in the plan's own order; a cursor is the place of the last one listed. */
+void plans_frontier(struct call *c)
+{
+	struct store_plan p = {0};
+	struct page page;
+	JSON_AUTO plan = NULL;
+	char last[32];
+	const json_t *points;
+	json_t *items;
+	int64_t at = 0;
+
+	if (!page_begin(c, 'f', false, &page))
+		return;
+	if (page.after[0] &&
+	    (sb_parse_int(page.after, strlen(page.after), &at) != SB_OK || at < 0 || at > INT32_MAX)) {
+		problem_query(c->res, "cursor", "This is no cursor of this list.");
+		return;
+	}
+	if (!find_plan(c, &p))
+		return;
+	plan = json_loads(p.text, 0, NULL);
+	store_plan_clear(&p);
+	points = json_object_get(plan, "frontier");
+	items = json_array();
+	for (; (size_t)at < json_array_size(points) && json_array_size(items) < page.limit; at++)
+		json_array_append(items, json_array_get(points, (size_t)at));
+	snprintf(last, sizeof(last), "%lld", (long long)at);
+	page_end(c, 'f', &page, items, (size_t)at < json_array_size(points) ? last : NULL);
+}
+
 /* A time of the view in the plan's own unit; *out stays as it is when the parameter is not there. */
 static bool query_moment(struct call *c, const char *name, double *out)
 {

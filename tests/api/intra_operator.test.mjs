@@ -88,6 +88,12 @@ const CHAIN = { ...KIND, nodes: [{ name: "a", options }, { name: "b", options },
 test("tables: the frontier, the best within the memory, and the least that would do", async () => {
   const plan = await solved({ ...CHAIN, memory_bytes: 15 });
   assert.deepEqual(plan.frontier.map((p) => [p.seconds, p.bytes]), [[15, 3], [12, 12], [9, 21], [6, 30]]);
+  const pages = [(await s.get(`/v1/plans/${plan.id}/frontier?limit=3`)).json];
+  pages.push((await s.get(`/v1/plans/${plan.id}/frontier?cursor=${pages[0].next_cursor}`)).json);
+  assert.deepEqual(pages.map((p) => p.items.length), [3, 1]);
+  assert.deepEqual([pages.flatMap((p) => p.items), pages[1].next_cursor], [plan.frontier, null]);
+  for (const bad of ["f.", "f.-1", "f.x", "l.3", "f.99999999999"]) assert.equal((await s.get(`/v1/plans/${plan.id}/frontier?cursor=${bad}`)).status, 400, bad);
+  assert.equal((await s.get("/v1/plans/00000000-0000-7000-8000-000000000000/frontier")).status, 404);
   assert.deepEqual([plan.predicted.seconds, plan.predicted.memory_bytes], [12, 12]);
   assert.deepEqual([plan.quality.optimal, plan.quality.lower_bound], [true, 12]);
   const tight = await s.post("/v1/plans", { ...CHAIN, memory_bytes: 2 });
