@@ -8,6 +8,15 @@
 
 #include "planner/presets/presets.h"
 
+static inline struct cluster cluster_on(const char *preset, int64_t nodes)
+{
+	struct cluster_preset c;
+
+	assert_true(cluster_preset(preset, &c));
+	c.cluster.nodes = nodes;
+	return c.cluster;
+}
+
 /* A preset's model on a preset's cluster, for tests of exports. */
 struct setting {
 	struct model model;
@@ -16,13 +25,9 @@ struct setting {
 
 static inline struct setting setting(const char *model, const char *cluster, int64_t nodes)
 {
-	struct cluster_preset c;
-	struct setting s = {.model = model_preset(model)->model};
+	struct setting s = {.model = model_preset(model)->model, .cluster = cluster_on(cluster, nodes)};
 
-	assert_true(cluster_preset(cluster, &c));
 	model_defaults(&s.model);
-	s.cluster = c.cluster;
-	s.cluster.nodes = nodes;
 	return s;
 }
 #endif

@@ -7,8 +7,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "planner/presets/presets.h"
-#include "planner/strategy/cost.h"
+#include "tests/unit/planner/costed.h"
 
 static void near(double got, double want, double tolerance)
 {
@@ -27,29 +26,6 @@ static struct model gpt(int64_t layers, int64_t hidden, int64_t heads)
 
 	model_defaults(&m);
 	return m;
-}
-
-static struct cost_problem problem(struct model m, const char *preset, int64_t nodes, int64_t sequences)
-{
-	struct cost_problem p = {.model = m, .sequences = sequences};
-	struct cluster_preset c;
-
-	assert_true(cluster_preset(preset, &c));
-	p.cluster = c.cluster;
-	p.cluster.nodes = nodes;
-	p.constants = constants_for(&p.cluster);
-	p.network = network_of(&p.cluster, &p.constants);
-	p.memory_bytes = p.cluster.device.memory_bytes;
-	return p;
-}
-
-static struct strategy_cost cost(const struct cost_problem *p, const struct strategy *s)
-{
-	struct strategy_cost c;
-
-	assert_int_equal(strategy_fit(&p->model, &p->cluster, s, p->sequences), FIT_OK);
-	assert_int_equal(strategy_cost(p, s, &c, NULL), SB_OK);
-	return c;
 }
 
 /* Section 6.1, 4096 tokens. DeepSeek-V3: 8 * 7168 + 2 (2 * 1536 + 2 * 512 + 64) + 4 * 128 (128 + 64 + 128) =
@@ -90,7 +66,7 @@ static void test_deepseek_rates(void **state)
  * adds the core alone: 4 s^2 h a layer and sequence. */
 static void test_model_and_hardware_flops(void **state)
 {
-	struct cost_problem p = problem(gpt(128, 25600, 160), "dgx-a100-80g", 384, 3072);
+	struct cost_problem p = problem_on(gpt(128, 25600, 160), "dgx-a100-80g", 384, 3072);
 	struct strategy s = strategy_default(&p.model, &p.cluster);
 	struct strategy_cost c;
 	double peak;
@@ -100,12 +76,12 @@ static void test_model_and_hardware_flops(void **state)
 	s.pp = 64;
 	s.dp = 6;
 	s.recompute = RECOMPUTE_FULL;
-	c = cost(&p, &s);
+	c = cost_of(&p, &s);
 	peak = c.step_seconds * 3072 * 312e12;
 	near(c.hfu * peak, 5.13905e19, 1e-5);
 	near(c.mfu * peak, model_step_flops(&p.model, 3072, 1), 1e-12);
 	s.recompute = RECOMPUTE_SELECTIVE;
-	c = cost(&p, &s);
+	c = cost_of(&p, &s);
 	peak = c.step_seconds * 3072 * 312e12;
 	near((c.hfu - c.mfu) * peak, 3072 * 128 * 4.0 * 2048 * 2048 * 25600, 1e-9);
 }
@@ -115,7 +91,7 @@ static void test_model_and_hardware_flops(void **state)
  * An unfused core computes the square whoever masks it, and so does MFU count. */
 static void test_encoders_attend_to_all(void **state)
 {
-	struct cost_problem p = problem(gpt(8, 4096, 32), "dgx-a100-80g", 1, 8);
+	struct cost_problem p = problem_on(gpt(8, 4096, 32), "dgx-a100-80g", 1, 8);
 	struct strategy s = strategy_default(&p.model, &p.cluster);
 	struct groups g = groups_of(&p.network, &s);
 	double square = 4.0 * 2048 * 2048 * 4096, rate = 312e12 * p.constants.flash_share;
@@ -147,7 +123,8 @@ static void test_bubbles(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct cost_problem p = problem(gpt(64, 4096, 32), "dgx-a100-80g", 16, rows[i].micro_batches);
+		struct cost_problem p =
+		    problem_on(gpt(64, 4096, 32), "dgx-a100-80g", 16, rows[i].micro_batches);
 		struct strategy s = strategy_default(&p.model, &p.cluster);
 		struct strategy_cost c;
 
@@ -158,7 +135,7 @@ static void test_bubbles(void **state)
 		p.network.latency[0] = p.network.latency[1] = p.network.start = 0;
 		s.pp = rows[i].pp;
 		s.vpp = rows[i].vpp;
-		c = cost(&p, &s);
+		c = cost_of(&p, &s);
 		if (fabs(c.breakdown.bubble / (c.breakdown.compute + c.breakdown.pipeline_send) -
 		         rows[i].share) > 0.002)
 			fail_msg("pp %d: bubble %.4f of the work", (int)s.pp,
@@ -170,7 +147,7 @@ static void test_bubbles(void **state)
  * Alone on its device it is there once. */
 static void test_tied_embedding(void **state)
 {
-	struct cost_problem p = problem(gpt(8, 4096, 32), "dgx-a100-80g", 1, 8);
+	struct cost_problem p = problem_on(gpt(8, 4096, 32), "dgx-a100-80g", 1, 8);
 	struct strategy s = strategy_default(&p.model, &p.cluster);
 	const struct stage_run whole = {.count = 1, .layers = {8}}, first = {.count = 1, .layers = {4}},
 	                       last = {.first = 1, .count = 1, .layers = {4}};
@@ -205,7 +182,7 @@ static void test_tied_embedding(void **state)
  */
 static void test_products_and_overlap(void **state)
 {
-	struct cost_problem p = problem(gpt(8, 4096, 32), "dgx-a100-80g", 1, 8);
+	struct cost_problem p = problem_on(gpt(8, 4096, 32), "dgx-a100-80g", 1, 8);
 	const struct constants *k = &p.constants;
 	double flop = 2.0 * 4096 * 4096 * 4096;
 
@@ -227,7 +204,7 @@ static void test_products_and_overlap(void **state)
  * each of the four micro-batches: three times more. With one micro-batch there is no difference. */
 static void test_sharded_gradients_accumulate(void **state)
 {
-	struct cost_problem p = problem(gpt(4, 1024, 16), "dgx-a100-80g", 1, 16);
+	struct cost_problem p = problem_on(gpt(4, 1024, 16), "dgx-a100-80g", 1, 16);
 	struct strategy s = strategy_default(&p.model, &p.cluster);
 	struct parameters layer = model_layer_parameters(&p.model, LAYER_DENSE),
 	                  first = model_embedding_parameters(&p.model),
@@ -242,15 +219,15 @@ static void test_sharded_gradients_accumulate(void **state)
 	s.gradient_bytes = 4;
 	s.overlap_gradients = false;
 	s.zero = 1;
-	once = cost(&p, &s);
+	once = cost_of(&p, &s);
 	near(once.breakdown.gradient_exchange, 3.0 / 4 * (4 + 2) * n, 1e-9);
 	s.zero = 2;
-	each = cost(&p, &s);
+	each = cost_of(&p, &s);
 	near(each.breakdown.gradient_exchange, 3.0 / 4 * (4 * 4 + 2) * n, 1e-9);
 	near(each.step_seconds - once.step_seconds, 3 * 3.0 / 4 * 4 * n, 1e-6);
 	assert_true(each.memory.gradients < once.memory.gradients);
 	s.micro_batch = 4;
-	near(cost(&p, &s).breakdown.gradient_exchange, 3.0 / 4 * (4 + 2) * n, 1e-9);
+	near(cost_of(&p, &s).breakdown.gradient_exchange, 3.0 / 4 * (4 + 2) * n, 1e-9);
 }
 
 int main(void)

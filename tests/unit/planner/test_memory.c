@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "planner/cost/memory.h"
-#include "planner/presets/presets.h"
+#include "tests/unit/planner/costed.h"
 
 #define GIB 1073741824.0
 
@@ -89,24 +89,11 @@ static void test_in_flight(void **state)
 	assert_int_equal(chunks_in_flight(8, 1, 3, 0), 3);
 }
 
-static struct cost_problem problem_of(const struct model *m)
-{
-	struct cluster_preset c;
-	struct cost_problem p = {.model = *m, .sequences = 64, .memory_bytes = 80000000000};
-
-	assert_true(cluster_preset("dgx-a100-80g", &c));
-	p.cluster = c.cluster;
-	p.cluster.nodes = 64;
-	p.constants = constants_for(&p.cluster);
-	p.network = network_of(&p.cluster, &p.constants);
-	return p;
-}
-
 /* 18 bytes a layer parameter without ZeRO: 45.5625 GiB for 22B over tp 8 counts 12 h^2 only (section 5). */
 static void test_static_bytes(void **state)
 {
 	struct model m = gpt(48, 6144, 64);
-	struct cost_problem p = problem_of(&m);
+	struct cost_problem p = problem_on(m, "dgx-a100-80g", 64, 64);
 	struct strategy s = {
 	    .dp = 1, .tp = 8, .cp = 1, .pp = 1, .vpp = 1, .ep = 1, .etp = 1, .micro_batch = 4};
 	struct memory_model mm = memory_model_of(&p, &s);
@@ -125,7 +112,7 @@ static void test_static_bytes(void **state)
 static void test_zero_conserves_bytes(void **state)
 {
 	struct model m = gpt(4, 1024, 16);
-	struct cost_problem p = problem_of(&m);
+	struct cost_problem p = problem_on(m, "dgx-a100-80g", 64, 64);
 	struct strategy s = {
 	    .dp = 8, .tp = 2, .cp = 2, .pp = 1, .vpp = 1, .ep = 1, .etp = 1, .micro_batch = 1};
 	struct stage_run run = {.count = 1, .layers = {4, 0}};

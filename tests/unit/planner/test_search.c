@@ -7,25 +7,17 @@
 #include <stdlib.h>
 
 #include "planner/cost/offload.h"
-#include "planner/presets/presets.h"
 #include "planner/strategy/search.h"
+#include "tests/unit/planner/costed.h"
 
 static struct search_request request(const char *model, const char *cluster, int64_t nodes, int64_t sequences)
 {
-	struct cluster_preset c;
-	struct search_request r = {.gradient_bytes = 4, .alternatives = 5};
-	struct cost_problem *p = &r.problem;
+	struct search_request r = {.problem =
+	                               problem_on(model_preset(model)->model, cluster, nodes, sequences),
+	                           .gradient_bytes = 4,
+	                           .alternatives = 5};
 
-	assert_true(cluster_preset(cluster, &c));
-	p->model = model_preset(model)->model;
-	model_defaults(&p->model);
-	p->cluster = c.cluster;
-	p->cluster.nodes = nodes;
-	p->constants = constants_for(&p->cluster);
-	p->network = network_of(&p->cluster, &p->constants);
-	p->sequences = sequences;
-	p->memory_bytes = p->cluster.device.memory_bytes;
-	r.attention = strategy_attention(&p->model, &p->cluster);
+	r.attention = strategy_attention(&r.problem.model, &r.problem.cluster);
 	return r;
 }
 

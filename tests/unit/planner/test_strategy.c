@@ -6,32 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/presets/presets.h"
+#include "tests/unit/planner/costed.h"
 #include "planner/strategy/cost.h"
-
-static struct cost_problem problem(const char *model, const char *cluster, int64_t nodes, int64_t sequences)
-{
-	struct cluster_preset c;
-	struct cost_problem p = {.model = model_preset(model)->model, .sequences = sequences};
-
-	assert_true(cluster_preset(cluster, &c));
-	model_defaults(&p.model);
-	p.cluster = c.cluster;
-	p.cluster.nodes = nodes;
-	p.constants = constants_for(&p.cluster);
-	p.network = network_of(&p.cluster, &p.constants);
-	p.memory_bytes = p.cluster.device.memory_bytes;
-	return p;
-}
-
-static struct strategy_cost cost(const struct cost_problem *p, const struct strategy *s)
-{
-	struct strategy_cost c;
-
-	assert_int_equal(strategy_fit(&p->model, &p->cluster, s, p->sequences), FIT_OK);
-	assert_int_equal(strategy_cost(p, s, &c, NULL), SB_OK);
-	return c;
-}
 
 static double sum(const struct breakdown_seconds *b)
 {
@@ -41,9 +17,9 @@ static double sum(const struct breakdown_seconds *b)
 
 static void test_no_communication_at_degree_one(void **state)
 {
-	struct cost_problem p = problem("llama3-8b", "dgx-h100", 1, 4);
+	struct cost_problem p = problem_on(model_preset("llama3-8b")->model, "dgx-h100", 1, 4);
 	struct strategy s = strategy_default(&p.model, &p.cluster);
-	struct strategy_cost c = cost(&p, &s);
+	struct strategy_cost c = cost_of(&p, &s);
 
 	(void)state;
 	assert_true(c.breakdown.tensor_parallel == 0 && c.breakdown.context_parallel == 0);
@@ -53,13 +29,13 @@ static void test_no_communication_at_degree_one(void **state)
 	/* a step of many micro-batches has no bubble either, to the last bit */
 	s.micro_batch = 1;
 	p.sequences = 231;
-	c = cost(&p, &s);
+	c = cost_of(&p, &s);
 	assert_true(c.breakdown.bubble == 0);
 }
 
 static void test_breakdown_sums_to_the_step(void **state)
 {
-	struct cost_problem p = problem("mixtral-8x7b", "dgx-h100", 8, 128);
+	struct cost_problem p = problem_on(model_preset("mixtral-8x7b")->model, "dgx-h100", 8, 128);
 	struct strategy s = strategy_default(&p.model, &p.cluster);
 
 	(void)state;
@@ -72,7 +48,7 @@ static void test_breakdown_sums_to_the_step(void **state)
 	s.sequence_parallel = true;
 	s.recompute = RECOMPUTE_FULL;
 	for (s.zero = 0; s.zero <= 1; s.zero++) {
-		struct strategy_cost c = cost(&p, &s);
+		struct strategy_cost c = cost_of(&p, &s);
 
 		assert_true(fabs(sum(&c.breakdown) / c.step_seconds - 1) < 1e-9);
 		assert_true(c.bound_seconds <= c.step_seconds);
@@ -87,9 +63,9 @@ static void test_never_faster_than_the_peak(void **state)
 
 	(void)state;
 	for (size_t i = 0; (q = model_preset_at(i)); i++) {
-		struct cost_problem p = problem(q->name, "dgx-a100-80g", 1, 8);
+		struct cost_problem p = problem_on(q->model, "dgx-a100-80g", 1, 8);
 		struct strategy s = strategy_default(&p.model, &p.cluster);
-		struct strategy_cost c = cost(&p, &s);
+		struct strategy_cost c = cost_of(&p, &s);
 		double least = model_step_flops(&p.model, 8, 0.5) / p.cluster.device.peak_flops;
 
 		assert_true(c.step_seconds >= least);
@@ -99,7 +75,7 @@ static void test_never_faster_than_the_peak(void **state)
 
 static void test_faster_hardware_never_slows(void **state)
 {
-	struct cost_problem p = problem("gpt3-175b", "dgx-a100-80g", 16, 64);
+	struct cost_problem p = problem_on(model_preset("gpt3-175b")->model, "dgx-a100-80g", 16, 64);
 	struct strategy s = strategy_default(&p.model, &p.cluster);
 	struct strategy_cost slow, fast;
 
@@ -110,20 +86,20 @@ static void test_faster_hardware_never_slows(void **state)
 	s.vpp = 2;
 	s.recompute = RECOMPUTE_SELECTIVE;
 	s.sequence_parallel = true;
-	slow = cost(&p, &s);
+	slow = cost_of(&p, &s);
 	for (int i = 0; i < LINK_SCOPES; i++)
 		p.cluster.links[i].bytes_per_second *= 2;
 	p.network = network_of(&p.cluster, &p.constants);
-	fast = cost(&p, &s);
+	fast = cost_of(&p, &s);
 	assert_true(fast.step_seconds < slow.step_seconds);
 	p.cluster.device.peak_flops *= 2;
 	p.cluster.device.memory_bandwidth *= 2;
-	assert_true(cost(&p, &s).step_seconds < fast.step_seconds);
+	assert_true(cost_of(&p, &s).step_seconds < fast.step_seconds);
 }
 
 static void test_order_is_free_on_a_flat_network(void **state)
 {
-	struct cost_problem p = problem("llama3-8b", "dgx-a100-80g", 8, 64);
+	struct cost_problem p = problem_on(model_preset("llama3-8b")->model, "dgx-a100-80g", 8, 64);
 	struct strategy s = strategy_default(&p.model, &p.cluster), t;
 	double want;
 
@@ -135,16 +111,16 @@ static void test_order_is_free_on_a_flat_network(void **state)
 	s.dp = 4;
 	s.tp = 4;
 	s.pp = 4;
-	want = cost(&p, &s).step_seconds;
+	want = cost_of(&p, &s).step_seconds;
 	t = s;
 	for (int i = 0; i < DIMS; i++)
 		t.order[i] = s.order[DIMS - 1 - i];
-	assert_true(fabs(cost(&p, &t).step_seconds / want - 1) < 1e-12);
+	assert_true(fabs(cost_of(&p, &t).step_seconds / want - 1) < 1e-12);
 }
 
 static void test_order_matters_between_nodes(void **state)
 {
-	struct cost_problem p = problem("llama3-8b", "dgx-a100-80g", 8, 64);
+	struct cost_problem p = problem_on(model_preset("llama3-8b")->model, "dgx-a100-80g", 8, 64);
 	struct strategy s = strategy_default(&p.model, &p.cluster), t;
 
 	(void)state;
@@ -153,7 +129,7 @@ static void test_order_matters_between_nodes(void **state)
 	t = s;
 	t.order[0] = DIM_DP;
 	t.order[2] = DIM_TP; /* tensor ranks on different nodes: much slower */
-	assert_true(cost(&p, &t).step_seconds > 2 * cost(&p, &s).step_seconds);
+	assert_true(cost_of(&p, &t).step_seconds > 2 * cost_of(&p, &s).step_seconds);
 }
 
 static void test_more_micro_batches_shrink_the_bubble(void **state)
@@ -162,13 +138,13 @@ static void test_more_micro_batches_shrink_the_bubble(void **state)
 
 	(void)state;
 	for (int64_t m = 8; m <= 64; m *= 2) {
-		struct cost_problem p = problem("gpt3-175b", "dgx-a100-80g", 8, m);
+		struct cost_problem p = problem_on(model_preset("gpt3-175b")->model, "dgx-a100-80g", 8, m);
 		struct strategy s = strategy_default(&p.model, &p.cluster);
 		struct strategy_cost c;
 
 		s.tp = 8;
 		s.pp = 8;
-		c = cost(&p, &s);
+		c = cost_of(&p, &s);
 		assert_true(c.breakdown.bubble / c.step_seconds < before);
 		before = c.breakdown.bubble / c.step_seconds;
 	}
@@ -177,7 +153,7 @@ static void test_more_micro_batches_shrink_the_bubble(void **state)
 /* Above 2^16 operations the steady state is extrapolated: doubling the batch must add exactly its work. */
 static void test_long_schedules_extrapolate(void **state)
 {
-	struct cost_problem p = problem("gpt3-175b", "dgx-a100-80g", 8, 8192);
+	struct cost_problem p = problem_on(model_preset("gpt3-175b")->model, "dgx-a100-80g", 8, 8192);
 	struct strategy s = strategy_default(&p.model, &p.cluster);
 	struct strategy_cost one, two, exact;
 	double slope;
@@ -185,12 +161,12 @@ static void test_long_schedules_extrapolate(void **state)
 	(void)state;
 	s.tp = 8;
 	s.pp = 8;
-	one = cost(&p, &s);
+	one = cost_of(&p, &s);
 	assert_false(one.simulated);
 	p.sequences = 16384;
-	two = cost(&p, &s);
+	two = cost_of(&p, &s);
 	p.sequences = 2048;
-	exact = cost(&p, &s);
+	exact = cost_of(&p, &s);
 	assert_true(exact.simulated);
 	slope = (two.step_seconds - one.step_seconds) / 8192;
 	assert_true(fabs(one.step_seconds - (8192 - 2048) * slope - exact.step_seconds) < 1e-6);
@@ -203,7 +179,7 @@ static enum misfit fit(const struct cost_problem *p, const struct strategy *s)
 
 static void test_integer_constraints(void **state)
 {
-	struct cost_problem p = problem("llama3-8b", "dgx-h100", 2, 12);
+	struct cost_problem p = problem_on(model_preset("llama3-8b")->model, "dgx-h100", 2, 12);
 	struct strategy s = strategy_default(&p.model, &p.cluster), t = s;
 
 	(void)state;
