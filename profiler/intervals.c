@@ -1,5 +1,6 @@
 #include "profiler/intervals.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,6 +196,74 @@ int intervals_difference(const struct interval_set *a, const struct interval_set
 	*out = rest;
 	rest = (struct interval_set){0};
 	return SB_OK;
+}
+
+/* The first of a set whose end (or start) is at `time` or later. */
+static size_t first_from(const struct interval_set *s, int64_t time, bool ends)
+{
+	size_t lo = 0, hi = s->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if ((ends ? s->items[mid].end : s->items[mid].start) < time)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+size_t intervals_begun(const struct interval_set *s, int64_t time)
+{
+	return first_from(s, time, false);
+}
+
+size_t intervals_ended(const struct interval_set *s, int64_t time)
+{
+	return time == INT64_MAX ? s->count : first_from(s, time + 1, true);
+}
+
+int covered_of(struct interval_set *io_set, struct covered *out)
+{
+	struct covered c = {.set = *io_set};
+	int64_t sum = 0;
+
+	*io_set = (struct interval_set){0};
+	c.before = malloc((c.set.count + 1) * sizeof(*c.before));
+	if (!c.before) {
+		covered_free(&c);
+		return SB_ENOMEM;
+	}
+	for (size_t i = 0; i < c.set.count; i++) {
+		c.before[i] = sum;
+		sum += c.set.items[i].end - c.set.items[i].start;
+	}
+	*out = c;
+	return SB_OK;
+}
+
+static int64_t covered_until(const struct covered *c, int64_t time)
+{
+	size_t begun = intervals_begun(&c->set, time);
+	const struct interval *last;
+
+	if (begun == 0)
+		return 0;
+	last = &c->set.items[begun - 1];
+	return c->before[begun - 1] + (last->end < time ? last->end : time) - last->start;
+}
+
+int64_t covered_ns(const struct covered *c, int64_t start, int64_t end)
+{
+	return covered_until(c, end) - covered_until(c, start);
+}
+
+void covered_free(struct covered *c)
+{
+	intervals_free(&c->set);
+	free(c->before);
+	*c = (struct covered){0};
 }
 
 void intervals_free(struct interval_set *s)

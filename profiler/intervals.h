@@ -33,6 +33,22 @@ int intervals_union(const struct interval_set *a, const struct interval_set *b, 
 /* What is in a and not in b, as a new set, freed by intervals_free(). SB_ENOMEM. */
 int intervals_difference(const struct interval_set *a, const struct interval_set *b,
                          struct interval_set *out);
+/* How many of a set's intervals begin before a time. O(log n). */
+size_t intervals_begun(const struct interval_set *s, int64_t time);
+/* How many of a set's intervals end at or before a time. O(log n). */
+size_t intervals_ended(const struct interval_set *s, int64_t time);
 void intervals_free(struct interval_set *s);
 #define INTERVALS_AUTO __attribute__((cleanup(intervals_free))) struct interval_set
+
+/* A set that is asked often how much of some time it covers. */
+struct covered {
+	struct interval_set set; /* owned */
+	int64_t *before;         /* ns covered before each, owned */
+};
+/* Takes the set over, whatever comes of it. SB_ENOMEM. */
+int covered_of(struct interval_set *io_set, struct covered *out);
+/* How much of [start, end), start <= end, is covered. O(log n). */
+int64_t covered_ns(const struct covered *c, int64_t start, int64_t end);
+void covered_free(struct covered *c);
+#define COVERED_AUTO __attribute__((cleanup(covered_free))) struct covered
 #endif

@@ -44,9 +44,9 @@ struct gathered {
 static int add_calls(const struct capture *c, struct product_call *calls, size_t count, struct gathered *g,
                      struct efficiency *e)
 {
-	struct covered s = {0};
+	COVERED_AUTO s = {0};
 	struct rate_point *grown = realloc(g->points, (g->count + count + 1) * sizeof(*grown));
-	int rc = grown ? covered_build(c, &s) : SB_ENOMEM;
+	int rc = grown ? communication_covered(c, &s) : SB_ENOMEM;
 
 	g->points = grown ? grown : g->points;
 	for (size_t i = 0; rc == SB_OK && i < count; i++) {
@@ -67,7 +67,6 @@ static int add_calls(const struct capture *c, struct product_call *calls, size_t
 	}
 	if (rc == SB_OK)
 		overlap_add(&s, calls, count, &g->overlap);
-	covered_free(&s);
 	return rc;
 }
 

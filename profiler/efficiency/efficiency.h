@@ -1,6 +1,7 @@
 #ifndef SB_PROFILER_EFFICIENCY_EFFICIENCY_H
 #define SB_PROFILER_EFFICIENCY_EFFICIENCY_H
 #include "profiler/findings/bus.h"
+#include "profiler/intervals.h"
 #include "profiler/profile.h"
 
 /* What the hardware reached in a profile: what a planner is calibrated by. Only what the events themselves
@@ -92,15 +93,8 @@ struct product_call {
 /* The calls of a capture whose work is known. *out_calls is the caller's to free. SB_ENOMEM. */
 int product_calls(const struct capture *c, struct product_call **out_calls, size_t *out_count);
 
-/* How much of [start, end) communication of the capture covers. */
-struct covered {
-	struct interval *items; /* disjoint, by time */
-	int64_t *before;        /* ns covered before each */
-	size_t count;
-};
-int covered_build(const struct capture *c, struct covered *out);
-int64_t covered_ns(const struct covered *s, int64_t start, int64_t end);
-void covered_free(struct covered *s);
+/* The time that communication of a capture covers. SB_ENOMEM. */
+int communication_covered(const struct capture *c, struct covered *out);
 
 /* Adds what the calls took beside communication: seconds, and the seconds of as many calls alone. Sorts the
  * calls. */

@@ -1,18 +1,16 @@
 #include <stdlib.h>
 
 #include "profiler/efficiency/efficiency.h"
-#include "profiler/intervals.h"
 
 /* A call counts as beside communication when that covers it nearly all the time, as alone when hardly ever.
  */
 #define BESIDE 0.9
 #define ALONE 0.05
 
-int covered_build(const struct capture *c, struct covered *out)
+int communication_covered(const struct capture *c, struct covered *out)
 {
 	const struct trace *t = &c->trace;
-	struct interval_set set = {0};
-	int64_t sum = 0;
+	INTERVALS_AUTO set = {0};
 	int rc = SB_OK;
 
 	for (size_t i = 0; rc == SB_OK && i < t->count; i++)
@@ -22,49 +20,10 @@ int covered_build(const struct capture *c, struct covered *out)
 		if (c->kernels[i].communication)
 			rc = intervals_add(&set, c->kernels[i].start_ns,
 			                   interval_end(c->kernels[i].start_ns, c->kernels[i].dur_ns));
+	if (rc != SB_OK)
+		return rc;
 	intervals_normalise(&set);
-	out->items = set.items;
-	out->count = set.count;
-	out->before = rc == SB_OK ? malloc((set.count + 1) * sizeof(*out->before)) : NULL;
-	if (!out->before)
-		return SB_ENOMEM;
-	for (size_t i = 0; i < set.count; i++) {
-		out->before[i] = sum;
-		sum += set.items[i].end - set.items[i].start;
-	}
-	return SB_OK;
-}
-
-void covered_free(struct covered *s)
-{
-	free(s->items);
-	free(s->before);
-	*s = (struct covered){0};
-}
-
-/* Covered ns before a time. */
-static int64_t before(const struct covered *s, int64_t time)
-{
-	size_t lo = 0, hi = s->count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->items[mid].start < time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == 0)
-		return 0;
-	if (s->items[lo - 1].end < time)
-		time = s->items[lo - 1].end;
-	return s->before[lo - 1] + time - s->items[lo - 1].start;
-}
-
-int64_t covered_ns(const struct covered *s, int64_t start, int64_t end)
-{
-	return before(s, end) - before(s, start);
+	return covered_of(&set, out);
 }
 
 static int by_product(const struct product_call *x, const struct product_call *y)

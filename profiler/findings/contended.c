@@ -112,50 +112,6 @@ static int products(const struct capture *c, struct interval_set *out)
 	return rc;
 }
 
-/* How many of the set's intervals begin (end) before a time. */
-static size_t begun(const struct interval_set *s, int64_t time, bool ends)
-{
-	size_t lo = 0, hi = s->count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if ((ends ? s->items[mid].end : s->items[mid].start) < time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-/* The share of each transfer beside products. */
-static int measure_overlap(struct transfers *t, const struct interval_set *products)
-{
-	int64_t *before = calloc(products->count + 1, sizeof(*before));
-
-	if (!before)
-		return SB_ENOMEM;
-	for (size_t i = 0; i < products->count; i++)
-		before[i + 1] =
-		    sb_add_sat(before[i], sb_sub_sat(products->items[i].end, products->items[i].start));
-	for (size_t i = 0; i < t->count; i++) {
-		struct transfer *x = &t->items[i];
-		int64_t end = x->start + x->dur, beside = 0;
-		size_t first = begun(products, x->start, true), last = begun(products, end, false);
-
-		if (first < last) {
-			int64_t early = x->start - products->items[first].start,
-			        late = products->items[last - 1].end - end;
-
-			beside =
-			    before[last] - before[first] - (early > 0 ? early : 0) - (late > 0 ? late : 0);
-		}
-		x->beside = (double)beside / (double)x->dur;
-	}
-	free(before);
-	return SB_OK;
-}
-
 static double rate_of(const struct transfer *t)
 {
 	return (double)t->bytes / ((double)t->dur / 1e9);
@@ -298,13 +254,20 @@ static int judge(struct check_context *ctx, const struct rank_view *v, struct tr
                  struct contended *k)
 {
 	INTERVALS_AUTO set = {0};
+	COVERED_AUTO covered = {0};
 	int rc = collect(v->c, t);
 
 	if (rc == SB_OK && t->count > 0)
 		rc = products(v->c, &set);
+	if (rc == SB_OK)
+		rc = covered_of(&set, &covered);
 	if (rc != SB_OK || t->count == 0)
 		return rc;
-	rc = measure_overlap(t, &set);
+	for (size_t i = 0; i < t->count; i++) {
+		struct transfer *x = &t->items[i];
+
+		x->beside = (double)covered_ns(&covered, x->start, x->start + x->dur) / (double)x->dur;
+	}
 	qsort(t->items, t->count, sizeof(*t->items), by_sort);
 	for (size_t from = 0, to = 0; from < t->count && rc == SB_OK; from = to) {
 		while (to < t->count && t->items[to].link == t->items[from].link &&

@@ -177,30 +177,15 @@ static int find_idle(struct work *w)
  * reach into it. The host of many devices is not walked for each of them. */
 static struct interval_set near_idle(const struct work *w, const struct interval_set *cause)
 {
-	size_t lo = 0, hi = cause->count, from;
 	const struct interval_set *idle = &w->idle;
+	size_t from, to;
 
 	if (idle->count == 0 || cause->count == 0)
 		return (struct interval_set){0};
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (cause->items[mid].end <= idle->items[0].start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	from = lo > 0 ? lo - 1 : 0;
-	hi = cause->count;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (cause->items[mid].start < idle->items[idle->count - 1].end)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return (struct interval_set){.items = cause->items + from, .count = lo - from};
+	from = intervals_ended(cause, idle->items[0].start);
+	from -= from > 0;
+	to = intervals_begun(cause, idle->items[idle->count - 1].end);
+	return (struct interval_set){.items = cause->items + from, .count = to - from};
 }
 
 /* Takes a cause's part of the idle time that is left, and the free time it explains. */

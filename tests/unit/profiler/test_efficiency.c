@@ -50,7 +50,7 @@ static void a_line_is_found_where_sizes_differ(void **state)
 static void covered_time_counts_once(void **state)
 {
 	PROFILE_AUTO p = {0};
-	struct covered s = {0};
+	COVERED_AUTO s = {0};
 
 	(void)state;
 	read_ok("{\"traceEvents\":["
@@ -61,13 +61,12 @@ static void covered_time_counts_once(void **state)
 	        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce\",\"pid\":0,\"tid\":9,"
 	        "\"ts\":40,\"dur\":10}]}",
 	        &p);
-	assert_int_equal(covered_build(&p.captures[0], &s), SB_OK);
-	assert_int_equal(s.count, 2);
+	assert_int_equal(communication_covered(&p.captures[0], &s), SB_OK);
+	assert_int_equal(s.set.count, 2);
 	assert_int_equal(covered_ns(&s, 0, 5000), 0);
 	assert_int_equal(covered_ns(&s, 0, 60000), 25000);
 	assert_int_equal(covered_ns(&s, 12000, 20000), 8000);
 	assert_int_equal(covered_ns(&s, 20000, 45000), 10000);
-	covered_free(&s);
 }
 
 static size_t add(char *out, size_t room, size_t at, const char *format, ...)

@@ -80,7 +80,7 @@ static void only_equal_shapes_are_held_against_each_other(void **state)
 {
 	struct interval beside[] = {{0, 1000}};
 	int64_t before[] = {0};
-	const struct covered s = {beside, before, 1};
+	const struct covered s = {{beside, 1, 1}, before};
 	struct product_call calls[] = {
 	    {.flops = 8, .start_ns = 0, .dur_ns = 60, .name = 1, .shapes = 1, .precision = PRECISION_FP16},
 	    {.flops = 8,

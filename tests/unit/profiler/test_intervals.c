@@ -23,6 +23,29 @@ static void a_set_is_sorted_and_disjoint(void **state)
 	assert_true(intervals_total(&s) == 25);
 }
 
+/* [10, 20) and [30, 35): what begins before a time, what ends by it, and how much is covered. */
+static void a_set_is_asked_for_times(void **state)
+{
+	static const int64_t pairs[][2] = {{10, 20}, {30, 35}};
+	INTERVALS_AUTO s = {0};
+	COVERED_AUTO c = {0};
+
+	(void)state;
+	fill(&s, pairs, 2);
+	assert_int_equal(intervals_begun(&s, 10), 0);
+	assert_int_equal(intervals_begun(&s, 11), 1);
+	assert_int_equal(intervals_begun(&s, INT64_MAX), 2);
+	assert_int_equal(intervals_ended(&s, 19), 0);
+	assert_int_equal(intervals_ended(&s, 20), 1);
+	assert_int_equal(intervals_ended(&s, INT64_MAX), 2);
+	assert_int_equal(covered_of(&s, &c), SB_OK);
+	assert_null(s.items);
+	assert_int_equal(covered_ns(&c, 0, 10), 0);
+	assert_int_equal(covered_ns(&c, 15, 32), 7);
+	assert_int_equal(covered_ns(&c, 12, 18), 6);
+	assert_int_equal(covered_ns(&c, INT64_MIN, INT64_MAX), 15);
+}
+
 static void nothing_is_a_set_too(void **state)
 {
 	INTERVALS_AUTO none = {0};
@@ -109,6 +132,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_set_is_sorted_and_disjoint),
+	    cmocka_unit_test(a_set_is_asked_for_times),
 	    cmocka_unit_test(nothing_is_a_set_too),
 	    cmocka_unit_test(two_sets_meet_where_both_are),
 	    cmocka_unit_test(times_at_the_edge_of_int64_do_not_overflow),
