@@ -220,6 +220,21 @@ int sb_compare(const int64_t *left, const int64_t *right, size_t n)
 	return 0;
 }
 
+int sb_by_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double sb_median(double *values, size_t n)
+{
+	if (n == 0)
+		return NAN;
+	qsort(values, n, sizeof(*values), sb_by_double);
+	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
 int64_t sb_add_sat(int64_t a, int64_t b)
 {
 	int64_t r;

@@ -22,6 +22,10 @@ int sb_parse_us(const char *text, size_t len, int64_t *out_ns);
 int sb_parse_double(const char *text, size_t len, double *out_value);
 /* Compares n numbers one after the other, for qsort(): -1, 0 or 1. */
 int sb_compare(const int64_t *left, const int64_t *right, size_t n);
+/* Doubles upwards, for qsort(). */
+int sb_by_double(const void *a, const void *b);
+/* The median; NaN for none. Sorts `values`. */
+double sb_median(double *values, size_t n);
 /* a + b; INT64_MAX or -INT64_MAX where it does not fit, so never SB_NULL by chance. */
 int64_t sb_add_sat(int64_t a, int64_t b);
 /* a - b, with the same bounds. */

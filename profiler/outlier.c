@@ -3,16 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/num.h"
+
 #define DIXON_LEAST 3
 #define DIXON_MOST 100
 #define SIGMAS 3.0
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 double outlier_dixon_critical(size_t n)
 {
@@ -67,7 +62,7 @@ struct outlier outlier_low(double *values, size_t n)
 
 	if (n < DIXON_LEAST)
 		return o;
-	qsort(values, n, sizeof(*values), by_value);
+	qsort(values, n, sizeof(*values), sb_by_double);
 	if (n > DIXON_MOST)
 		return by_sigma(values, n);
 	for (size_t i = 1; i < n; i++)
@@ -82,12 +77,4 @@ struct outlier outlier_low(double *values, size_t n)
 	o.critical = outlier_dixon_critical(n);
 	o.found = o.ratio > o.critical;
 	return o;
-}
-
-double outlier_median(double *values, size_t n)
-{
-	if (n == 0)
-		return NAN;
-	qsort(values, n, sizeof(*values), by_value);
-	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }

@@ -18,6 +18,4 @@ struct outlier {
 struct outlier outlier_low(double *values, size_t n);
 /* The critical value for n, 3 to 100; between listed n it is interpolated. */
 double outlier_dixon_critical(size_t n);
-/* The median; NaN for none. Sorts `values`. */
-double outlier_median(double *values, size_t n);
 #endif

@@ -21,23 +21,16 @@ static int by_step(const void *a, const void *b)
 	return (x->us < y->us) - (x->us > y->us);
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct step_time *x = a, *y = b;
-
-	return (x->us > y->us) - (x->us < y->us);
-}
-
-/* Keeps the slowest rank of each step. */
-static size_t slowest(struct step_time *t, size_t count)
+/* Microseconds of the slowest rank of each step. */
+static size_t slowest(struct step_time *t, size_t count, double *out_us)
 {
 	size_t n = 0;
 
 	if (count > 0)
 		qsort(t, count, sizeof(*t), by_step);
 	for (size_t i = 0; i < count; i++)
-		if (n == 0 || t[n - 1].step != t[i].step)
-			t[n++] = t[i];
+		if (i == 0 || t[i - 1].step != t[i].step)
+			out_us[n++] = t[i].us;
 	return n;
 }
 
@@ -61,26 +54,29 @@ int measured_step_of(const json_t *breakdown, const json_t *memory, struct measu
 {
 	json_t *rows = json_object_get(breakdown, "rows"), *row;
 	struct step_time *times;
+	double *us;
 	size_t i, n = 0;
 
 	if (!json_is_array(rows))
 		return SB_EFORMAT;
 	times = malloc((json_array_size(rows) + 1) * sizeof(*times));
-	if (!times)
+	us = malloc((json_array_size(rows) + 1) * sizeof(*us));
+	if (!times || !us) {
+		free(times);
+		free(us);
 		return SB_ENOMEM;
+	}
 	json_array_foreach(rows, i, row)
 	{
-		const json_t *step = json_object_get(row, "step"), *us = json_object_get(row, "step_us");
+		const json_t *step = json_object_get(row, "step"), *time = json_object_get(row, "step_us");
 
-		if (json_is_integer(step) && json_is_number(us) && json_number_value(us) > 0)
-			times[n++] = (struct step_time){json_integer_value(step), json_number_value(us)};
+		if (json_is_integer(step) && json_is_number(time) && json_number_value(time) > 0)
+			times[n++] = (struct step_time){json_integer_value(step), json_number_value(time)};
 	}
-	n = slowest(times, n);
-	*out = (struct measured_step){SB_NULL, (int64_t)n, peak_of(memory)};
-	if (n > 0) {
-		qsort(times, n, sizeof(*times), by_time);
-		out->step_ns = llround((times[(n - 1) / 2].us + times[n / 2].us) / 2 * 1000);
-	}
+	n = slowest(times, n, us);
+	*out = (struct measured_step){n > 0 ? llround(sb_median(us, n) * 1000) : SB_NULL, (int64_t)n,
+	                              peak_of(memory)};
 	free(times);
+	free(us);
 	return SB_OK;
 }

@@ -34,13 +34,6 @@ static json_t *row_json(const struct store_measurement *m)
 	                 bytes ? json_real(share_of(m->predicted_bytes, m->measured_bytes)) : json_null());
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Errors of the step over all rows; null where there are none. */
 static json_t *summary_json(const struct store_measurement *rows, size_t count)
 {
@@ -56,9 +49,7 @@ static json_t *summary_json(const struct store_measurement *rows, size_t count)
 		mean += errors[i] / (double)count;
 		bias += e / (double)count;
 	}
-	if (count > 0)
-		qsort(errors, count, sizeof(*errors), by_value);
-	median = count == 0 ? NAN : (errors[(count - 1) / 2] + errors[count / 2]) / 2;
+	median = sb_median(errors, count);
 	o = json_pack("{s:I,s:o,s:o,s:o,s:o}", "count", (json_int_t)count, "mean_error",
 	              json_real_or_null(count > 0 ? mean : NAN), "median_error", json_real_or_null(median),
 	              "worst_error", json_real_or_null(count > 0 ? errors[count - 1] : NAN), "bias",

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/num.h"
 #include "planner/frontier/pareto.h"
 
 #define RANGES_MAX 256
@@ -49,13 +50,6 @@ static void solver_free(struct solver *s)
 	pareto_arena_free(&s->arena);
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The options of a stage, one after another. */
 static const struct stage_option *option_at(const struct stage_program *p, int64_t stage, int64_t number,
                                             struct stage_choice *out)
@@ -98,7 +92,7 @@ static int solver_open(const struct stage_program *p, struct solver *s)
 		for (int64_t n = 0; n < options_of(p, i); n++)
 			s->stables[s->stable_count++] = option_at(p, i, n, &ignored)->stable;
 	}
-	qsort(s->stables, s->stable_count, sizeof(*s->stables), ascending);
+	qsort(s->stables, s->stable_count, sizeof(*s->stables), sb_by_double);
 	return SB_OK;
 }
 

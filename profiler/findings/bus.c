@@ -1,3 +1,4 @@
+#include "base/num.h"
 #include "profiler/findings/bus.h"
 
 #include <ctype.h>
@@ -6,7 +7,6 @@
 #include <string.h>
 
 #include "profiler/chips.h"
-#include "profiler/outlier.h"
 
 /* A link that is slow for a whole group of GPUs: a ring is as fast as its slowest link, so all ranks see it.
  */
@@ -185,7 +185,7 @@ static double rate_of_others(const struct bus *of_kind, size_t n, size_t own, do
 	for (size_t i = 0; i < n; i++)
 		if (i != own || n > 16)
 			scratch[others++] = rate_of(&of_kind[i]);
-	return outlier_median(scratch, others);
+	return sb_median(scratch, others);
 }
 
 static void judge_kind(struct check_context *ctx, const struct collectives *m, const struct bus *of_kind,

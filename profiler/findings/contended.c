@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/grow.h"
 #include "profiler/findings/links.h"
-#include "profiler/outlier.h"
 
 /* Transfers inside a node that are slow while a matrix product runs, because both want the memory's bandwidth
  * (Hermes 5.4): held against transfers of the same size that run alone, else against the link's rate. */
@@ -128,7 +128,7 @@ static int judge_sort(const struct check_context *ctx, const struct rank_view *v
 	for (size_t i = from; i < to; i++)
 		if (t->items[i].beside <= ALONE)
 			t->scratch[alone++] = rate_of(&t->items[i]);
-	should = alone >= ENOUGH ? outlier_median(t->scratch, alone) : NAN;
+	should = alone >= ENOUGH ? sb_median(t->scratch, alone) : NAN;
 	/* a small packet does not reach the link's rate at any time */
 	if (isnan(should) && (double)t->items[from].bytes > limit(ctx, "contention_least_bytes"))
 		should = link_standard(v->c, "HCCS");

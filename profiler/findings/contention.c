@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "profiler/findings/contention.h"
 #include "profiler/findings/host_part.h"
 #include "profiler/monitor.h"
@@ -119,7 +120,7 @@ static double ratio_of_steps(const struct name_sum *sums, size_t texts, double *
 			values[n++] = slow / usual;
 	}
 	*out_names = n;
-	return n >= NAMES_LEAST ? median_of(values, n) : NAN;
+	return n >= NAMES_LEAST ? sb_median(values, n) : NAN;
 }
 
 static bool same_kernels(double ratio)

@@ -34,6 +34,4 @@ int name_means_add(struct name_means *m, struct sb_strings *names, const struct 
  * NaN with fewer than NAMES_LEAST. Sorts. SB_ENOMEM. */
 int name_means_compare(struct name_means *m, size_t captures, double slow, double *by_capture_ratio,
                        size_t *by_capture_names, size_t *by_capture_slow);
-/* The median of values, which are sorted; NaN of none. */
-double median_of(double *values, size_t count);
 #endif

@@ -5,21 +5,6 @@
 #include "base/num.h"
 #include "profiler/findings/contention.h"
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-double median_of(double *values, size_t count)
-{
-	if (count == 0)
-		return NAN;
-	qsort(values, count, sizeof(*values), by_value);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 static int by_name(const void *a, const void *b)
 {
 	const struct named_mean *x = a, *y = b;
@@ -141,7 +126,7 @@ int name_means_compare(struct name_means *m, size_t captures, double slow, doubl
 		}
 		by_capture_names[rows[from].capture] = to - from;
 		if (to - from >= NAMES_LEAST)
-			by_capture_ratio[rows[from].capture] = median_of(values, to - from);
+			by_capture_ratio[rows[from].capture] = sb_median(values, to - from);
 	}
 	free(rows);
 	free(places);

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/num.h"
 #include "profiler/findings/clocks.h"
 #include "profiler/read/id_map.h"
 
@@ -83,13 +84,6 @@ static int add_view(struct speeds *s, const struct rank_view *v, size_t view)
 	return rc;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The median over the ranks of one kernel's mean time; NaN where fewer than three have it. */
 static double median_of(const struct speeds *s, size_t key, double *room)
 {
@@ -101,8 +95,7 @@ static double median_of(const struct speeds *s, size_t key, double *room)
 			room[n++] = row[i].ns / row[i].count;
 	if (n < RANKS_MIN)
 		return NAN;
-	qsort(room, n, sizeof(*room), by_value);
-	return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
+	return sb_median(room, n);
 }
 
 /* Most of a rank's time must be comparable, and slower alike. */

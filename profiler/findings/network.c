@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "profiler/findings/links.h"
-#include "profiler/outlier.h"
 
 /* RDMA packets that were sent again, and settings of the communication library. */
 
@@ -55,7 +55,7 @@ static bool look(const struct check_context *ctx, const struct collectives *m,
 	/* all ranks: one that only started long before the others waits, and nothing was lost */
 	if (!(out->least_us >= limit_us) || !(out->worst_us > limit_us))
 		return false;
-	out->others_us = outlier_median(scratch, n);
+	out->others_us = sb_median(scratch, n);
 	if (out->others_us > limit_us)
 		out->others_us = 0;
 	return true;

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "profiler/findings/bus.h"
 #include "profiler/findings/links.h"
-#include "profiler/outlier.h"
 
 /* A link that stays below what it should reach although its packets are large: by the chip's rate (msprof's
  * rule), and by the same link of the ranks that move the same (MindInsight's rule). */
@@ -91,13 +91,13 @@ static const struct seen *typical_of(const struct seen *seen, size_t n, double *
 
 	for (size_t i = 0; i < n; i++)
 		scratch[i] = seen[i].sum.bytes;
-	bytes = outlier_median(scratch, n);
+	bytes = sb_median(scratch, n);
 	for (size_t i = 0; i < n; i++) {
 		scratch[i] = rate_of(&seen[i].sum);
 		if (fabs(seen[i].sum.bytes - bytes) < fabs(typical->sum.bytes - bytes))
 			typical = &seen[i];
 	}
-	*out_rate = outlier_median(scratch, n);
+	*out_rate = sb_median(scratch, n);
 	return typical;
 }
 

@@ -1,3 +1,4 @@
+#include "base/num.h"
 #include "profiler/findings/slow_rank.h"
 
 #include <math.h>
@@ -34,7 +35,7 @@ size_t slow_rank_shortest(const struct check_context *ctx, const double *lengths
 	for (size_t i = 0; i < n; i++)
 		if (i != least)
 			scratch[rest++] = lengths[i];
-	double others = outlier_median(scratch, rest);
+	double others = sb_median(scratch, rest);
 
 	return others - lengths[least] >= limit(ctx, "slow_rank_share") * others && others > lengths[least]
 	           ? least

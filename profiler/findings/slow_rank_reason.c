@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "profiler/findings/slow_rank.h"
-#include "profiler/outlier.h"
 
 /* What the late rank must have more of than the others, as a share of what they lost, to be the reason. */
 #define EXPLAINS 0.5
@@ -15,7 +15,7 @@ static double median_of_others(const struct compared *k, double (*value)(const s
 	for (size_t i = 0; i < k->n; i++)
 		if (i != k->late)
 			k->scratch[n++] = value(k->views[i]);
-	return outlier_median(k->scratch, n);
+	return sb_median(k->scratch, n);
 }
 
 static double known(int64_t ns)
@@ -112,7 +112,7 @@ static double host_factor(struct check_context *ctx, const struct compared *k)
 		else
 			k->scratch[n++] = *ns;
 	}
-	return own > 0 ? outlier_median(k->scratch, n) / own : NAN;
+	return own > 0 ? sb_median(k->scratch, n) / own : NAN;
 }
 
 void slow_rank_relieve(struct check_context *ctx, struct finding *f, const struct compared *k,
@@ -151,5 +151,5 @@ void slow_rank_lost(const struct compared *k, const double *lengths, double *out
 		k->scratch[n++] = more > 0 ? more : 0;
 		*out_mean += (more > 0 ? more : 0) / (double)(k->n - 1);
 	}
-	*out_median = outlier_median(k->scratch, n);
+	*out_median = sb_median(k->scratch, n);
 }

@@ -1,9 +1,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/num.h"
 #include "base/grow.h"
 #include "profiler/layers/rank.h"
-#include "profiler/outlier.h"
 
 int samples_add(struct samples *s, double value)
 {
@@ -15,16 +15,9 @@ int samples_add(struct samples *s, double value)
 	return SB_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double samples_median(struct samples *s)
 {
-	return outlier_median(s->items, s->count);
+	return sb_median(s->items, s->count);
 }
 
 void samples_keep_upper(struct samples *s, int64_t of)
@@ -33,7 +26,7 @@ void samples_keep_upper(struct samples *s, int64_t of)
 
 	if (of < 2 || kept == 0)
 		return;
-	qsort(s->items, s->count, sizeof(*s->items), by_value);
+	qsort(s->items, s->count, sizeof(*s->items), sb_by_double);
 	for (size_t i = 0; i < kept; i++)
 		s->items[i] = s->items[s->count - kept + i];
 	s->count = kept;

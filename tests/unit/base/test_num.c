@@ -135,6 +135,16 @@ static void doubles_are_the_nearest(void **state)
 	}
 }
 
+static void the_median_of_an_even_number_lies_between(void **state)
+{
+	double odd[] = {9, 1, 5}, even[] = {4, 1, 2, 9};
+
+	(void)state;
+	assert_float_equal(sb_median(odd, 3), 5, 0);
+	assert_float_equal(sb_median(even, 4), 3, 0);
+	assert_true(isnan(sb_median(NULL, 0)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +154,7 @@ int main(void)
 	    cmocka_unit_test(integers_are_strict),
 	    cmocka_unit_test(doubles_take_decimal_text_only),
 	    cmocka_unit_test(doubles_are_the_nearest),
+	    cmocka_unit_test(the_median_of_an_even_number_lies_between),
 	};
 
 	return cmocka_run_group_tests_name("num", tests, NULL, NULL);

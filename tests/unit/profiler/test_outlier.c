@@ -98,16 +98,6 @@ static void above_a_hundred_three_sigmas_decide(void **state)
 	is(equal, 121, 0, 0);
 }
 
-static void the_median_of_an_even_number_lies_between(void **state)
-{
-	double odd[] = {9, 1, 5}, even[] = {4, 1, 2, 9};
-
-	(void)state;
-	assert_float_equal(outlier_median(odd, 3), 5, 0);
-	assert_float_equal(outlier_median(even, 4), 3, 0);
-	assert_true(isnan(outlier_median(NULL, 0)));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,7 +106,6 @@ int main(void)
 	    cmocka_unit_test(the_eight_ranks_of_the_page_name_nobody),
 	    cmocka_unit_test(few_or_equal_values_say_nothing),
 	    cmocka_unit_test(above_a_hundred_three_sigmas_decide),
-	    cmocka_unit_test(the_median_of_an_even_number_lies_between),
 	};
 
 	return cmocka_run_group_tests_name("outlier", tests, NULL, NULL);
