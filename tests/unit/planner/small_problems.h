@@ -93,9 +93,9 @@ static inline struct search_request random_problem(uint64_t seed)
 		c->supernode_devices = 2 * c->devices_per_node;
 		c->links[LINK_SUPERNODE].bytes_per_second = between(1e10, 1e11);
 	}
-	if (c->devices_per_node > 1 && below(4) == 0)
+	if (seed % 4 == 1)
 		c->links[LINK_NODE].mesh_links = c->devices_per_node - 1;
-	m->bidirectional = below(4) == 0;
+	m->bidirectional = seed % 5 == 2;
 	r.attention = below(2) ? ATTENTION_FLASH : ATTENTION_UNFUSED;
 	p->sequences = PICK(2, 4, 6);
 	p->memory_bytes = c->device.memory_bytes;
