@@ -194,9 +194,24 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	                   : intra_taps(request, out, out_extra, err);
 }
 
+/* What each method asks for. taps is the default. */
+static json_t *needs_of_methods(void)
+{
+	static const char needs[] =
+	    "[{\"properties\":{\"method\":{\"const\":\"taps\"}},"
+	    "\"anyOf\":[{\"required\":[\"nodes\"]},{\"required\":[\"operators\",\"cluster\"]}]},"
+	    "{\"properties\":{\"method\":{\"const\":\"cfp\"}},\"required\":[\"method\",\"devices\",\"link\"],"
+	    "\"anyOf\":[{\"required\":[\"segments\"]},{\"required\":[\"operators\"]},{\"required\":["
+	    "\"profiles\"]}]},"
+	    "{\"properties\":{\"method\":{\"const\":\"oases\"}},"
+	    "\"required\":[\"method\",\"hidden\",\"layers\",\"devices\",\"batch\",\"measured\"]}]";
+
+	return json_loads(needs, 0, NULL);
+}
+
 static json_t *schema(void)
 {
-	json_t *p = json_object();
+	json_t *p = json_object(), *object;
 	json_t *own[] = {intra_taps_members(), intra_cfp_members(), intra_oases_members()};
 
 	json_object_set_new(p, "memory_bytes",
@@ -222,7 +237,9 @@ static json_t *schema(void)
 		}
 		json_decref(own[i]);
 	}
-	return schema_object(p, NULL);
+	object = schema_object(p, NULL);
+	json_object_set_new(object, "anyOf", needs_of_methods());
+	return object;
 }
 
 static json_t *limits_of(void)

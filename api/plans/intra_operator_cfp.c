@@ -49,13 +49,13 @@ static int read_option(const json_t *o, const struct place *at, struct cfp_input
 	int rc = parse_members(o, at, members, err);
 
 	if (rc == SB_OK)
-		rc = parse_text(o, at, "entry", OPTIONAL, &entry, err);
+		rc = parse_name(o, at, "entry", OPTIONAL, &entry, err);
 	if (rc == SB_OK)
-		rc = parse_text(o, at, "layout", entry ? OPTIONAL : REQUIRED, &layout, err);
+		rc = parse_name(o, at, "layout", entry ? OPTIONAL : REQUIRED, &layout, err);
 	entry = entry ? entry : layout;
 	leave = layout;
 	if (rc == SB_OK)
-		rc = parse_text(o, at, "exit", layout ? OPTIONAL : REQUIRED, &leave, err);
+		rc = parse_name(o, at, "exit", layout ? OPTIONAL : REQUIRED, &leave, err);
 	if (rc == SB_OK)
 		rc = parse_number(o, at, "seconds", REQUIRED, 0, INTRA_SECONDS_MAX, &out->seconds, err);
 	if (rc == SB_OK)
@@ -83,7 +83,7 @@ static int read_segment(const json_t *o, const struct place *at, struct cfp_inpu
 	int rc = parse_members(o, at, members, err);
 
 	if (rc == SB_OK)
-		rc = parse_text(o, at, "name", OPTIONAL, &k->name, err);
+		rc = parse_name(o, at, "name", OPTIONAL, &k->name, err);
 	if (rc == SB_OK)
 		rc = parse_integer(o, at, "count", OPTIONAL, 1, OPTION_NODES_MAX, &count, err);
 	if (rc == SB_OK)
@@ -146,6 +146,8 @@ static int read_input(const json_t *request, struct cfp_input *in, struct intra_
 	                                      "element_bytes", "memory_bytes", "memory_error", NULL};
 	struct place root = place_of("");
 	const json_t *segments = json_object_get(request, "segments");
+	int64_t element;
+	double ignored;
 	int forms = (segments != NULL) + (json_object_get(request, "operators") != NULL) +
 	            (json_object_get(request, "profiles") != NULL);
 	int rc = parse_members(request, &root, members, err);
@@ -161,6 +163,11 @@ static int read_input(const json_t *request, struct cfp_input *in, struct intra_
 		rc = link_rate_from_json(request, "link", REQUIRED, &in->link, err);
 	if (rc == SB_OK)
 		rc = intra_memory_from_json(request, c, err);
+	if (rc == SB_OK) /* asked for beside profiles, right wherever it stands */
+		rc =
+		    parse_number(request, &root, "tensor_bytes", OPTIONAL, 0, INTRA_BYTES_MAX, &ignored, err);
+	if (rc == SB_OK)
+		rc = parse_integer(request, &root, "element_bytes", OPTIONAL, 1, 64, &element, err);
 	if (rc == SB_OK && !segments) {
 		rc = json_object_get(request, "operators")
 		         ? cfp_from_operators(request, &in->made, &in->distinct, err)

@@ -10,6 +10,34 @@
 /* Segments out of a row of operators, and out of the layers of profiles. */
 
 #define IDENTITY_MAX ((size_t)1 << 16)
+#define SHAPE_MAX 64
+#define SIZE_MAX_TOLD 1e15 /* of one dimension */
+
+/* What an operator takes in each layout; a layout that was not measured is left out. */
+static int check_values(const json_t *o, const struct place *at, const char *member, double most,
+                        struct sb_error *err)
+{
+	struct place here = place_member(at, member);
+	const json_t *values = NULL;
+	const char *layout;
+	json_t *value;
+	int rc = parse_object(o, at, member, OPTIONAL, &values, err);
+
+	if (rc != SB_OK || !values)
+		return rc;
+	json_object_foreach(json_readable(values), layout, value)
+	{
+		double ignored;
+
+		(void)value;
+		rc = *layout
+		         ? parse_number(values, &here, layout, OPTIONAL, 0, most, &ignored, err)
+		         : parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &here, layout, "must have a name");
+		if (rc != SB_OK)
+			return rc;
+	}
+	return SB_OK;
+}
 
 /* A number for each (operator, shape), equal for equal ones. */
 static int identify(const json_t *o, const struct place *at, json_t *known, uint32_t *out,
@@ -17,6 +45,8 @@ static int identify(const json_t *o, const struct place *at, json_t *known, uint
 {
 	static const char *const members[] = {"operator", "shape", "seconds", "memory_bytes", NULL};
 	const json_t *shape = json_object_get(o, "shape");
+	struct place sizes = place_member(at, "shape");
+	double size[SHAPE_MAX];
 	const char *name = NULL;
 	json_t *number;
 	SB_BUF_AUTO text;
@@ -24,10 +54,19 @@ static int identify(const json_t *o, const struct place *at, json_t *known, uint
 
 	sb_buf_init(&text, IDENTITY_MAX);
 	if (rc == SB_OK)
-		rc = parse_text(o, at, "operator", REQUIRED, &name, err);
+		rc = parse_name(o, at, "operator", REQUIRED, &name, err);
 	if (rc == SB_OK && !json_is_array(shape))
 		rc = parse_fail(err, SB_EINVAL, shape ? "wrong_type" : "missing_member", at, "shape",
 		                "must be a list of sizes");
+	if (rc == SB_OK && json_array_size(shape) > SHAPE_MAX)
+		rc = parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", at, "shape",
+		                "must hold at most 64 sizes");
+	if (rc == SB_OK)
+		rc = parse_numbers(shape, &sizes, 0, SIZE_MAX_TOLD, size, err);
+	if (rc == SB_OK)
+		rc = check_values(o, at, "seconds", INTRA_SECONDS_MAX, err);
+	if (rc == SB_OK)
+		rc = check_values(o, at, "memory_bytes", INTRA_BYTES_MAX, err);
 	if (rc != SB_OK)
 		return rc;
 	rc = canonical_write(shape, &text);
@@ -66,8 +105,7 @@ static double sum_of(const json_t *operators, const struct operator_segment *s, 
 		const json_t *o = json_array_get(operators, s->first + i);
 		const json_t *v = json_object_get(json_object_get(o, member), layout);
 
-		if (!json_is_number(v) || !(json_number_value(v) >= 0) ||
-		    json_number_value(v) > INTRA_SECONDS_MAX)
+		if (!json_is_number(v))
 			return NAN;
 		sum += json_number_value(v);
 	}
@@ -291,7 +329,8 @@ int cfp_from_profiles(const json_t *request, json_t **out, int64_t *out_distinct
 
 static json_t *times_schema(double high)
 {
-	return json_pack("{s:s,s:o}", "type", "object", "additionalProperties", schema_number(0, high, NULL));
+	return json_pack("{s:s,s:o,s:{s:i}}", "type", "object", "additionalProperties",
+	                 schema_number(0, high, NULL), "propertyNames", "minLength", 1);
 }
 
 json_t *intra_cfp_members(void)
@@ -300,8 +339,9 @@ json_t *intra_cfp_members(void)
 	                         *const option_needs[] = {"seconds", NULL},
 	                         *const operator_needs[] = {"operator", "shape", NULL},
 	                         *const profile_needs[] = {"layout", NULL};
-	json_t *p = json_object(), *text = json_pack("{s:s}", "type", "string"), *option = json_object(),
-	       *segment = json_object(), *one = json_object(), *profile = json_object();
+	json_t *p = json_object(), *text = json_pack("{s:s,s:i}", "type", "string", "minLength", 1),
+	       *option = json_object(), *segment = json_object(), *one = json_object(),
+	       *profile = json_object();
 
 	json_object_set(option, "layout", text);
 	json_object_set(option, "entry", text);
@@ -317,9 +357,11 @@ json_t *intra_cfp_members(void)
 	                "layout (or entry and exit): replicated, partial (exit only), or the name "
 	                "of what it is split along"));
 	json_object_set(one, "operator", text);
-	json_object_set_new(one, "shape", schema_list(64, schema_integer(0, INT64_MAX), "of the output"));
+	json_object_set_new(one, "shape",
+	                    json_pack("{s:s,s:i,s:o,s:s}", "type", "array", "maxItems", SHAPE_MAX, "items",
+	                              schema_number(0, SIZE_MAX_TOLD, NULL), "description", "of the output"));
 	json_object_set_new(one, "seconds", times_schema(INTRA_SECONDS_MAX));
-	json_object_set_new(one, "memory_bytes", times_schema(INTRA_SECONDS_MAX));
+	json_object_set_new(one, "memory_bytes", times_schema(INTRA_BYTES_MAX));
 	json_object_set(profile, "layout", text);
 	json_object_set(profile, "profile", text);
 	json_object_set_new(profile, "layers", json_pack("{s:s}", "type", "array"));

@@ -196,6 +196,20 @@ int parse_text(const json_t *object, const struct place *at, const char *member,
 	return SB_OK;
 }
 
+int parse_name(const json_t *object, const struct place *at, const char *member, enum need need,
+               const char **out, struct sb_error *err)
+{
+	const char *text = NULL;
+	int rc = parse_text(object, at, member, need, &text, err);
+
+	if (rc != SB_OK || !text)
+		return rc;
+	if (!*text)
+		return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", at, member, "must not be empty");
+	*out = text;
+	return SB_OK;
+}
+
 int parse_word(const json_t *object, const struct place *at, const char *member, enum need need,
                const char *const *words, int *out, struct sb_error *err)
 {

@@ -38,6 +38,9 @@ int parse_word(const json_t *object, const struct place *at, const char *member,
 /* A text; borrowed. */
 int parse_text(const json_t *object, const struct place *at, const char *member, enum need need,
                const char **out, struct sb_error *err);
+/* The same, of one character at least. */
+int parse_name(const json_t *object, const struct place *at, const char *member, enum need need,
+               const char **out, struct sb_error *err);
 /* Like parse_integer() for a value that is already at hand. */
 int parse_integer_value(const json_t *value, const struct place *at, int64_t low, int64_t high, int64_t *out,
                         struct sb_error *err);

@@ -63,6 +63,9 @@ json_t *schema_request(json_t *object, const char *kind, const char *const *meth
 	json_t *properties = json_object_get(object, "properties");
 
 	json_object_set_new(object, "$schema", json_string("https://json-schema.org/draft/2020-12/schema"));
+	if (!json_object_get(object, "description"))
+		json_object_set_new(object, "description",
+		                    json_string("a member that is null counts as left out where it may be"));
 	json_object_set_new(properties, "kind", json_pack("{s:s}", "const", kind));
 	json_object_set_new(properties, "method", schema_words(methods));
 	json_array_insert_new(json_object_get(object, "required"), 0, json_string("kind"));

@@ -170,7 +170,8 @@ json_t *strategy_amp_schema(void)
 	                             NULL);
 
 	return json_pack(
-	    "{s:{s:s,s:s,s:{s:o}},s:o}", "layer_seconds", "type", "object", "description",
+	    "{s:{s:s,s:b,s:s,s:{s:o}},s:o}", "layer_seconds", "type", "object", "additionalProperties", 0,
+	    "description",
 	    "by tensor degree: forward seconds of one sequence, one for all layers, or a list of the layers, "
 	    "the embedding in front and the head behind where they are measured; default: the cost model's",
 	    "patternProperties", "^[1-9][0-9]*$", seconds, "node_links",

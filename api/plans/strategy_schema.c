@@ -113,7 +113,7 @@ static json_t *link_schema(void)
 json_t *cluster_schema(void)
 {
 	static const char *const counts[] = {"nodes", "devices_per_node", NULL};
-	json_t *p = json_object();
+	json_t *p = json_object(), *object;
 
 	integers(p, counts, 1);
 	json_object_set_new(p, "device", device_schema());
@@ -127,8 +127,13 @@ json_t *cluster_schema(void)
 	json_object_set_new(p, "host_link_devices", schema_integer(1, INT64_MAX));
 	json_object_set_new(p, "host_memory_bandwidth", positive_number());
 	document_members(p);
-	/* {preset, nodes} takes the rest from the preset, so that nothing is required here. */
-	return name_or(schema_object(p, NULL));
+	object = schema_object(p, NULL);
+	/* {preset, nodes} takes the rest from the preset */
+	json_object_set_new(object, "anyOf",
+	                    json_pack("[{s:[s,s,s]},{s:[s],s:{s:{s:s}}}]", "required", "nodes",
+	                              "devices_per_node", "device", "required", "preset", "properties",
+	                              "preset", "type", "string"));
+	return name_or(object);
 }
 
 static json_t *offload_schema(void)
@@ -159,9 +164,9 @@ json_t *strategy_schema(void)
 	json_object_set_new(p, "attention", schema_words(attention_words));
 	json_object_set_new(p, "gradient_dtype", schema_words(dtype_words));
 	json_object_set_new(p, "offload", offload_schema());
-	json_object_set_new(
-	    p, "order",
-	    json_pack("{s:s,s:s}", "type", "array", "description", "tp, cp, dp and pp, innermost first"));
+	json_object_set_new(p, "order",
+	                    json_pack("{s:s,s:{s:[s,s,s,s]},s:s}", "type", "array", "items", "enum", "tp",
+	                              "cp", "dp", "pp", "description", "innermost first"));
 	json_object_set_new(
 	    p, "stages",
 	    json_pack(

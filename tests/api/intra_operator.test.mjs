@@ -179,6 +179,27 @@ test("cfp: the layers of stored profiles in two layouts, each measured once", as
   assert.equal(plan.solution.segments[0].layout, profiles[seconds.indexOf(Math.min(...seconds))].layout);
 });
 
+// Whatever the schema refuses the parser refuses, and the other way round.
+test("cfp: operators of a wrong shape are refused, by the schema too", async () => {
+  const [first, ...rest] = GPT, second = { ...rest[0], operator: "tail", shape: [8] };
+  const rows = [[{ shape: "8" }, 400, "/operators/0/shape"], [{ shape: [8, null] }, 400, "/operators/0/shape/1"], [{ shape: [-1] }, 422, "/operators/0/shape/0"],
+    [{ operator: null }, 400, "/operators/0/operator"], [{ operator: "" }, 422, "/operators/0/operator"], [{ seconds: { batch: "1", column: 1 } }, 400, "/operators/0/seconds/batch"],
+    [{ seconds: { batch: -1, column: 1 } }, 422, "/operators/0/seconds/batch"], [{ seconds: { "": 1, column: 1 } }, 422, "/operators/0/seconds/"],
+    [{ seconds: [1] }, 400, "/operators/0/seconds"], [{ memory_bytes: { column: true } }, 400, "/operators/0/memory_bytes/column"]];
+  for (const [more, status, pointer] of rows) {
+    const problem = { ...CFP, operators: [{ ...first, ...more }, second] };
+    const answer = await s.post("/v1/plans", problem);
+    assert.deepEqual([answer.status, answer.json.errors?.[0].pointer], [status, pointer], JSON.stringify(answer.json));
+    assert.notDeepEqual(errorsOf(schema, schema, problem), [], pointer);
+  }
+  for (const more of [{ tensor_bytes: "1" }, { element_bytes: 0 }, { segments: undefined, operators: undefined }, { devices: undefined }, { link: undefined }]) {
+    const problem = JSON.parse(JSON.stringify({ ...CFP, ...more }));
+    assert.ok((await s.post("/v1/plans", problem)).status >= 400);
+    assert.notDeepEqual(errorsOf(schema, schema, problem), [], JSON.stringify(more));
+  }
+  await solved({ ...CFP, operators: [{ ...first, shape: [] }, second] }); // a scalar
+});
+
 test("what cannot be is told with its member", async () => {
   for (const [problem, status, pointer] of [
     [{ ...TAPS, nodes: undefined }, 400, "/nodes"], [{ ...TAPS, nodes: [] }, 422, "/nodes"], [{ ...TAPS, colour: 1 }, 400, "/colour"],
