@@ -95,6 +95,16 @@ static int64_t filled_levels(const struct network *n, int64_t devices)
 	return levels;
 }
 
+/* Divisions of the experts are gone through in turn: those of one batch lie side by side. */
+static uint64_t work_slot(const int64_t key[6])
+{
+	const int64_t batch[] = {key[0], key[1], key[4], key[5]};
+	int ep = __builtin_ctzll((uint64_t)key[2]), etp = __builtin_ctzll((uint64_t)key[3]);
+	uint64_t odd = (uint64_t)(37 * (key[2] >> ep) + 89 * (key[3] >> etp));
+
+	return ((hash_of(batch, 4) >> (64 - KNOWN_WORK_BITS)) + (uint64_t)(16 * ep + etp) + odd) % KNOWN_WORK;
+}
+
 struct work search_least_work(struct search *x, const struct strategy *s, bool experts)
 {
 	const struct tensor_grid t = tensor_grid_of(s);
@@ -107,8 +117,7 @@ struct work search_least_work(struct search *x, const struct strategy *s, bool e
 	                       s->micro_batch,
 	                       (int64_t)s->recompute * 4 + (s->sequence_parallel ? 2 : 0) + experts +
 	                           16 * filled_levels(&x->swift.network, devices)};
-	uint64_t hash = hash_of(key, sizeof(key) / sizeof(key[0]));
-	struct known_work *known = &x->works[hash >> (64 - KNOWN_WORK_BITS)];
+	struct known_work *known = &x->works[work_slot(key)];
 	struct groups g = {.pp = {.ranks = 1, .inside = {1, 1, 1}}};
 	struct layer_costs costs;
 

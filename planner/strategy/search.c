@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/schedule/schedule.h"
 #include "planner/strategy/walk.h"
 
 #define MOST_NODES_FACTOR 64
 #define MOST_NODES 65536
+#define PASSES_A_STEP 32     /* simulated in about the time that a step of the walk takes */
 #define FRONT_SIMULATED 64   /* points of a front all of which are simulated, */
 #define FRONT_WORK (1 << 16) /* if they have no more passes than this: a few milliseconds */
 
@@ -53,8 +55,12 @@ int search_settle(struct search *x, int room, struct sb_error *err)
 	struct choice c;
 
 	while (x->keep->top_count > KEEP_TOP - room && keep_next(x->keep, x->reached, &c.strategy)) {
-		int rc = strategy_cost(&x->r->problem, &c.strategy, &c.cost, err);
+		const struct strategy *s = &c.strategy;
+		double passes =
+		    2 * (double)(s->pp * s->vpp) * (double)strategy_micro_batches(s, x->r->problem.sequences);
+		int rc = strategy_cost(&x->r->problem, s, &c.cost, err);
 
+		x->effort += 1 + (int64_t)(fmin(passes, SCHEDULE_OPERATIONS_MAX) / PASSES_A_STEP);
 		if (rc != SB_OK)
 			return rc;
 		if (c.cost.step_seconds < x->reached) {
