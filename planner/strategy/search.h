@@ -23,12 +23,13 @@
  * Weights and gradients are offloaded in part only while the optimizer's states stay, and those only while
  * these do: where the host updates what it holds, they go together or not.
  *
- * Offload costs time and nothing else is gained but memory: each pass takes at least as long (what the link
- * moves is added, and takes window from the exchanges that it would hide), the update never less than the
- * device's own (offload_update_seconds()). So a strategy that fits is not tried with offload, which would
- * only slow it down; of what is taken in part, more than fits costs more; and that a little more memory needs
- * a little less offload makes more memory never worse. On the frontier, too, is only what does not fit
- * without. */
+ * Offload wins memory and costs time: each pass takes at least as long, since what the link moves is added,
+ * even hidden, and takes window from the exchanges (overlap_slowdown below 2, as it is measured); the update
+ * never less than the device's own (offload_update_seconds()). So a strategy that fits is not tried with
+ * offload, which would only slow it down; and of what is taken in part, more than fits costs more, so that
+ * the space is the same for any memory, and more memory never makes the plan worse. Strategies that offload
+ * are walked through after the others, and kept only where they may be faster than all of those: alternatives
+ * and points of the frontier, too, offload only then, and as little as fits. */
 
 enum constraint {
 	ONLY_DP,

@@ -74,13 +74,14 @@ export function Facts({ of, skip = [] }) {
 const KNOWN = ['type', 'title', 'status', 'detail', 'instance', 'code', 'errors', 'request_id', 'file', 'line',
   'offset', 'field', 'least_memory_bytes', 'nearest', 'leanest', 'rejected', 'candidates'];
 
-// {nodes, devices, memory_bytes}: more devices, or larger ones.
+// {nodes, devices, memory_bytes, host_memory_bytes}: more devices, larger ones, or a larger host.
 function changesOf(near) {
-  const { nodes, devices, memory_bytes: memory, ...rest } = near;
+  const { nodes, devices, memory_bytes: memory, host_memory_bytes: host, ...rest } = near;
   const parts = [];
   if (isNumber(nodes) || isNumber(devices))
     parts.push([isNumber(nodes) && many(nodes, 'node'), isNumber(devices) && many(devices, 'device')].filter(Boolean).join(', '));
   if (isNumber(memory)) parts.push(`${quantity(memory, 'bytes')} a device`);
+  if (isNumber(host)) parts.push(`${quantity(host, 'bytes')} of host memory a node`);
   return html`${parts.join(', or ')}<${Facts} of=${rest} />`;
 }
 
