@@ -351,9 +351,13 @@ json_t *intra_cfp_members(void)
 	json_object_set(segment, "name", text);
 	json_object_set_new(segment, "count", schema_integer(1, OPTION_NODES_MAX));
 	json_object_set_new(segment, "tensor_bytes", schema_number(0, INTRA_BYTES_MAX, "handed to the next"));
+	option = schema_object(option, option_needs);
+	json_object_set_new(
+	    option, "anyOf",
+	    json_pack("[{s:[s]},{s:[s,s]}]", "required", "layout", "required", "entry", "exit"));
 	json_object_set_new(
 	    segment, "options",
-	    schema_list(CFP_OPTIONS_MAX, schema_object(option, option_needs),
+	    schema_list(CFP_OPTIONS_MAX, option,
 	                "layout (or entry and exit): replicated, partial (exit only), or the name "
 	                "of what it is split along"));
 	json_object_set(one, "operator", text);

@@ -333,13 +333,15 @@ void intra_tables_members(json_t *p)
 	json_object_set_new(option, "seconds", schema_number(0, INTRA_SECONDS_MAX, NULL));
 	json_object_set_new(option, "memory_bytes", schema_number(0, INTRA_BYTES_MAX, NULL));
 	json_object_set_new(option, "sends", sends_schema(schema_number(0, INTRA_BYTES_MAX, NULL)));
-	json_object_set_new(
-	    p, "nodes",
-	    schema_list(OPTION_NODES_MAX,
-	                schema_object(json_pack("{s:O,s:o}", "name", text, "options",
-	                                        schema_list(OPTIONS_MAX, schema_object(option, NULL), NULL)),
-	                              node_needs),
-	                "operators, each with its options"));
+	option = schema_object(option, NULL);
+	json_object_set_new(option, "anyOf",
+	                    json_pack("[{s:[s]},{s:[s]}]", "required", "seconds", "required", "sends"));
+	json_object_set_new(p, "nodes",
+	                    schema_list(OPTION_NODES_MAX,
+	                                schema_object(json_pack("{s:O,s:o}", "name", text, "options",
+	                                                        schema_list(OPTIONS_MAX, option, NULL)),
+	                                              node_needs),
+	                                "operators, each with its options"));
 	end = schema_either(schema_integer(0, OPTION_NODES_MAX - 1), text);
 	json_object_set(edge, "from", end);
 	json_object_set_new(edge, "to", end);

@@ -198,6 +198,11 @@ test("cfp: operators of a wrong shape are refused, by the schema too", async () 
     assert.notDeepEqual(errorsOf(schema, schema, problem), [], JSON.stringify(more));
   }
   await solved({ ...CFP, operators: [{ ...first, shape: [] }, second] }); // a scalar
+  const { operators, ...bare } = CFP;
+  for (const problem of [{ ...bare, segments: [{ options: [{ seconds: 1 }] }] }, { ...bare, segments: [{ options: [{ entry: "a", seconds: 1 }] }] }, { ...TAPS, nodes: [{ options: [{ name: "A" }] }] }]) {
+    assert.equal((await s.post("/v1/plans", problem)).status, 400);
+    assert.notDeepEqual(errorsOf(schema, schema, problem), []);
+  }
 });
 
 test("what cannot be is told with its member", async () => {
