@@ -21,13 +21,14 @@ static struct cost_problem problem_of(struct model m, double node, double networ
 {
 	struct cost_problem p = {.model = m, .sequences = 16, .memory_bytes = INT64_C(80000000000)};
 
-	p.cluster = (struct cluster){.nodes = 4,
-	                             .devices_per_node = 8,
-	                             .device = {312e12, 2e12, INT64_C(80000000000), FAMILY_AMPERE, true},
-	                             .links = {[LINK_NODE] = {node, NAN}, [LINK_CLUSTER] = {network, NAN}},
-	                             .compute_efficiency = NAN,
-	                             .memory_efficiency = NAN,
-	                             .link_efficiency = {NAN, NAN, NAN}};
+	p.cluster =
+	    (struct cluster){.nodes = 4,
+	                     .devices_per_node = 8,
+	                     .device = {312e12, 2e12, INT64_C(80000000000), FAMILY_AMPERE, true},
+	                     .links = {[LINK_NODE] = {node, NAN, 0}, [LINK_CLUSTER] = {network, NAN, 0}},
+	                     .compute_efficiency = NAN,
+	                     .memory_efficiency = NAN,
+	                     .link_efficiency = {NAN, NAN, NAN}};
 	model_defaults(&p.model);
 	p.constants = constants_for(&p.cluster);
 	p.network = network_of(&p.cluster, &p.constants);
