@@ -41,10 +41,6 @@ static int read_plan(const json_t *plan, struct cost_problem *p, struct launch_p
 	out->strategy = strategy_default(&p->model, &p->cluster);
 	rc = strategy_from_json(value, &solution, &out->strategy, &out->stages, err);
 	out->devices = strategy_devices(&out->strategy);
-	if (rc == SB_OK && tensor_grid_of(&out->strategy).x > 1)
-		return sb_fail_field(err, SB_EIMPOSSIBLE, "tensor_grid", "/solution/tp_x",
-		                     "two-dimensional tensor parallelism is not exported: a text without it "
-		                     "would be another run");
 	return rc;
 }
 

@@ -9,6 +9,7 @@
 static const char *const names[LAUNCH_FIELDS] = {
     [FIELD_DP] = "DP",
     [FIELD_TP] = "TP",
+    [FIELD_TP_X] = "TP_X",
     [FIELD_CP] = "CP",
     [FIELD_PP] = "PP",
     [FIELD_VPP] = "VPP",
@@ -34,6 +35,8 @@ static bool is_said(const struct launch_plan *l, int field)
 {
 	if (field == FIELD_STAGE_RECOMPUTE)
 		return l->strategy.recompute != RECOMPUTE_NONE && !launch_recomputes_all(l);
+	if (field == FIELD_TP_X)
+		return tensor_grid_of(&l->strategy).x > 1;
 	if (field == FIELD_STAGES)
 		return l->strategy.pp > 1 && l->strategy.vpp == 1;
 	return field < FIELD_OFFLOAD_WEIGHTS || field > FIELD_OFFLOAD_ACTIVATIONS ||

@@ -163,6 +163,14 @@ int64_t launch_offloaded(const struct strategy *s, int64_t layers)
 	return (int64_t)ceil(s->offload.activations * (double)layers - 1e-9);
 }
 
+int launch_one_dimension(const struct launch_plan *l, const char *label, struct sb_error *err)
+{
+	if (tensor_grid_of(&l->strategy).x == 1)
+		return SB_OK;
+	return sb_fail_field(err, SB_EIMPOSSIBLE, "tensor_grid", "tp_x",
+	                     "%s has no two-dimensional tensor parallelism", label);
+}
+
 int launch_no_offload(struct sb_error *err, const char *why)
 {
 	return sb_fail_field(err, SB_EIMPOSSIBLE, "offload", "offload", "%s", why);

@@ -27,6 +27,7 @@ void launch_free(struct launch_plan *l);
 enum launch_field {
 	FIELD_DP,
 	FIELD_TP,
+	FIELD_TP_X, /* 1 = tensor ranks in one dimension */
 	FIELD_CP,
 	FIELD_PP,
 	FIELD_VPP,
@@ -104,6 +105,8 @@ void launch_real(double value, struct sb_buf *out);
 bool launch_is_alone(const struct strategy *s);
 /* How many of `layers` layers make up the share of their activations that is offloaded, rounded up. */
 int64_t launch_offloaded(const struct strategy *s, int64_t layers);
+/* For launchers that split tensors in one dimension: SB_EIMPOSSIBLE when the plan has two. */
+int launch_one_dimension(const struct launch_plan *l, const char *label, struct sb_error *err);
 /* SB_EIMPOSSIBLE, in the field `offload`, with the reason. */
 int launch_no_offload(struct sb_error *err, const char *why);
 /* For the formats: notes as lines behind "# ". */

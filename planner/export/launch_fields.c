@@ -19,6 +19,7 @@ static const struct {
 } fields[LAUNCH_FIELDS] = {
     [FIELD_DP] = {"dp", NULL, 1, STRATEGY_MAX_DEGREE},
     [FIELD_TP] = {"tp", NULL, 1, STRATEGY_MAX_DEGREE},
+    [FIELD_TP_X] = {"tp_x", NULL, 1, STRATEGY_MAX_DEGREE},
     [FIELD_CP] = {"cp", NULL, 1, STRATEGY_MAX_DEGREE},
     [FIELD_PP] = {"pp", NULL, 1, STRATEGY_MAX_DEGREE},
     [FIELD_VPP] = {"vpp", NULL, 1, STRATEGY_MAX_DEGREE},
@@ -74,6 +75,7 @@ static int64_t get(const struct strategy *s, enum launch_field f)
 	switch (f) {
 	case FIELD_DP: return s->dp;
 	case FIELD_TP: return s->tp;
+	case FIELD_TP_X: return tensor_grid_of(s).x;
 	case FIELD_CP: return s->cp;
 	case FIELD_PP: return s->pp;
 	case FIELD_VPP: return s->vpp;
@@ -94,6 +96,7 @@ static void set(struct strategy *s, enum launch_field f, int64_t value)
 	switch (f) {
 	case FIELD_DP: s->dp = value; break;
 	case FIELD_TP: s->tp = value; break;
+	case FIELD_TP_X: s->tp_x = value; break;
 	case FIELD_CP: s->cp = value; break;
 	case FIELD_PP: s->pp = value; break;
 	case FIELD_VPP: s->vpp = value; break;

@@ -64,6 +64,19 @@ static void context(const struct launch_plan *l, struct sb_buf *out)
 	}
 }
 
+/* The third dimension, of weights, is none of the plan's. */
+static void grid(const struct strategy *s, struct sb_buf *out)
+{
+	struct tensor_grid g = tensor_grid_of(s);
+
+	if (g.x == 1)
+		return;
+	truth(out, "    use_3d_tensor_parallel", true);
+	integer(out, "    tp_x", g.x);
+	integer(out, "    tp_y", g.y);
+	integer(out, "    tp_z", 1);
+}
+
 /* Layers of each stage above or below an equal share; one list a chunk. */
 static void offsets(const struct launch_plan *l, struct sb_buf *out)
 {
@@ -150,6 +163,9 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 	if (s->pp > 1 && strategy_micro_batches(s, l->sequences) < s->pp)
 		return sb_fail(err, SB_EIMPOSSIBLE, "micro_batches",
 		               "MindSpore's pipeline needs as many micro-batches as stages");
+	if (l->model->has_moe && tensor_grid_of(s).x > 1)
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "tensor_grid", "tp_x",
+		                     "MindFormers has no two-dimensional tensor parallelism with experts");
 	if (l->model->has_moe && s->etp != 1 && s->etp != s->tp)
 		return sb_fail(err, SB_EIMPOSSIBLE, "expert_tensor_parallel",
 		               "MindFormers has etp 1 or etp = tp alone");
@@ -170,6 +186,7 @@ static void write(const struct launch_plan *l, const char *notes, struct sb_buf 
 	integer(out, "    num_layers", l->model->layers);
 	integer(out, "    seq_length", l->model->seq_len);
 	truth(out, "    use_flash_attention", s->attention == ATTENTION_FLASH);
+	grid(s, out);
 	integer(out, "    pp_interleave_num", s->vpp);
 	offsets(l, out);
 	sb_buf_adds(out, "recompute_config:\n");

@@ -27,6 +27,26 @@ static int degrees(const struct options *o, struct launch_plan *l, struct sb_err
 	                                        : rc;
 }
 
+/* tp_x x tp_y x tp_z = model_parallel; z, of weights, is none of ours. */
+static int grid(const struct options *o, struct launch_plan *l, struct sb_error *err)
+{
+	static const char name[] = "model.model_config.use_3d_tensor_parallel";
+	bool used = false;
+	int64_t y = 1, z = 1;
+	int rc = options_boolean(o, name, &used, err);
+
+	if (rc != SB_OK || !used)
+		return rc;
+	rc = launch_degree(o, "model.model_config.tp_x", &l->strategy.tp_x, err);
+	if (rc == SB_OK)
+		rc = launch_degree(o, "model.model_config.tp_y", &y, err);
+	if (rc == SB_OK)
+		rc = launch_degree(o, "model.model_config.tp_z", &z, err);
+	if (rc == SB_OK && (z != 1 || l->strategy.tp_x * y != l->strategy.tp))
+		return options_fail(o, name, err, "must have tp_x x tp_y = model_parallel, and tp_z 1");
+	return rc;
+}
+
 /* batch_size x data_parallel x micro_batch_num x micro_batch_interleave_num x gradient_accumulation_steps */
 static int batch(const struct options *o, struct launch_plan *l, struct sb_error *err)
 {
@@ -205,6 +225,8 @@ int mindformers_read(const struct options *o, struct launch_plan *io, struct sb_
 	rc = launch_same_layers(o, "model.model_config.num_layers", io, err);
 	if (rc == SB_OK)
 		rc = degrees(o, io, err);
+	if (rc == SB_OK)
+		rc = grid(o, io, err);
 	if (rc == SB_OK)
 		rc = batch(o, io, err);
 	if (rc == SB_OK)

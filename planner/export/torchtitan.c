@@ -115,6 +115,7 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	const struct strategy *s = &l->strategy;
 	int64_t m = strategy_micro_batches(s, l->sequences);
+	int rc;
 
 	if (s->offload.activations > 0)
 		return launch_no_offload(err, "torchtitan keeps activations on the device");
@@ -129,7 +130,11 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 	if (s->vpp > 1 && m % (m > s->pp ? m / s->pp : 1) != 0)
 		return sb_fail(err, SB_EIMPOSSIBLE, "interleaving",
 		               "Interleaved1F1B takes multiples of (micro-batches / pp, rounded down) alone");
-	return refuse_experts(l, err);
+	if (l->model->tied_embedding && s->pp > 1)
+		return sb_fail(err, SB_EIMPOSSIBLE, "tied_embedding",
+		               "torchtitan has no pipeline for a model whose head is its embedding");
+	rc = launch_one_dimension(l, launch_torchtitan.label, err);
+	return rc == SB_OK ? refuse_experts(l, err) : rc;
 }
 
 static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)

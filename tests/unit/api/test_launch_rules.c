@@ -17,7 +17,7 @@ struct row {
 	const char *says; /* NULL = refused */
 };
 
-static void check(const struct setting *x, const struct row *r)
+static void check_grid(const struct setting *x, const struct row *r, int64_t tp_x)
 {
 	struct launch_plan l = {.model = &x->model, .cluster = &x->cluster, .sequences = r->sequences};
 	struct sb_error err = {0};
@@ -34,6 +34,7 @@ static void check(const struct setting *x, const struct row *r)
 	l.strategy.etp = r->etp;
 	l.strategy.zero = r->zero;
 	l.strategy.sequence_parallel = r->tp > 1;
+	l.strategy.tp_x = tp_x;
 	l.devices = strategy_devices(&l.strategy);
 	sb_buf_init(&text, 1 << 20);
 	assert_int_equal(strategy_fit(&x->model, &x->cluster, &l.strategy, l.sequences), FIT_OK);
@@ -42,6 +43,11 @@ static void check(const struct setting *x, const struct row *r)
 		fail_msg("%s does not say %s: %s%s", r->format, r->says, err.text, rc ? "" : text.data);
 	if (!r->says && rc != SB_EIMPOSSIBLE)
 		fail_msg("%s does not refuse %lld sequences", r->format, (long long)r->sequences);
+}
+
+static void check(const struct setting *x, const struct row *r)
+{
+	check_grid(x, r, 1);
 }
 
 static void test_dense(void **state)
@@ -72,6 +78,37 @@ static void test_dense(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		check(&x, &rows[i]);
+}
+
+/* MindFormers alone has two dimensions. */
+static void test_grids(void **state)
+{
+	static const struct row rows[] = {
+	    {"mindformers", 2, 8, 1, 1, 1, 1, 1, 8, 1,
+	     "    use_3d_tensor_parallel: True\n    tp_x: 2\n    tp_y: 4\n    tp_z: 1\n"},
+	    {"env", 2, 8, 1, 1, 1, 1, 1, 8, 1, "TP=8\nTP_X=2\n"},
+	    {"megatron", 2, 8, 1, 1, 1, 1, 1, 8, 1, NULL},
+	    {"deepspeed", 2, 8, 1, 1, 1, 1, 1, 8, 1, NULL},
+	    {"torchtitan", 2, 8, 1, 1, 1, 1, 1, 8, 1, NULL},
+	};
+	struct setting x = setting("llama3-70b", "dgx-h100", 64);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		check_grid(&x, &rows[i], 2);
+}
+
+/* "Weight tying is not supported with Pipeline Parallel." */
+static void test_tied_embeddings_of_torchtitan(void **state)
+{
+	static const struct row staged = {"torchtitan", 1, 1, 1, 4, 1, 1, 1, 8, 0, NULL};
+	static const struct row whole = {"torchtitan", 1, 1, 1, 1, 1, 1, 1, 8, 0, "[parallelism]\n"};
+	struct setting x = setting("llama3-70b", "dgx-h100", 64);
+
+	(void)state;
+	x.model.tied_embedding = true;
+	check(&x, &staged);
+	check(&x, &whole);
 }
 
 /* seq_len_divisor = tp * (cp * 2), whatever cp is. */
@@ -112,6 +149,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_dense),
+	    cmocka_unit_test(test_grids),
+	    cmocka_unit_test(test_tied_embeddings_of_torchtitan),
 	    cmocka_unit_test(test_sequences_of_torchtitan),
 	    cmocka_unit_test(test_experts),
 	};

@@ -93,6 +93,11 @@ static struct strategy random_strategy(uint64_t *seed, const struct setting *x, 
 	s.recompute = (enum recompute)(sb_random(seed) % RECOMPUTES);
 	s.attention = sb_random(seed) % 2 ? ATTENTION_FLASH : ATTENTION_UNFUSED;
 	memcpy(s.order, orders[sb_random(seed) % 3], sizeof(s.order));
+	if (s.tp > 1 && sb_random(seed) % 4 == 0) {
+		s.tp_x = pick(seed, degrees + 1, 3);
+		s.sequence_parallel = true;
+		s.attention = ATTENTION_FLASH;
+	}
 	if (sb_random(seed) % 2)
 		random_offload(seed, &x->model, &s);
 	if (s.vpp == 1 && s.pp > 1 && sb_random(seed) % 2)
@@ -144,6 +149,8 @@ static void round_trip(const char *model, const char *cluster)
 	int64_t stages[16];
 	int said[5] = {0};
 
+	/* torchtitan has no pipeline for others */
+	x.model.tied_embedding = false;
 	for (int i = 0; i < ROUNDS;) {
 		struct launch_plan l = {.model = &x.model, .cluster = &x.cluster};
 
@@ -158,7 +165,7 @@ static void round_trip(const char *model, const char *cluster)
 	}
 	/* A format that refused most of them would show nothing. */
 	for (int f = 0; f < 5; f++)
-		assert_true(said[f] > ROUNDS / 4);
+		assert_true(said[f] > ROUNDS / 8);
 }
 
 static void test_dense_models_come_back(void **state)

@@ -131,6 +131,12 @@ static void test_mindformers_refuses(void **state)
 	    "[9223372036854775807, 0, 0, 0]\n",
 	    "parallel_config:\n  pipeline_stage: 81\n",
 	    "recompute_config:\n  recompute: True\n  select_recompute: True\n",
+	    "parallel_config:\n  model_parallel: 8\nmodel:\n  model_config:\n    use_3d_tensor_parallel: "
+	    "True\n"
+	    "    tp_x: 2\n    tp_y: 2\n",
+	    "parallel_config:\n  model_parallel: 8\nmodel:\n  model_config:\n    use_3d_tensor_parallel: "
+	    "True\n"
+	    "    tp_x: 2\n    tp_y: 2\n    tp_z: 2\n",
 	    "parallel_config:\n  pipeline_stage: 2\nrecompute_config:\n  recompute: [41, 0]\n",
 	    "parallel_config:\n  data_parallel: 1048576\n  micro_batch_num: 1048576\n  pipeline_stage: 2\n"
 	    "micro_batch_interleave_num: 1048576\n",
