@@ -141,6 +141,7 @@ static void add_fitted(struct weighing *w, const struct memory_model *memory, st
 		x->fitted_room = room;
 	}
 	b.fit = true;
+	b.family = false;
 	shape_of(&w->s, &b);
 	if (offload_any(&b.offload)) {
 		b.least = offload_least(w, load, m, quick);
@@ -215,15 +216,19 @@ static void add_bodies(struct weighing *w, const struct memory_model *memory, co
 	bool whole = allowed_value(r, ONLY_RECOMPUTE, c) || (c == RECOMPUTE_NONE && fewest);
 
 	for (int zero = zero_levels(w->x->r, &w->s) - 1; zero >= 0; zero--) {
-		struct body b = {
-		    .cut = cut, .zero = zero, .recompute = c, .first_run = cut->first_run, .runs = cut->runs};
+		struct body b = {.cut = cut,
+		                 .zero = zero,
+		                 .recompute = c,
+		                 .family = w->x->away == 0 && c != RECOMPUTE_NONE && fewest,
+		                 .first_run = cut->first_run,
+		                 .runs = cut->runs};
 		unsigned fits = 0;
 		uint16_t *plain;
 
 		if (!allowed_value(r, ONLY_ZERO, zero))
 			continue;
 		plain = &w->x->plain[(cut - &w->x->cuts[w->pipeline->first_cut]) * 4 + zero];
-		if (whole && w->x->away == 0)
+		if ((whole || b.family) && w->x->away == 0)
 			fits = add_body(w, memory, &b, m, quick);
 		else if (whole && search_wants(w->x, w->base, w->least))
 			fits = add_offloads(w, memory, b, m);

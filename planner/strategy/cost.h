@@ -75,8 +75,8 @@ struct memory_parts peak_memory(const struct cost_problem *p, const struct layer
                                 int64_t micro_batches, int64_t *out_stage);
 
 /* The runs of a strategy with recompute_fit: each stage recomputes as few of its first layers as make it fit
- * in p->memory_bytes, all of them when none do. Takes the strategy's runs, writes at most pp runs. With
- * only_fitting it ends with 0 as soon as a stage does not fit either way. */
+ * in p->memory_bytes (or s->recompute_bytes), all of them when none do. Takes the strategy's runs, writes at
+ * most pp runs. With only_fitting it ends with 0 as soon as a stage does not fit either way. */
 int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_model *m,
                           const struct strategy *s, int64_t micro_batches, const struct stage_run *runs,
                           int64_t count, bool only_fitting, struct stage_run *out);

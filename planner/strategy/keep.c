@@ -5,7 +5,7 @@
 
 void keep_init(struct keep *k)
 {
-	k->top_count = k->degrees_count = k->front_count = 0;
+	k->top_count = k->degrees_count = k->front_count = k->family_count = 0;
 	k->best = INFINITY;
 	k->front_full = false;
 }
@@ -123,4 +123,43 @@ void keep_offer(struct keep *k, const struct strategy *s, double bound, double u
 	offer_degrees(k, &x);
 	offer_front(k, &x);
 	k->best = fmin(k->best, bound);
+}
+
+bool keep_wants_family(const struct keep *k, double reached, double bound, double memory)
+{
+	return bound <= SEARCH_SLACK * reached && !dominated(k, above(k, memory), bound);
+}
+
+/* Leaves out what is not wanted any more. */
+static void clear_families(struct keep *k, double reached)
+{
+	int left = 0;
+
+	for (int i = 0; i < k->family_count; i++) {
+		if (keep_wants_family(k, reached, k->families[i].bound, k->families[i].memory))
+			k->families[left++] = k->families[i];
+	}
+	k->family_count = left;
+}
+
+void keep_family(struct keep *k, double reached, const struct strategy *s, double bound, double memory)
+{
+	int at;
+
+	if (!keep_wants_family(k, reached, bound, memory))
+		return;
+	if (k->family_count == KEEP_FAMILIES)
+		clear_families(k, reached);
+	at = k->family_count;
+	if (at == KEEP_FAMILIES) {
+		at = 0;
+		for (int i = 1; i < KEEP_FAMILIES; i++)
+			at = k->families[i].bound > k->families[at].bound ? i : at;
+		if (k->families[at].bound <= bound)
+			return;
+	} else {
+		k->family_count++;
+	}
+	k->families[at] = (struct family){.strategy = *s, .bound = bound, .memory = memory, .fitted = -1};
+	k->families[at].strategy.recompute_fit = true;
 }

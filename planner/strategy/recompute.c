@@ -27,7 +27,8 @@ static double bytes_with(const struct fitting *f, int64_t n, struct stage_run *s
 static int64_t fewest_of(const struct fitting *f, int64_t high, bool sure, struct stage_run *stage,
                          bool *out_fits)
 {
-	double most = (double)f->p->memory_bytes, none = bytes_with(f, 0, stage);
+	double most = (double)(f->s->recompute_bytes > 0 ? f->s->recompute_bytes : f->p->memory_bytes);
+	double none = bytes_with(f, 0, stage);
 	int64_t low = 1, v = f->s->vpp;
 
 	*out_fits = true;

@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "planner/schedule/schedule.h"
-#include "planner/strategy/walk.h"
+#include "planner/strategy/front.h"
 
 #define MOST_NODES_FACTOR 64
 #define MOST_NODES 65536
-#define PASSES_A_STEP 32     /* simulated in about the time that a step of the walk takes */
-#define FRONT_SIMULATED 64   /* points of a front all of which are simulated, */
-#define FRONT_WORK (1 << 16) /* if they have no more passes than this: a few milliseconds */
+#define PASSES_A_STEP 32 /* simulated in about the time that a step of the walk takes */
 
 const char *rejection_word(enum rejection r)
 {
@@ -29,25 +27,6 @@ const char *rejection_word(enum rejection r)
 	};
 
 	return words[r];
-}
-
-static bool comes_before(const struct strategy_cost *a, const struct strategy_cost *b)
-{
-	if (a->step_seconds != b->step_seconds)
-		return a->step_seconds < b->step_seconds;
-	return memory_total(&a->memory) < memory_total(&b->memory);
-}
-
-static void sort_choices(struct choice *list, int count)
-{
-	for (int i = 1; i < count; i++) {
-		struct choice c = list[i];
-		int k = i;
-
-		for (; k > 0 && comes_before(&c.cost, &list[k - 1].cost); k--)
-			list[k] = list[k - 1];
-		list[k] = c;
-	}
 }
 
 int search_settle(struct search *x, int room, struct sb_error *err)
@@ -98,70 +77,6 @@ static int settle_alternatives(struct search *x, struct sb_error *err)
 	sort_choices(found, count);
 	for (int i = 0; i < count && i < x->r->alternatives && i < SEARCH_ALTERNATIVES; i++)
 		out->alternatives[out->alternative_count++] = found[i];
-	return SB_OK;
-}
-
-/* Leaves of a long front those whose bounds fall, and of a longer one the given number, evenly, both ends
- * included. */
-static int thin_front(const struct cost_problem *p, struct keep *k, int wanted)
-{
-	double least = INFINITY;
-	double work = 0;
-	int have = 0;
-
-	for (int i = 0; i < k->front_count; i++) {
-		const struct strategy *s = &k->front[i].strategy;
-
-		work += (double)(s->pp * s->vpp) * (double)strategy_micro_batches(s, p->sequences);
-	}
-	if (k->front_count <= FRONT_SIMULATED && !k->front_full && work < FRONT_WORK)
-		return k->front_count;
-	for (int i = 0; i < k->front_count; i++) {
-		if (k->front[i].bound < least) {
-			least = k->front[i].bound;
-			k->front[have++] = k->front[i];
-		}
-	}
-	for (int i = 0; have > wanted && i < wanted; i++)
-		k->front[i] = k->front[wanted > 1 ? (int64_t)i * (have - 1) / (wanted - 1) : 0];
-	return have < wanted ? have : wanted;
-}
-
-/* Simulates the points of the front, and leaves those that nothing dominates. */
-static int settle_frontier(struct search *x, struct sb_error *err)
-{
-	struct search_result *out = x->out;
-	int wanted = x->r->frontier > 0 ? x->r->frontier : SEARCH_FRONTIER;
-	int count = thin_front(&x->r->problem, x->keep, wanted), kept = 0;
-	int64_t least = INT64_MAX;
-	struct choice found[FRONT_SIMULATED + 1];
-
-	for (int i = 0; i < count; i++) {
-		int rc;
-
-		found[i].strategy = x->keep->front[i].strategy;
-		rc = strategy_cost(&x->r->problem, &found[i].strategy, &found[i].cost, err);
-		if (rc != SB_OK)
-			return rc;
-	}
-	found[count++] = out->best;
-	sort_choices(found, count);
-	for (int i = 0; i < count; i++) {
-		int64_t memory = memory_bytes_of(&found[i].cost.memory);
-
-		if (memory >= least ||
-		    found[i].cost.step_seconds > SEARCH_SLACK * out->best.cost.step_seconds)
-			continue;
-		least = memory;
-		/* The same time, but for rounding; the first is the best itself. */
-		if (kept > 1 &&
-		    found[i].cost.step_seconds <= (1 + SAME_TIME) * found[kept - 1].cost.step_seconds)
-			kept--;
-		found[kept++] = found[i];
-	}
-	for (int i = 0; i < kept && i < wanted; i++)
-		out->frontier[out->frontier_count++] =
-		    found[kept > wanted && wanted > 1 ? (int64_t)i * (kept - 1) / (wanted - 1) : i];
 	return SB_OK;
 }
 
@@ -218,8 +133,8 @@ int strategy_search(const struct search_request *r, struct search_result *out, s
 	out->optimal = true;
 	out->lower_bound = x.reached;
 	if (rc == SB_OK)
-		rc = settle_alternatives(&x, err);
-	return rc == SB_OK ? settle_frontier(&x, err) : rc;
+		rc = search_frontier(&x, err);
+	return rc == SB_OK ? settle_alternatives(&x, err) : rc;
 }
 
 static int fits_on(const struct search_request *r, int64_t nodes, int64_t *effort, bool *out_fits,

@@ -34,6 +34,7 @@ struct strategy {
 	 */
 	enum recompute recompute;
 	bool recompute_fit; /* as few as make each stage fit in the problem's memory (strategy_fit_runs()) */
+	int64_t recompute_bytes;        /* fit in these instead of all of the problem's; 0 = all */
 	const int64_t *stage_recompute; /* or as many as these: pp counts, borrowed; NULL: none given */
 	enum attention attention;
 	struct offload offload;

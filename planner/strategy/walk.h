@@ -41,6 +41,7 @@ struct body {
 	int zero;
 	enum recompute recompute;
 	bool fit;                /* as few layers recomputed as fit */
+	bool family;             /* all recomputed, and any fewer may be */
 	int64_t first_run, runs; /* in x->fitted where fit, else in x->runs */
 	double memory;
 	double recomputed; /* where fit: of each kind of layers at least this share */

@@ -49,6 +49,23 @@ static void weigh_body(struct weighing *w, const struct layer_costs *l, const st
 		x->out_of_memory = true;
 }
 
+/* How many layers a body of this cut recomputes is chosen by the memory, later, for the front. l: costs of
+ * the body's way to recompute. */
+static void keep_recomputing(struct weighing *w, const struct layer_costs *l, const struct rank_order *o,
+                             const struct body *b, int64_t m)
+{
+	struct search *x = w->x;
+	struct layer_costs none = *l;
+	double bound;
+
+	memcpy(none.layer, none.kept, sizeof(none.layer));
+	shape_of(&w->s, b);
+	memcpy(w->s.order, o->at, sizeof(o->at));
+	x->effort += b->runs;
+	bound = bound_seconds(&x->r->problem, &none, &w->s, &o->groups, runs_of(x, b), b->runs, m);
+	keep_family(x->keep, x->reached, &w->s, bound, b->memory);
+}
+
 /* The listed bodies in one order of ranks. */
 static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t m)
 {
@@ -75,6 +92,11 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 			whole = least_seconds(x, &w->s, w->pipeline, all, m);
 			have = (int)b->recompute;
 		}
+		if (b->family && keep_wants_family(x->keep, x->reached,
+		                                   least_seconds(x, &w->s, w->pipeline, none, m), b->memory))
+			keep_recomputing(w, &l, o, b, m);
+		if (b->family && !allowed_value(x->r, ONLY_RECOMPUTE, b->recompute))
+			continue;
 		least = fmax(b->least,
 		             b->fit ? least_seconds(x, &w->s, w->pipeline, partly_recomputed(b, none, all), m)
 		                    : whole);

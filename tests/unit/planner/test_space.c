@@ -257,6 +257,49 @@ static double best_seconds(const struct search_request *r, struct search_result 
 	return rc == SB_OK ? x->best.cost.step_seconds : INFINITY;
 }
 
+/* A search with less memory is no faster than the frontier's points that need no more than that, but for the
+ * frontier's resolution: of the span from its first point's memory to its last one's, a share that its points
+ * can tell apart. */
+static void test_frontier_is_what_less_memory_takes(void **state)
+{
+	struct search_result *x = malloc(sizeof(*x)), *y = malloc(sizeof(*y));
+	int between_points = 0;
+
+	(void)state;
+	assert_true(x && y);
+	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+		struct search_request r = random_problem(seed + 5000);
+		int wanted = seed % 2 ? SEARCH_FRONTIER : SEARCH_FRONTIER_MOST;
+		double most, least, step;
+
+		r.frontier = wanted;
+		r.problem.memory_bytes = (int64_t)between(2e9, 16e9);
+		if (isinf(best_seconds(&r, x)))
+			continue;
+		most = memory_total(&x->frontier[0].cost.memory);
+		least = memory_total(&x->frontier[x->frontier_count - 1].cost.memory);
+		step = 2 * (most - least) / wanted;
+		for (int i = 0; i < 4; i++) {
+			double bytes = least + (most - least) * (double)below(1000) / 999, seconds,
+			       told = INFINITY;
+
+			r.problem.memory_bytes = (int64_t)bytes;
+			seconds = best_seconds(&r, y);
+			for (int k = 0; k < x->frontier_count; k++) {
+				if (memory_total(&x->frontier[k].cost.memory) <= bytes + step)
+					told = fmin(told, x->frontier[k].cost.step_seconds);
+			}
+			between_points += isfinite(seconds) != 0;
+			if (seconds < told * (1 - 1e-9) && seconds < SEARCH_SLACK * x->best.cost.step_seconds)
+				fail_msg("problem %llu: %.9g s in %.9g bytes, the frontier of %d says %.9g",
+				         (unsigned long long)seed, seconds, bytes, x->frontier_count, told);
+		}
+	}
+	assert_true(between_points > PROBLEMS);
+	free(x);
+	free(y);
+}
+
 /* A larger host, or a quicker one. */
 static void better_host(struct cluster *c, int change)
 {
@@ -314,6 +357,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_equals_enumeration),
+	    cmocka_unit_test(test_frontier_is_what_less_memory_takes),
 	    cmocka_unit_test(test_more_is_never_worse),
 	};
 
