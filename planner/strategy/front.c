@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FRONT_SIMULATED 64      /* points of a front all of which are simulated, */
 #define FRONT_WORK (1 << 16)    /* if they have no more passes than this: a few milliseconds */
@@ -31,7 +32,7 @@ void sort_choices(struct choice *list, int count)
 /* Points that were simulated, and what may still be. */
 struct front {
 	struct search *x;
-	struct choice found[FOUND_MOST];
+	struct choice *found; /* FOUND_MOST of them */
 	int count, wanted;
 	double passes; /* simulated so far */
 	struct stage_run *runs;
@@ -272,16 +273,19 @@ int search_frontier(struct search *x, struct sb_error *err)
 {
 	struct search_result *out = x->out;
 	struct front f = {.x = x, .wanted = x->r->frontier > 0 ? x->r->frontier : SEARCH_FRONTIER};
-	int rc = simulate_front(&f, err);
+	int rc;
 
+	f.found = malloc(FOUND_MOST * sizeof(*f.found));
+	rc = f.found ? simulate_front(&f, err) : sb_no_memory(err);
 	if (rc == SB_OK)
 		rc = climb_down(&f, err);
 	free(f.runs);
-	if (rc != SB_OK)
-		return rc;
-	f.count = thin_choices(f.found, undominated(f.found, f.count), f.wanted);
-	out->best = f.found[0];
-	for (int i = 0; i < f.count; i++)
-		out->frontier[out->frontier_count++] = f.found[i];
-	return SB_OK;
+	if (rc == SB_OK) {
+		f.count = thin_choices(f.found, undominated(f.found, f.count), f.wanted);
+		out->best = f.found[0];
+		out->frontier_count = f.count;
+		memcpy(out->frontier, f.found, (size_t)f.count * sizeof(*f.found));
+	}
+	free(f.found);
+	return rc;
 }
