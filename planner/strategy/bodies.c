@@ -35,6 +35,7 @@ void shape_of(struct strategy *s, const struct body *b)
 {
 	s->vpp = b->cut->vpp;
 	s->last_fewer = b->cut->last_fewer;
+	s->first_more = b->cut->first_more;
 	s->zero = b->zero;
 	s->recompute = b->recompute;
 	s->recompute_fit = b->fit;

@@ -5,16 +5,24 @@
 /* The search for the fastest strategy that fits in memory: exact over the space below, best first, with
  * bounds that never exceed the true cost, and the schedule simulated for every strategy that may be the best.
  *
- * The space: tp dividing heads and widths; cp a power of two with at least
- * 256 tokens a rank; any pp; dp and micro_batch dividing the batch; vpp dividing the layers of a stage; ep
- * dividing the experts and etp their width, folded freely into the tp x cp x dp ranks of a stage (parallel
- * folding); ZeRO 0..3 where replicas, or tensor ranks of the experts, hold weights in common (2 and 3 in a
- * pipeline only where the request names them: few stacks run that), with the exchange under compute from 1
- * on; grids of tensor ranks only where the request names them (tp_y as tp, tp_x dividing the widths): no
- * stack but MindFormers runs them; recomputation of nothing, of all layers, or in each stage of as few as
- * make it fit; sequence parallelism on and off; the last stage shortened by up to the layers that the head
- * weighs; every order of the ranks where all of them fill nodes evenly, else the usual one. Any number of
- * devices up to the cluster's, so that one more device never makes the plan worse.
+ * The space: tp dividing heads and widths; cp a power of two with at least 256 tokens a rank; any pp; dp and
+ * micro_batch dividing the batch; vpp dividing the layers of a stage; ep dividing the experts and etp their
+ * width, folded freely into the tp x cp x dp ranks of a stage (parallel folding); ZeRO 0..3 where replicas,
+ * or tensor ranks of the experts, hold weights in common (2 and 3 in a pipeline only where the request names
+ * them: few stacks run that), with the exchange under compute from 1 on; grids of tensor ranks only where the
+ * request names them (tp_y as tp, tp_x dividing the widths): no stack but MindFormers runs them;
+ * recomputation of nothing, of all layers, or in each stage of as few as make it fit; sequence parallelism on
+ * and off; every order of the ranks, whatever nodes they fill (the worst group of a dimension counts); the
+ * last stage shortened by up to the layers that the head weighs, and the first lengthened by up to as many as
+ * are dense before the first with experts, where that leaves the stages between equally long (both at most 8;
+ * what does not divide lies on the later stages); interleaved pipelines of equal chunks, with whole groups of
+ * pp micro-batches. Any number of devices up to the cluster's, so that one more device never makes the plan
+ * worse.
+ *
+ * The frontier has, of plans that offload nothing, every number of recomputed layers: its points are the
+ * fastest in evenly spaced amounts of memory, as many as points are wanted, beside what needs no such choice.
+ * Within its resolution, two of these amounts, it answers a search with less memory (where the simulations
+ * would take long, by their lower bounds).
  *
  * Offload, where the cluster says what its host holds and how quick the link to it is: of five ways to need
  * less memory - weights, gradients, optimizer states and activations on the host, and recomputation of a

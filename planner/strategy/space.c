@@ -179,6 +179,13 @@ int64_t most_last_fewer(const struct model *m)
 	return layers < MOST_FEWER ? (int64_t)layers : MOST_FEWER;
 }
 
+int64_t most_first_more(const struct model *m)
+{
+	if (!m->has_moe)
+		return 0;
+	return m->moe.first_dense < MOST_FEWER ? m->moe.first_dense : MOST_FEWER;
+}
+
 void pipeline_values(const struct search_request *r, struct values *v)
 {
 	int64_t layers = r->problem.model.layers, devices = cluster_devices(&r->problem.cluster);

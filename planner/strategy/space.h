@@ -37,6 +37,9 @@ void expert_values(const struct search_request *r, struct values *ep, struct val
 /* Most layers by which shortening the last stage can pay: what the head weighs, rounded up,
  * at most 8. */
 int64_t most_last_fewer(const struct model *m);
+/* Most layers by which lengthening the first stage can pay: the dense ones before the first that holds
+ * experts, which are lighter, at most 8. */
+int64_t most_first_more(const struct model *m);
 /* Counts `count` candidates as left out. Of the examples given, the one with the least seconds is kept; of
  * those that were not costed (NaN) the first. */
 void count_rejection(struct search_result *out, enum rejection why, int64_t count,

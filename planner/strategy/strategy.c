@@ -219,10 +219,10 @@ int64_t strategy_stage_layers(const struct strategy *s, int64_t layers, int64_t 
 	last = layers / s->pp - s->last_fewer;
 	if (stage == s->pp - 1)
 		return last;
-	rest = (layers - last) / (s->pp - 1);
-	extra = (layers - last) % (s->pp - 1);
+	rest = (layers - last - s->first_more) / (s->pp - 1);
+	extra = (layers - last - s->first_more) % (s->pp - 1);
 	/* Later stages hold fewer micro-batches in flight: they take what does not divide. */
-	return rest + (stage >= s->pp - 1 - extra ? 1 : 0);
+	return rest + (stage == 0 ? s->first_more : 0) + (stage >= s->pp - 1 - extra ? 1 : 0);
 }
 
 /* Layers of one kind on a stage of an interleaved pipeline: chunk j of stage i is the (j x pp + i)-th slice.

@@ -39,10 +39,10 @@ struct strategy {
 	enum attention attention;
 	struct offload offload;
 	enum dimension order[DIMS]; /* innermost first */
-	/* The pipeline cut. NULL: even, with the last stage `last_fewer` layers short of an equal share. Else
-	 * pp counts, borrowed. */
+	/* The pipeline cut. NULL: even, with the last stage `last_fewer` layers short of an equal share and
+	 * the first with `first_more` beyond what the others have. Else pp counts, borrowed. */
 	const int64_t *stage_layers;
-	int64_t last_fewer;
+	int64_t last_fewer, first_more;
 };
 
 /* The defaults: every degree 1, micro-batch 1, ZeRO 0, gradients reduced in 32 bit, order tp, cp, dp, pp, and

@@ -36,10 +36,27 @@ static int add_cut(struct search *x, const struct strategy *s, struct sb_error *
 	}
 	if (sb_grow(&x->cuts, (size_t)x->cut_count, sizeof(*x->cuts)) != SB_OK)
 		return sb_no_memory(err);
-	x->cuts[x->cut_count] = (struct cut){s->vpp, s->last_fewer, x->run_count, 0};
+	x->cuts[x->cut_count] = (struct cut){s->vpp, s->last_fewer, s->first_more, x->run_count, 0};
 	x->cuts[x->cut_count].runs = strategy_runs(&x->r->problem.model, s, &x->runs[x->run_count]);
 	x->run_count += x->cuts[x->cut_count++].runs;
 	return SB_OK;
+}
+
+/* A straight cut with those lengths of its first stage that leave the other stages before the last equally
+ * long: with others one of these is no shorter. Of two stages the last one's length says it. */
+static int add_lengthened(struct search *x, struct strategy *s, struct sb_error *err)
+{
+	const struct model *m = &x->r->problem.model;
+	int64_t rest = m->layers - (m->layers / s->pp - s->last_fewer);
+	int rc = SB_OK;
+
+	for (int64_t k = 0; rc == SB_OK && k <= (s->pp > 2 ? most_first_more(m) : 0); k++) {
+		s->first_more = k;
+		if (k == 0 || (rest - k >= s->pp - 1 && (rest - k) % (s->pp - 1) == 0))
+			rc = add_cut(x, s, err);
+	}
+	s->first_more = 0;
+	return rc;
 }
 
 static int add_pipeline(struct search *x, int64_t pp, struct sb_error *err)
@@ -54,7 +71,7 @@ static int add_pipeline(struct search *x, int64_t pp, struct sb_error *err)
 	for (int64_t k = 0; rc == SB_OK && k <= (pp > 1 ? most_last_fewer(m) : 0); k++) {
 		s.last_fewer = k;
 		if (allowed_value(x->r, ONLY_VPP, 1) && (k == 0 || m->layers / pp - k >= 1))
-			rc = add_cut(x, &s, err);
+			rc = add_lengthened(x, &s, err);
 	}
 	s.last_fewer = 0;
 	for (int64_t v = 2; rc == SB_OK && pp > 1 && m->layers % pp == 0 && v <= m->layers / pp; v++) {

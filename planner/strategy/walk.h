@@ -10,7 +10,7 @@
 
 /* One way to cut the layers into stages, with its runs. */
 struct cut {
-	int64_t vpp, last_fewer;
+	int64_t vpp, last_fewer, first_more;
 	int64_t first_run, runs;
 };
 struct pipeline {

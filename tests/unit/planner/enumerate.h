@@ -107,12 +107,24 @@ static inline void options(struct every *e, struct strategy s)
 
 static inline void cuts(struct every *e, struct strategy s)
 {
-	int64_t layers = e->r->problem.model.layers, m = e->r->problem.sequences / s.dp / s.micro_batch;
+	const struct model *model = &e->r->problem.model;
+	int64_t layers = model->layers, m = e->r->problem.sequences / s.dp / s.micro_batch;
+	int64_t dense = model->has_moe ? model->moe.first_dense : 0;
 
 	s.vpp = 1;
 	for (s.last_fewer = 0; s.last_fewer <= (s.pp > 1 ? 8 : 0); s.last_fewer++) {
-		if (s.last_fewer == 0 || layers / s.pp - s.last_fewer >= 1)
-			options(e, s);
+		int64_t last = layers / s.pp - s.last_fewer;
+
+		if (s.last_fewer > 0 && last < 1)
+			continue;
+		options(e, s);
+		for (s.first_more = 1; s.pp > 2 && dense >= s.first_more; s.first_more++) {
+			int64_t rest = layers - last - s.first_more;
+
+			if (rest >= s.pp - 1 && rest % (s.pp - 1) == 0)
+				options(e, s);
+		}
+		s.first_more = 0;
 	}
 	s.last_fewer = 0;
 	for (s.vpp = 2; s.pp > 1 && s.vpp <= layers; s.vpp++) {

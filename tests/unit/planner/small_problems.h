@@ -73,7 +73,7 @@ static inline struct search_request random_problem(uint64_t seed)
 	m->moe.experts = PICK(2, 4, 6);
 	m->moe.top_k = 1 + below(2);
 	m->moe.ffn_hidden = PICK(64, 1024, 1536);
-	m->moe.first_dense = m->layers > 1 ? below(2) : 0;
+	m->moe.first_dense = m->layers > 1 ? below(m->layers > 3 ? 3 : 2) : 0;
 	m->moe.shared_experts = below(2);
 	model_defaults(m);
 	assert_int_equal(model_check(m, NULL), SB_OK);

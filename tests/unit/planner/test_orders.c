@@ -1,4 +1,4 @@
-/* Ranks that do not fill nodes evenly, and what replicas hold in common. */
+/* Ranks that do not fill nodes evenly, what replicas hold in common, and stages of unequal layers. */
 #include <stdlib.h>
 
 #include "tests/unit/planner/small_problems.h"
@@ -109,12 +109,40 @@ static void test_zero_on_one_replica(void **state)
 	free(x);
 }
 
+/* Three light dense layers, then ten with experts, in four stages: no stage need hold more than ceil(10 / 4)
+ * of these, which an equal share of 13 layers cannot do: 3, 3, 3 and 4, or the dense ones count as much. */
+static void test_dense_layers_lengthen_the_first_stage(void **state)
+{
+	struct search_request r = dense(1, 4, 4, 64);
+	struct search_result *x = malloc(sizeof(*x));
+	struct model *m = &r.problem.model;
+	int64_t at = 0;
+
+	(void)state;
+	assert_non_null(x);
+	m->layers = 13;
+	m->has_moe = true;
+	m->moe = (struct moe){.experts = 4, .top_k = 2, .ffn_hidden = 8192, .first_dense = 3};
+	model_defaults(m);
+	r.only[ONLY_PP] = (struct allowed){1, {4}};
+	assert_int_equal(strategy_search(&r, x, NULL), SB_OK);
+	for (int64_t i = 0; i < 4; i++) {
+		int64_t from = at;
+
+		at += strategy_stage_layers(&x->best.strategy, m->layers, i);
+		assert_true(model_layers_of(m, at, LAYER_MOE) - model_layers_of(m, from, LAYER_MOE) <= 3);
+	}
+	assert_int_equal(at, 13);
+	free(x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_orders_that_do_not_fill_nodes),
 	    cmocka_unit_test(test_tensor_ranks_that_do_not_fill_a_node),
 	    cmocka_unit_test(test_zero_on_one_replica),
+	    cmocka_unit_test(test_dense_layers_lengthen_the_first_stage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
