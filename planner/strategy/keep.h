@@ -7,7 +7,7 @@
 #define KEEP_TOP 48
 #define KEEP_DEGREES 32
 #define KEEP_FRONT 1024
-#define KEEP_FAMILIES 1024
+#define KEEP_FAMILIES 512
 #define SAME_TIME 1e-12 /* rounding of one sum in another order */
 
 struct kept {

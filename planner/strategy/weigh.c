@@ -73,7 +73,7 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 	double send = stage_send_seconds(&x->r->problem, &w->s, &o->groups);
 	struct layer_costs l;
 	int have = -1;
-	double whole = 0;
+	double whole = 0, plain = 0;
 	struct work all = {0}, none = {0}; /* layers recomputed */
 
 	for (int i = 0; i < x->body_count; i++) {
@@ -90,10 +90,10 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 			all = known->work;
 			none = known->kept;
 			whole = least_seconds(x, &w->s, w->pipeline, all, m);
+			plain = least_seconds(x, &w->s, w->pipeline, none, m);
 			have = (int)b->recompute;
 		}
-		if (b->family && keep_wants_family(x->keep, x->reached,
-		                                   least_seconds(x, &w->s, w->pipeline, none, m), b->memory))
+		if (b->family && keep_wants_family(x->keep, x->reached, plain, b->memory))
 			keep_recomputing(w, &l, o, b, m);
 		if (b->family && !allowed_value(x->r, ONLY_RECOMPUTE, b->recompute))
 			continue;
