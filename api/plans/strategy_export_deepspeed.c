@@ -169,8 +169,10 @@ static int refuse_offload(const struct launch_plan *l, struct sb_error *err)
 
 static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
-	int rc;
+	int rc = launch_one_dimension(l, launch_deepspeed.label, err);
 
+	if (rc != SB_OK)
+		return rc;
 	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
 		return sb_fail(err, SB_EIMPOSSIBLE, "zero_with_pipeline",
 		               "DeepSpeed has no ZeRO 2 or 3 together with a pipeline");
@@ -180,8 +182,7 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 	if (l->strategy.cp > 1 && l->model->heads % l->strategy.cp != 0)
 		return sb_fail(err, SB_EIMPOSSIBLE, "context_parallel",
 		               "DeepSpeed's sequence parallelism splits heads: cp must divide them");
-	rc = launch_one_dimension(l, launch_deepspeed.label, err);
-	return rc == SB_OK ? refuse_offload(l, err) : rc;
+	return refuse_offload(l, err);
 }
 
 static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)

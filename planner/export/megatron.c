@@ -279,16 +279,17 @@ static int refuse_shapes(const struct launch_plan *l, struct sb_error *err)
 
 static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
-	int rc;
+	int rc = launch_one_dimension(l, launch_megatron.label, err);
 
+	if (rc != SB_OK)
+		return rc;
 	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
 		return sb_fail(err, SB_EIMPOSSIBLE, "zero_with_pipeline",
 		               "Megatron has no ZeRO 2 or 3 together with a pipeline");
 	if (l->model->float16 && l->strategy.ep > 1)
 		return sb_fail(err, SB_EIMPOSSIBLE, "experts_in_float16",
 		               "Megatron has no expert parallelism with float16 training");
-	rc = launch_one_dimension(l, launch_megatron.label, err);
-	return rc == SB_OK ? refuse_shapes(l, err) : rc;
+	return refuse_shapes(l, err);
 }
 
 static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)

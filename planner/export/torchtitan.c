@@ -115,8 +115,10 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	const struct strategy *s = &l->strategy;
 	int64_t m = strategy_micro_batches(s, l->sequences);
-	int rc;
+	int rc = launch_one_dimension(l, launch_torchtitan.label, err);
 
+	if (rc != SB_OK)
+		return rc;
 	if (s->offload.activations > 0)
 		return launch_no_offload(err, "torchtitan keeps activations on the device");
 	if (offload_any(&s->offload) && !is_offloaded(s))
@@ -133,8 +135,7 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 	if (l->model->tied_embedding && s->pp > 1)
 		return sb_fail(err, SB_EIMPOSSIBLE, "tied_embedding",
 		               "torchtitan has no pipeline for a model whose head is its embedding");
-	rc = launch_one_dimension(l, launch_torchtitan.label, err);
-	return rc == SB_OK ? refuse_experts(l, err) : rc;
+	return refuse_experts(l, err);
 }
 
 static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
