@@ -127,11 +127,12 @@ static void update(const struct cost_problem *p, const struct strategy *s, struc
                    const struct offload_load *x, struct stage_time *t)
 {
 	double all = n.dense + n.expert, own = s->zero >= 1 ? shard_of(s, n) : all;
+	double accumulated = s->zero >= 2 ? own : all;
 	double bandwidth = p->cluster.device.memory_bandwidth * p->constants.memory_share;
 	double device = ADAM_BYTES * own / bandwidth;
 
-	/* The norm reads the gradients once, and they are zeroed once. */
-	t->optimizer = (ADAM_BYTES * own + 4 * own + 4 * all) / bandwidth;
+	/* The norm reads the reduced gradients once, and what accumulates them is zeroed once. */
+	t->optimizer = (ADAM_BYTES * own + 4 * own + 4 * accumulated) / bandwidth;
 	if (!x)
 		return;
 	device = offload_update_seconds(p, s, x, device) - device;
@@ -269,6 +270,30 @@ double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, 
 		optimizer = fmax(optimizer, t.optimizer);
 	}
 	return cost_outside(p, s, best + optimizer);
+}
+
+double upper_seconds(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,
+                     const struct groups *g, const struct stage_run *runs, int64_t count,
+                     int64_t micro_batches)
+{
+	double m = (double)micro_batches, v = (double)s->vpp;
+	double sum = 0, slowest = 0, forward = 0, backward = 0, ends = 0, exchange = 0, optimizer = 0, passes;
+
+	for (int64_t r = 0; r < count; r++) {
+		struct stage_time t = stage_seconds(p, l, s, g, &runs[r]);
+		double end = t.head_forward + t.head_backward, work = t.forward + t.backward + end;
+
+		sum += (double)runs[r].count * work;
+		slowest = fmax(slowest, work);
+		forward = fmax(forward, t.forward);
+		backward = fmax(backward, t.backward);
+		ends += end;
+		exchange = fmax(exchange, t.exchange);
+		optimizer = fmax(optimizer, t.optimizer);
+	}
+	passes = s->vpp == 1 ? sum + (m - 1) * slowest
+	                     : (m + ((double)s->pp - 1) / v) * (forward + backward) + m * ends;
+	return cost_outside(p, s, passes + exchange + optimizer);
 }
 
 struct memory_parts peak_memory(const struct cost_problem *p, const struct layer_costs *l,

@@ -63,6 +63,13 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,
                      const struct groups *g, const struct stage_run *runs, int64_t count,
                      int64_t micro_batches);
+/* An upper bound of it, where whole groups of pp micro-batches fill an interleaved pipeline. Straight: every
+ * micro-batch waits for the slowest stage (cost-model section 10, the uneven form). Interleaved: chunks as
+ * long as the slowest stage's take the uniform form of that section; the ends, which lengthen one chunk of
+ * the first and of the last stage, add to the longest path no more than all that they do. */
+double upper_seconds(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,
+                     const struct groups *g, const struct stage_run *runs, int64_t count,
+                     int64_t micro_batches);
 /* When each stage of a pipeline has finished its passes: out_end[pp]. forward, backward: seconds of each
  * chunk, [vpp][pp]. *out_simulated: exactly; else the steady state was extrapolated. SB_ENOMEM. */
 int pipeline_ends(const struct strategy *s, int64_t micro_batches, const double *forward,

@@ -40,11 +40,13 @@ static struct known_costs *look_up(struct search *x, const struct costs_key *key
 	return known;
 }
 
+/* A pipeline's buffers, however many stages, are part of the memory. */
 static struct costs_key key_of(const struct strategy *s)
 {
-	return (struct costs_key){
-	    s->tp,  tensor_grid_of(s).x, s->cp, s->ep,
-	    s->etp, s->micro_batch,      {{0}}, (int64_t)s->recompute * 4 + (s->sequence_parallel ? 2 : 0)};
+	return (struct costs_key){s->tp,  tensor_grid_of(s).x,
+	                          s->cp,  s->ep,
+	                          s->etp, s->micro_batch,
+	                          {{0}},  (int64_t)s->recompute * 4 + s->sequence_parallel * 2 + (s->pp > 1)};
 }
 
 const struct known_costs *search_costs(struct search *x, const struct strategy *s, const struct groups *g)
@@ -96,28 +98,24 @@ static int64_t filled_levels(const struct network *n, int64_t devices)
 }
 
 /* Divisions of the experts are gone through in turn: those of one batch lie side by side. */
-static uint64_t work_slot(const int64_t key[6])
+static uint64_t work_slot(const struct strategy *s, int64_t flags)
 {
-	const int64_t batch[] = {key[0], key[1], key[4], key[5]};
-	int ep = __builtin_ctzll((uint64_t)key[2]), etp = __builtin_ctzll((uint64_t)key[3]);
-	uint64_t odd = (uint64_t)(37 * (key[2] >> ep) + 89 * (key[3] >> etp));
+	const int64_t batch[] = {s->tp, tensor_grid_of(s).x, s->cp, s->micro_batch, flags};
+	int ep = __builtin_ctzll((uint64_t)s->ep), etp = __builtin_ctzll((uint64_t)s->etp);
+	uint64_t odd = (uint64_t)(37 * (s->ep >> ep) + 89 * (s->etp >> etp));
+	uint64_t first = hash_of(batch, sizeof(batch) / sizeof(batch[0])) >> (64 - KNOWN_WORK_BITS);
 
-	return ((hash_of(batch, 4) >> (64 - KNOWN_WORK_BITS)) + (uint64_t)(16 * ep + etp) + odd) % KNOWN_WORK;
+	return (first + (uint64_t)(16 * ep + etp) + odd) % KNOWN_WORK;
 }
 
 struct work search_least_work(struct search *x, const struct strategy *s, bool experts)
 {
 	const struct tensor_grid t = tensor_grid_of(s);
 	int64_t devices = strategy_devices(s);
-	const int64_t key[] = {s->tp,
-	                       t.x,
-	                       s->cp,
-	                       s->ep,
-	                       s->etp,
-	                       s->micro_batch,
-	                       (int64_t)s->recompute * 4 + (s->sequence_parallel ? 2 : 0) + experts +
-	                           16 * filled_levels(&x->swift.network, devices)};
-	struct known_work *known = &x->works[work_slot(key)];
+	int64_t flags = (int64_t)s->recompute * 4 + s->sequence_parallel * 2 + experts +
+	                16 * filled_levels(&x->swift.network, devices);
+	const int64_t key[] = {s->tp, t.x, s->cp, s->ep, s->etp, s->micro_batch, flags};
+	struct known_work *known = &x->works[work_slot(s, flags)];
 	struct groups g = {.pp = {.ranks = 1, .inside = {1, 1, 1}}};
 	struct layer_costs costs;
 

@@ -6,26 +6,6 @@
 
 /* One layout: its experts' divisions, batches, cuts, orders and options. */
 
-/* No simulation takes longer: every micro-batch waits for the slowest stage (cost-model section 10, the
- * uneven form; interleaving only fills its bubbles). */
-static double upper_seconds(const struct weighing *w, const struct layer_costs *l, const struct groups *g,
-                            const struct body *b, int64_t m)
-{
-	double sum = 0, slowest = 0, exchange = 0, optimizer = 0;
-
-	for (int64_t i = 0; i < b->runs; i++) {
-		const struct stage_run *run = &runs_of(w->x, b)[i];
-		struct stage_time t = stage_seconds(&w->x->r->problem, l, &w->s, g, run);
-		double work = t.forward + t.backward + t.head_forward + t.head_backward;
-
-		sum += (double)run->count * work;
-		slowest = fmax(slowest, work);
-		exchange = fmax(exchange, t.exchange);
-		optimizer = fmax(optimizer, t.optimizer);
-	}
-	return cost_outside(&w->x->r->problem, &w->s, sum + (double)(m - 1) * slowest + exchange + optimizer);
-}
-
 static void weigh_body(struct weighing *w, const struct layer_costs *l, const struct rank_order *o,
                        const struct body *b, int64_t m)
 {
@@ -44,7 +24,8 @@ static void weigh_body(struct weighing *w, const struct layer_costs *l, const st
 		return;
 	}
 	best = bound < x->keep->best;
-	keep_offer(x->keep, &w->s, bound, upper_seconds(w, l, &o->groups, b, m), b->memory);
+	keep_offer(x->keep, &w->s, bound,
+	           upper_seconds(&x->r->problem, l, &w->s, &o->groups, runs_of(x, b), b->runs, m), b->memory);
 	if (search_settle(x, best ? KEEP_TOP : 1, NULL) != SB_OK)
 		x->out_of_memory = true;
 }

@@ -230,6 +230,28 @@ static void test_sharded_gradients_accumulate(void **state)
 	near(cost_of(&p, &s).breakdown.gradient_exchange, 3.0 / 4 * (4 + 2) * n, 1e-9);
 }
 
+/* The update reads and writes 30 bytes a parameter that the device owns, the norm reads 4, and 4 are zeroed
+ * of every gradient that it keeps (section 4): of all n without ZeRO, of a quarter with ZeRO 2 and 3, which
+ * keep no more gradients (section 5). */
+static void test_update_of_a_share(void **state)
+{
+	const double bytes[] = {30 + 4 + 4, 30 / 4.0 + 4 / 4.0 + 4, 38 / 4.0, 38 / 4.0};
+	struct cost_problem p = problem_on(gpt(4, 1024, 16), "dgx-a100-80g", 1, 16);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+	struct parameters layer = model_layer_parameters(&p.model, LAYER_DENSE),
+	                  first = model_embedding_parameters(&p.model),
+	                  last = model_head_parameters(&p.model);
+	double n = 4.0 * (double)(layer.tensor + layer.replicated) +
+	           (double)(first.tensor + first.replicated + last.tensor + last.replicated);
+
+	(void)state;
+	s.dp = 4;
+	for (s.zero = 0; s.zero <= 3; s.zero++)
+		near(cost_of(&p, &s).breakdown.optimizer,
+		     bytes[s.zero] * n / (p.cluster.device.memory_bandwidth * p.constants.memory_share),
+		     1e-12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +263,7 @@ int main(void)
 	    cmocka_unit_test(test_tied_embedding),
 	    cmocka_unit_test(test_products_and_overlap),
 	    cmocka_unit_test(test_sharded_gradients_accumulate),
+	    cmocka_unit_test(test_update_of_a_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

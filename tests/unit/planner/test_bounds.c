@@ -1,0 +1,98 @@
+/* What the search relies on: bounds of the simulated step on both sides, and costs of a micro-batch that it
+ * remembers. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "planner/strategy/walk.h"
+#include "tests/unit/planner/costed.h"
+
+#define MOST_STAGES 8
+#define LAYERS 16
+
+static void lies_between(const struct cost_problem *p, const struct strategy *s)
+{
+	const struct groups g = groups_of(&p->network, s);
+	const struct layer_costs l = layer_costs_of(p, s, &g);
+	int64_t m = strategy_micro_batches(s, p->sequences), count;
+	struct stage_run runs[2 * MOST_STAGES];
+	double step = cost_of(p, s).step_seconds;
+
+	assert_true(s->pp <= MOST_STAGES);
+	count = strategy_costed_runs(p, &l.memory, s, runs);
+	assert_true(bound_seconds(p, &l, s, &g, runs, count, m) <= step * (1 + 1e-12));
+	if (upper_seconds(p, &l, s, &g, runs, count, m) < step * (1 - 1e-12))
+		fail_msg("pp %d, vpp %d, %d micro-batches: %.9g s, above its upper bound", (int)s->pp,
+		         (int)s->vpp, (int)m, step);
+}
+
+/* All stages but the last recompute their layers, and the last one has the head, some layers long: the first
+ * ones wait for it, and it for them. From pp micro-batches to where the steady state is extrapolated. */
+static void test_a_step_lies_between_its_bounds(void **state)
+{
+	struct cost_problem p = problem_on(model_preset("llama3-8b")->model, "dgx-h100", 1, 1);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+	int seen = 0;
+
+	(void)state;
+	p.model.layers = LAYERS;
+	s.recompute = RECOMPUTE_FULL;
+	for (s.pp = 1; s.pp <= MOST_STAGES; s.pp *= 2) {
+		int64_t recomputed[MOST_STAGES] = {0};
+
+		for (int64_t i = 0; i < s.pp - 1; i++)
+			recomputed[i] = LAYERS / s.pp;
+		s.stage_recompute = recomputed;
+		for (s.vpp = 1; s.vpp <= (s.pp > 1 ? LAYERS / s.pp : 1); s.vpp *= 2) {
+			for (int64_t groups = 1; groups <= 4096; groups *= 4) {
+				p.sequences = groups * s.pp;
+				lies_between(&p, &s);
+				seen++;
+			}
+		}
+	}
+	assert_int_equal(seen, 7 * (1 + 4 + 3 + 2));
+}
+
+static const struct known_costs *known(struct search *x, const struct strategy *s)
+{
+	const struct groups g = groups_of(&x->r->problem.network, s);
+
+	return search_costs(x, s, &g);
+}
+
+/* Llama 3 8B, one sequence of 8192 tokens: stages send and receive activations of 4096 columns in 16 bit, a
+ * single stage does not, though all else of a micro-batch is the same. */
+static void test_buffers_of_a_pipeline(void **state)
+{
+	struct search_request r = {.problem = problem_on(model_preset("llama3-8b")->model, "dgx-h100", 1, 8),
+	                           .gradient_bytes = 4};
+	struct search_result *out = calloc(1, sizeof(*out));
+	SEARCH_AUTO x = {.r = &r, .out = out, .reached = INFINITY};
+	struct strategy s = strategy_default(&r.problem.model, &r.problem.cluster);
+	double staged;
+
+	(void)state;
+	assert_non_null(out);
+	r.attention = s.attention;
+	assert_int_equal(search_prepare(&x, NULL), SB_OK);
+	s.pp = 2;
+	staged = known(&x, &s)->costs.memory.transient;
+	s.pp = 1;
+	assert_true(fabs(staged - known(&x, &s)->costs.memory.transient - 2 * 2.0 * 8192 * 4096) < 1);
+	free(out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_a_step_lies_between_its_bounds),
+	    cmocka_unit_test(test_buffers_of_a_pipeline),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
