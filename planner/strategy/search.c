@@ -159,7 +159,7 @@ static int fits_on(const struct search_request *r, int64_t nodes, int64_t *effor
 	rc = walk_all(&x, &whole, err);
 	*effort = x.effort;
 	*out_fits = x.any_fits;
-	return rc;
+	return rc == SB_OK && x.out_of_memory ? sb_no_memory(err) : rc;
 }
 
 int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, struct sb_error *err)

@@ -12,12 +12,12 @@
  * them: few stacks run that), with the exchange under compute from 1 on; grids of tensor ranks only where the
  * request names them (tp_y as tp, tp_x dividing the widths): no stack but MindFormers runs them;
  * recomputation of nothing, of all layers, or in each stage of as few as make it fit; sequence parallelism on
- * and off; every order of the ranks, whatever nodes they fill (the worst group of a dimension counts); the
- * last stage shortened by up to the layers that the head weighs, and the first lengthened by up to as many as
- * are dense before the first with experts, where that leaves the stages between equally long (both at most 8;
- * what does not divide lies on the later stages); interleaved pipelines of equal chunks, with whole groups of
- * pp micro-batches. Any number of devices up to the cluster's, so that one more device never makes the plan
- * worse.
+ * and off (with experts or a grid always on, beside tp); every order of the ranks, whatever nodes they fill
+ * (the worst group of a dimension counts); the last stage shortened by up to the layers that the head weighs,
+ * and the first lengthened by up to as many as are dense before the first with experts, where that leaves the
+ * stages between equally long (both at most 8; what does not divide lies on the later stages); interleaved
+ * pipelines of equal chunks, with whole groups of pp micro-batches. Any number of devices up to the
+ * cluster's, so that one more device never makes the plan worse.
  *
  * The frontier has, of plans that offload nothing, every number of recomputed layers: its points are the
  * fastest in evenly spaced amounts of memory, as many as points are wanted, beside what needs no such choice.

@@ -22,10 +22,8 @@ static void cost_stage(const struct cost_problem *p, const struct strategy *s, c
 	struct layer_costs l = layer_costs_of(p, s, &g);
 	struct stage_time t = stage_seconds(p, &l, s, &g, run);
 
-	x->forward[i] = t.forward + (i == 0 ? l.embedding.forward : 0);
-	x->backward[i] = t.backward + (i == 0 ? l.embedding.backward : 0);
-	x->forward[i] += i == s->pp - 1 ? l.head.forward : 0;
-	x->backward[i] += i == s->pp - 1 ? l.head.backward : 0;
+	x->forward[i] = t.forward + t.head_forward;
+	x->backward[i] = t.backward + t.head_backward;
 	o->exchange[i] = t.exchange;
 	o->optimizer = fmax(o->optimizer, t.optimizer);
 	*out_memory = stage_memory(p, &l.memory, s, run, strategy_micro_batches(s, p->sequences));
