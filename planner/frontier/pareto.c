@@ -67,7 +67,8 @@ size_t pareto_reduce(struct pareto_point *points, size_t n)
 {
 	size_t kept = 0;
 
-	qsort(points, n, sizeof(*points), by_memory);
+	if (n > 0)
+		qsort(points, n, sizeof(*points), by_memory);
 	for (size_t i = 0; i < n; i++)
 		if (kept == 0 || points[i].time < points[kept - 1].time * FASTER)
 			points[kept++] = points[i];

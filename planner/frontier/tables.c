@@ -94,7 +94,8 @@ const struct pareto_point *tables_cell(const struct tables *t, const struct tabl
 {
 	if (!x->time) {
 		*out_count = x->start[cell + 1] - x->start[cell];
-		return x->points + x->start[cell];
+		return *out_count > 0 ? x->points + x->start[cell]
+		                      : NULL; /* with no point at all there is no array */
 	}
 	*out_count = isinf(x->time[cell]) ? 0 : 1;
 	*room = (struct pareto_point){option_memory(t->graph, x->memory, cell), x->time[cell], 0, 0};

@@ -188,12 +188,15 @@ static void add_fitted_offloads(struct weighing *w, const struct memory_model *m
 
 	b.fit = true;
 	shape_of(&w->s, &b);
+	x->effort++;
 	kept = stage_memory(&x->r->problem, memory, &w->s, &x->runs[b.first_run], m);
 	load = offload_load_of(&w->s, &x->runs[b.first_run], &kept, m);
 	quick_enough = offload_quick_enough(w, &load, m);
 	/* While nothing fits, it matters how little each needs. */
-	if (x->any_fits || x->memory_only)
+	if (x->any_fits || x->memory_only) {
+		x->effort += 4 * b.runs; /* of each run with all layers recomputed and none, every set */
 		may_fit = offload_may_fit(w, memory, &x->runs[b.first_run], b.runs, m);
+	}
 	for (unsigned set = 1; set <= quick_enough && !(x->memory_only && x->body_count > 0); set++) {
 		if ((set & ~quick_enough) || plain >> set & 1)
 			continue;

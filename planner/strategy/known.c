@@ -150,8 +150,7 @@ static double share_of(struct search *x, double slots, int64_t pp)
 double least_seconds(struct search *x, const struct strategy *s, const struct pipeline *q, struct work w,
                      int64_t m)
 {
-	const struct cut *last = &x->cuts[q->first_cut + q->cuts - 1];
-	double v = m % q->pp == 0 && q->cuts > 0 ? (double)last->vpp : 1;
+	double v = m % q->pp == 0 && q->cuts > 0 ? (double)x->cuts[q->first_cut + q->cuts - 1].vpp : 1;
 	double all = share_of(x, (double)m * v, q->pp);
 	double heaviest = (double)((x->r->problem.model.layers + q->pp - 1) / q->pp);
 

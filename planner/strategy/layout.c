@@ -83,33 +83,36 @@ static bool same_groups(const struct groups *a, const struct groups *b)
 	       same_group(&a->edp, &b->edp);
 }
 
-static void add_order(const struct network *n, const struct strategy *s, struct rank_order *out, int *count)
+/* Returns how many ranks it went through. */
+static int64_t add_order(const struct network *n, const struct strategy *s, struct rank_order *out,
+                         int *count)
 {
 	struct rank_order *o = &out[*count];
 	struct groups g;
+	int same = 0;
 
 	if (!strategy_experts_line_up(s))
-		return;
+		return 0;
 	memcpy(o->at, s->order, sizeof(o->at));
 	g = o->groups = groups_of(n, s);
-	o->examined = g.tp.examined + g.tp_x.examined + g.cp.examined + g.pp.examined + g.dp.examined +
-	              g.ep.examined + g.etp.examined + g.edp.examined;
-	for (int i = 0; i < *count; i++) {
-		if (same_groups(&out[i].groups, &o->groups))
-			return;
-	}
-	(*count)++;
+	while (same < *count && !same_groups(&out[same].groups, &o->groups))
+		same++;
+	*count += same == *count;
+	return g.tp.examined + g.tp_x.examined + (s->tp_x > 1 ? g.tp_y.examined : 0) + g.cp.examined +
+	       g.pp.examined + g.dp.examined + g.ep.examined + g.etp.examined + g.edp.examined;
 }
 
-int rank_orders(const struct network *n, const struct strategy *s, struct rank_order *out)
+int rank_orders(const struct network *n, const struct strategy *s, struct rank_order *out,
+                int64_t *out_examined)
 {
 	struct strategy w = *s;
 	enum dimension used[DIMS];
 	int dims = used_dimensions(s, used), count = 0;
 
+	*out_examined = 0;
 	do {
 		complete(&w, used, dims);
-		add_order(n, &w, out, &count);
+		*out_examined += add_order(n, &w, out, &count);
 	} while (next_order(used, dims));
 	return count;
 }

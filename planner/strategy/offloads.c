@@ -65,7 +65,7 @@ static void list_rooms(struct weighing *w, const struct memory_model *memory, co
                        struct sets *t)
 {
 	*t = (struct sets){0};
-	w->x->effort += b->runs;
+	w->x->effort += 2 * b->runs; /* list_sets() takes as long */
 	for (int64_t r = 0; r < b->runs; r++) {
 		const struct stage_run *run = &runs_of(w->x, b)[r];
 		struct memory_parts kept = stage_memory(&w->x->r->problem, memory, &w->s, run, m);
@@ -239,6 +239,23 @@ static double host_of(const struct weighing *w, const struct body *b, unsigned s
 	return offload_node_bytes(&w->x->r->problem.cluster, &w->s, &(struct memory_parts){.host = most});
 }
 
+/* The most of the thing, in steps, that the host can hold beside the set, which it can. */
+static int64_t most_steps(const struct weighing *w, const struct body *b, unsigned set, int thing)
+{
+	int64_t holds = 0, above = OFFLOAD_STEPS + 1;
+
+	w->x->effort += b->runs;
+	while (above - holds > 1) {
+		int64_t middle = (holds + above) / 2;
+
+		if (host_of(w, b, set, thing, middle) <= w->x->host_bytes)
+			holds = middle;
+		else
+			above = middle;
+	}
+	return holds;
+}
+
 /* The leanest that the host can hold, while nothing fits. */
 static void note_leanest(struct weighing *w, const struct memory_model *memory, struct body *b, int64_t m,
                          const struct sets *t)
@@ -250,14 +267,11 @@ static void note_leanest(struct weighing *w, const struct memory_model *memory, 
 			continue;
 		for (int i = 0; i < OFFLOADABLES; i++) {
 			unsigned rest = set & ~(1U << i);
-			int64_t steps = OFFLOAD_STEPS;
 
 			if (rest == set || t->host[rest] > x->host_bytes ||
 			    (t->host[set] > x->host_bytes && !partly(rest, i)))
 				continue;
-			while (steps > 0 && host_of(w, b, rest, i, steps) > x->host_bytes)
-				steps--;
-			b->offload = offload_set(rest, i, steps);
+			b->offload = offload_set(rest, i, most_steps(w, b, rest, i));
 			note_body(w, memory, b, m);
 		}
 	}

@@ -210,7 +210,8 @@ static int prepare_layouts(struct search *x, struct sb_error *err)
 			rc = add_layouts(x, &s, row++, err);
 		}
 	}
-	qsort(x->layouts, x->layout_count, sizeof(*x->layouts), by_bound);
+	if (x->layout_count > 0)
+		qsort(x->layouts, x->layout_count, sizeof(*x->layouts), by_bound);
 	return rc;
 }
 

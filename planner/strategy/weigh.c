@@ -90,11 +90,10 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 
 static void list_orders(struct weighing *w, struct division *d)
 {
-	const struct cost_problem *p = &w->x->r->problem;
+	int64_t examined;
 
-	d->order_count = rank_orders(&p->network, &w->s, d->orders);
-	for (int i = 0; i < d->order_count; i++)
-		w->x->effort += 1 + d->orders[i].examined / 16;
+	d->order_count = rank_orders(&w->x->r->problem.network, &w->s, d->orders, &examined);
+	w->x->effort += d->order_count + examined / 16;
 }
 
 /* Strategies of one batch and division of the experts. */

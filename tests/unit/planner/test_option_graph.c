@@ -123,6 +123,22 @@ static void test_random_graphs(void **state)
 	free(all);
 }
 
+/* A chain of which no two neighbours go together: no table has a point. For UBSan: such a table has no array,
+ * and not even 0 may be added to that. */
+static void test_nothing_can_be_chosen(void **state)
+{
+	static const double none[] = {INFINITY, INFINITY, INFINITY, INFINITY}, time[] = {1, 2};
+	const struct option_node nodes[] = {{2, time, NULL}, {2, time, NULL}, {2, time, NULL}};
+	const struct option_edge edges[] = {{0, 1, none, NULL}, {1, 2, none, NULL}};
+	const struct option_graph g = {nodes, edges, 3, 2, 0};
+	OPTION_FRONT_AUTO f = {0};
+
+	(void)state;
+	assert_int_equal(option_graph_solve(&g, OPTION_WORK, &f), SB_EINFEASIBLE);
+	assert_int_equal(f.count, 0);
+	assert_int_equal(pareto_reduce(NULL, 0), 0);
+}
+
 /* What is dropped is never needed: of the plans without it the Pareto set is the same; what is left can be
  * best. By hand: b takes 1 s more than a as a node and saves at most 1 s on the edge, c needs less memory, d
  * saves 2 s beside one of the neighbour's options, e can never be taken. */
@@ -325,6 +341,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_sets),
 	    cmocka_unit_test(test_random_graphs),
+	    cmocka_unit_test(test_nothing_can_be_chosen),
 	    cmocka_unit_test(test_options_that_are_never_needed),
 	    cmocka_unit_test(test_weighted_sums),
 	    cmocka_unit_test(test_rounded),
