@@ -167,28 +167,39 @@ struct offload_room stage_offload_room(const struct memory_model *m, const struc
 	return offload_room_of(s, largest_stored(m, run), m->largest_layer, kept);
 }
 
+struct parameters_held stage_parameters(const struct cost_problem *p, const struct memory_model *m,
+                                        const struct strategy *s, const struct stage_run *run)
+{
+	bool first = run->first == 0, last = run->first + run->count == s->pp;
+	struct parameters_held n = {0};
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		n.dense += (double)run->layers[k] * m->dense_parameters[k];
+		n.expert += (double)run->layers[k] * m->expert_parameters[k];
+	}
+	if (first)
+		n.dense += m->embedding_parameters;
+	if (last)
+		n.dense += m->head_parameters;
+	if (first && last && p->model.tied_embedding) /* a single stage keeps one copy of it */
+		n.dense -= (double)(p->model.vocab * p->model.hidden) / (double)s->tp;
+	return n;
+}
+
+double shard_of(const struct strategy *s, const struct parameters_held *n)
+{
+	double replicas = (double)(s->dp * s->cp);
+	double expert_replicas = (double)(s->tp * s->cp * s->dp) / (double)(s->ep * s->etp);
+
+	return n->dense / replicas + n->expert / expert_replicas;
+}
+
 struct memory_parts stage_states(const struct cost_problem *p, const struct memory_model *m,
                                  const struct strategy *s, const struct stage_run *run)
 {
-	bool first = run->first == 0, last = run->first + run->count == s->pp;
-	double dense = 0, expert = 0, all, shard;
+	const struct parameters_held n = stage_parameters(p, m, s, run);
+	double all = n.dense + n.expert, shard = shard_of(s, &n);
 
-	for (int k = 0; k < LAYER_KINDS; k++) {
-		dense += (double)run->layers[k] * m->dense_parameters[k];
-		expert += (double)run->layers[k] * m->expert_parameters[k];
-	}
-	if (first)
-		dense += m->embedding_parameters;
-	if (last) {
-		/* A single stage keeps one copy of a tied matrix. */
-		dense +=
-		    m->head_parameters - (first && p->model.tied_embedding
-		                              ? (double)(p->model.vocab * p->model.hidden) / (double)s->tp
-		                              : 0);
-	}
-	all = dense + expert;
-	shard = dense / (double)(s->dp * s->cp) +
-	        expert / ((double)(s->tp * s->cp * s->dp) / (double)(s->ep * s->etp));
 	return (struct memory_parts){.weights = 2 * (s->zero >= 3 ? shard : all),
 	                             .gradients = 4 * (s->zero >= 2 ? shard : all),
 	                             .optimizer = 12 * (s->zero >= 1 ? shard : all)};

@@ -42,6 +42,14 @@ struct memory_model {
 };
 /* For a fitting strategy; bytes and parameters of one device. */
 struct memory_model memory_model_of(const struct cost_problem *p, const struct strategy *s);
+/* Parameters that one device of a stage holds before ZeRO shards them; experts have replicas of their own. */
+struct parameters_held {
+	double dense, expert;
+};
+struct parameters_held stage_parameters(const struct cost_problem *p, const struct memory_model *m,
+                                        const struct strategy *s, const struct stage_run *run);
+/* How many of them are left where the replicas divide them. */
+double shard_of(const struct strategy *s, const struct parameters_held *n);
 /* The peak of the first stage of a run, which is the fullest one of it, bytes; `m` of the same strategy. */
 struct memory_parts stage_memory(const struct cost_problem *p, const struct memory_model *m,
                                  const struct strategy *s, const struct stage_run *run,

@@ -7,10 +7,11 @@
  *
  * What is as wide as the model (residual, norms, inputs of a block) is kept with its tokens cut by y and its
  * columns by x; what is wide inside a block (heads, FFN) with its tokens cut by x and its columns by y; so
- * every activation, and every weight, is 1 / (x y). A product into a block (query, key and value; gate and
- * up) gathers its input over y and scatters its partial sums over x, a product out of it gathers over x and
- * scatters over y; the backward pass does the reverse, and gathers both inputs again for the gradients of the
- * weights. x = 1 is the usual kind, with sequence parallelism.
+ * every activation, and every weight that tensor ranks divide at all, is 1 / (x y); of what each of them
+ * holds (norms, projections to latents) 1 / x, the router whole. A product into a block (query, key and
+ * value; gate and up) gathers its input over y and scatters its partial sums over x, a product out of it
+ * gathers over x and scatters over y; the backward pass does the reverse, and gathers both inputs again for
+ * the gradients of the weights. x = 1 is the usual kind, with sequence parallelism.
  *
  * Attention: heads are cut by y, tokens by x, so that K and V go round the ranks of x as they do round
  * context ranks. A norm adds up its sums over x. The latents of MLA are cut by x along their columns.

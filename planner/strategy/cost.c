@@ -56,29 +56,6 @@ struct layer_costs layer_costs_of(const struct cost_problem *p, const struct str
 	return c;
 }
 
-struct owned {
-	double dense, expert;
-};
-
-static struct owned run_parameters(const struct cost_problem *p, const struct memory_model *m,
-                                   const struct strategy *s, const struct stage_run *run)
-{
-	struct owned n = {0};
-	bool first = run->first == 0, last = run->first + run->count == s->pp;
-
-	for (int k = 0; k < LAYER_KINDS; k++) {
-		n.dense += (double)run->layers[k] * m->dense_parameters[k];
-		n.expert += (double)run->layers[k] * m->expert_parameters[k];
-	}
-	if (first)
-		n.dense += m->embedding_parameters;
-	if (last)
-		n.dense += m->head_parameters;
-	if (first && last && p->model.tied_embedding)
-		n.dense -= (double)(p->model.vocab * p->model.hidden) / (double)s->tp;
-	return n;
-}
-
 static double exposed(const struct cost_problem *p, const struct strategy *s, double exchange, double window)
 {
 	if (!s->overlap_gradients)
@@ -94,7 +71,7 @@ static bool reduces_each(const struct cost_problem *p, const struct strategy *s)
 }
 
 static double exchange_seconds(const struct cost_problem *p, const struct strategy *s, const struct groups *g,
-                               struct owned n, struct offload_passes window)
+                               struct parameters_held n, struct offload_passes window)
 {
 	double reduce, gather = 0, seconds, bytes = s->gradient_bytes;
 
@@ -114,19 +91,10 @@ static double exchange_seconds(const struct cost_problem *p, const struct strate
 	return seconds + exposed(p, s, gather, window.forward);
 }
 
-/* Parameters of one of the replicas' shares. */
-static double shard_of(const struct strategy *s, struct owned n)
-{
-	double dp = (double)(s->dp * s->cp);
-	double edp = (double)(s->tp * s->cp * s->dp) / (double)(s->ep * s->etp);
-
-	return n.dense / dp + n.expert / edp;
-}
-
-static void update(const struct cost_problem *p, const struct strategy *s, struct owned n,
+static void update(const struct cost_problem *p, const struct strategy *s, struct parameters_held n,
                    const struct offload_load *x, struct stage_time *t)
 {
-	double all = n.dense + n.expert, own = s->zero >= 1 ? shard_of(s, n) : all;
+	double all = n.dense + n.expert, own = s->zero >= 1 ? shard_of(s, &n) : all;
 	double accumulated = s->zero >= 2 ? own : all;
 	double bandwidth = p->cluster.device.memory_bandwidth * p->constants.memory_share;
 	double device = ADAM_BYTES * own / bandwidth;
@@ -140,13 +108,13 @@ static void update(const struct cost_problem *p, const struct strategy *s, struc
 	t->offload_update = fmax(0, device);
 }
 
-static struct offload_load load_of(const struct layer_costs *l, const struct strategy *s,
-                                   const struct stage_run *run, struct owned n)
+static struct offload_load load_of(const struct cost_problem *p, const struct layer_costs *l,
+                                   const struct strategy *s, const struct stage_run *run)
 {
-	double all = n.dense + n.expert, shard = shard_of(s, n);
-	struct offload_load x = {.weights = 2 * (s->zero >= 3 ? shard : all),
-	                         .gradients = 4 * (s->zero >= 2 ? shard : all),
-	                         .own = s->zero >= 1 ? shard : all};
+	const struct memory_parts states = stage_states(p, &l->memory, s, run);
+	struct offload_load x = {.weights = states.weights,
+	                         .gradients = states.gradients,
+	                         .own = states.optimizer / OFFLOAD_STATE_BYTES};
 
 	for (int k = 0; k < LAYER_KINDS; k++)
 		x.activations += (double)(run->layers[k] - run->kept[k]) * l->memory.stored[k] +
@@ -170,7 +138,7 @@ static double run_under(const struct cost_problem *p, const struct strategy *s, 
  * compute; what only reduces them gathers nothing. What goes to the host and comes back shares that window.
  */
 static void add_sharded_weights(const struct cost_problem *p, const struct strategy *s,
-                                const struct groups *g, struct owned n, struct offload_passes host,
+                                const struct groups *g, struct parameters_held n, struct offload_passes host,
                                 struct stage_time *t)
 {
 	double gather = 0, back;
@@ -190,11 +158,11 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
                                 const struct strategy *s, const struct groups *g, const struct stage_run *run)
 {
 	struct stage_time t = {0};
-	struct owned n = run_parameters(p, &l->memory, s, run);
+	struct parameters_held n = stage_parameters(p, &l->memory, s, run);
 	bool first = run->first == 0, last = run->first + run->count == s->pp;
 	double sends = s->pp > 1 ? (double)s->vpp * l->send : 0;
 	bool away = offload_any(&s->offload);
-	const struct offload_load load = away ? load_of(l, s, run, n) : (struct offload_load){0};
+	const struct offload_load load = away ? load_of(p, l, s, run) : (struct offload_load){0};
 	struct offload_passes host = {0}, window;
 
 	for (int k = 0; k < LAYER_KINDS; k++) {

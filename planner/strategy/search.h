@@ -17,7 +17,8 @@
  * and the first lengthened by up to as many as are dense before the first with experts, where that leaves the
  * stages between equally long (both at most 8; what does not divide lies on the later stages); interleaved
  * pipelines of equal chunks, with whole groups of pp micro-batches. Any number of devices up to the
- * cluster's, so that one more device never makes the plan worse.
+ * cluster's, so that one more device never makes the plan worse. Of no degree are more than about 500 values
+ * tried: what has more divisors, or layers, than that leaves some out.
  *
  * The frontier has, of plans that offload nothing, every number of recomputed layers: its points are the
  * fastest in evenly spaced amounts of memory, as many as points are wanted, beside what needs no such choice.
