@@ -109,6 +109,15 @@ static int check_sizes(const struct schedule_shape *s, struct sb_error *err)
 	return SB_OK;
 }
 
+/* Of a short last group the order has a device wait for a chunk that waits for the device itself, unless the
+ * group is nearly full, or there are but two chunks and one micro-batch to take in turn. */
+bool schedule_interleaves(int64_t devices, int64_t chunks, int64_t micro_batches)
+{
+	int64_t rest = micro_batches % devices;
+
+	return micro_batches <= devices || rest == 0 || rest + 2 >= devices || (rest == 1 && chunks == 2);
+}
+
 /* Do the sizes fit the kind? */
 static int check_fit(const struct schedule_shape *s, const struct schedule_facts *f, struct sb_error *err)
 {
@@ -126,6 +135,11 @@ static int check_fit(const struct schedule_shape *s, const struct schedule_facts
 		                    "must be even: half of the micro-batches come the other way");
 	if (f->two_way && s->micro_batches % 2 != 0)
 		return out_of_range(err, "micro_batches", "must be even: half of them come the other way");
+	if (s->kind == SCHEDULE_INTERLEAVED && !schedule_interleaves(s->devices, s->chunks, s->micro_batches))
+		return out_of_range(
+		    err, "micro_batches",
+		    "must be a multiple of the stages, or one or two short of it: with such a "
+		    "last group the interleaved order deadlocks");
 	if (s->micro_batches >= least_micro_batches(s))
 		return SB_OK;
 	(void)snprintf(text, sizeof(text), "must be at least %lld with this schedule on so many stages",

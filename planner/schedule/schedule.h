@@ -61,9 +61,13 @@ int64_t schedule_device(const struct schedule_shape *s, int64_t stage, bool seco
 int64_t schedule_stage(const struct schedule_shape *s, int64_t device, int64_t chunk);
 /* The chunk that a stage is of a device that runs it. */
 int64_t schedule_chunk(const struct schedule_shape *s, int64_t device, int64_t stage);
+/* Does the order of SCHEDULE_INTERLEAVED come to its end with so many micro-batches? Where they are more than
+ * the devices and no multiple of them, some last groups deadlock: equal to the simulation of every shape up
+ * to 24 devices and 9 chunks, whatever the times. Sizes of at least 1. */
+bool schedule_interleaves(int64_t devices, int64_t chunks, int64_t micro_batches);
 /* SB_EIMPOSSIBLE, with the field (stages, micro_batches, chunks, slices) and the reason, for sizes that the
- * kind does not fit: below 1, too few micro-batches for its pattern, an odd number of stages for two
- * directions, more than SCHEDULE_OPERATIONS_MAX operations. */
+ * kind does not fit: below 1, too few micro-batches for its pattern, a last group with which its order
+ * deadlocks, an odd number of stages for two directions, more than SCHEDULE_OPERATIONS_MAX operations. */
 int schedule_check(const struct schedule_shape *s, struct sb_error *err);
 
 #define SCHEDULE_OPERATIONS_MAX (1 << 22)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "planner/schedule/schedule.h"
+
 #define FUSED_FROM_TOKENS 2048
 
 /* Gated FFNs, latent attention and long sequences came with fused attention kernels and bfloat16. */
@@ -122,8 +124,9 @@ static enum misfit fit_pipeline(const struct model *m, const struct strategy *s,
 		    s->stage_recompute[i] > strategy_stage_layers(s, m->layers, i))
 			return MISFIT_RECOMPUTE;
 	}
-	if (s->vpp > 1 &&
-	    (s->pp < 2 || micro_batches < s->pp || (micro_batches % s->pp != 0 && micro_batches < 2 * s->pp)))
+	if (s->vpp > 1 && (s->pp < 2 || micro_batches < s->pp ||
+	                   (micro_batches % s->pp != 0 && micro_batches < 2 * s->pp) ||
+	                   !schedule_interleaves(s->pp, s->vpp, micro_batches)))
 		return MISFIT_INTERLEAVE;
 	return FIT_OK;
 }
@@ -178,8 +181,9 @@ static const struct {
     [MISFIT_STAGES] = {"stages", "pp x vpp is more than the layers, or the stages do not add up to them",
                        "pp"},
     [MISFIT_INTERLEAVE] = {"interleaving",
-                           "vpp above 1 needs pp of at least 2 and micro-batches that fill "
-                           "the pipeline",
+                           "vpp above 1 needs pp of at least 2 and micro-batches that fill the pipeline: a "
+                           "multiple of pp, or at least twice pp with a last group on which the "
+                           "interleaved order does not deadlock (one or two short of pp)",
                            "vpp"},
     [MISFIT_EXPERTS] = {"expert_division",
                         "ep or etp does not divide the experts, their width or tp x cp x dp, or their "

@@ -78,7 +78,8 @@ enum misfit {
 	MISFIT_ATTENTION,     /* ring attention over cp needs a fused kernel */
 	MISFIT_GRID,          /* tp_x does not divide tp, or is without what two dimensions need */
 	MISFIT_STAGES,        /* more stages or chunks than layers, or a cut that does not add up */
-	MISFIT_INTERLEAVE,    /* vpp without pipeline, or micro-batches that do not fill it */
+	MISFIT_INTERLEAVE,    /* vpp without pipeline, or micro-batches that do not fill it
+	                         (schedule_interleaves()) */
 	MISFIT_EXPERTS,       /* ep does not divide experts, or the expert ranks do not fit */
 	MISFIT_EXPERT_TOKENS, /* ep with tp needs sequence parallelism */
 	MISFIT_NO_EXPERTS,    /* ep without experts */

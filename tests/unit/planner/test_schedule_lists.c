@@ -91,9 +91,9 @@ static void every_unit_once(void **state)
 	for (int k = 0; k < SCHEDULE_KINDS; k++) {
 		const struct schedule_facts *f = schedule_facts((enum schedule_kind)k);
 		struct schedule_shape s =
-		    shape((enum schedule_kind)k, 6, 14, f->chunks > 0 ? f->chunks : 3, f->sliced ? 3 : 1);
+		    shape((enum schedule_kind)k, 6, 16, f->chunks > 0 ? f->chunks : 3, f->sliced ? 3 : 1);
 		SCHEDULE_PROGRAM_AUTO p = {0};
-		int seen[18][14][3][3] = {{{{0}}}};
+		int seen[18][16][3][3] = {{{{0}}}};
 
 		assert_int_equal(schedule_program_build(&s, &p, NULL), SB_OK);
 		for (size_t i = 0; i < p.first[6]; i++) {
@@ -111,7 +111,7 @@ static void every_unit_once(void **state)
 			}
 		}
 		for (int64_t i = 0; i < schedule_stages(&s); i++)
-			for (int64_t m = 0; m < 14; m++)
+			for (int64_t m = 0; m < 16; m++)
 				for (int64_t c = 0; c < s.slices; c++)
 					for (int x = 0; x < 3; x++)
 						assert_int_equal(seen[i][m][c][x], 1);
@@ -133,6 +133,7 @@ static void nonsense_is_refused(void **state)
 	    {{SCHEDULE_1F1B, 2, 4, 1, 2}, "slices"},
 	    {{SCHEDULE_SEQ_1F1B, 2, 4, 1, 0}, "slices"},
 	    {{SCHEDULE_INTERLEAVED, 2, 4, 1, 1}, "chunks"},
+	    {{SCHEDULE_INTERLEAVED, 4, 9, 3, 1}, "micro_batches"},
 	    {{SCHEDULE_ZB_H1, 4, 3, 1, 1}, "micro_batches"},
 	    {{SCHEDULE_ZB_H2, 4, 6, 1, 1}, "micro_batches"},
 	    {{SCHEDULE_ZB_V, 4, 7, 2, 1}, "micro_batches"},

@@ -214,6 +214,29 @@ static void test_integer_constraints(void **state)
 	}
 }
 
+/* Micro-batches that are no multiple of the stages: of four stages a last group of one deadlocks on three
+ * chunks, not on two; of six one of two does on both. One group that is short of full is refused anyway. */
+static void test_short_last_groups_that_deadlock(void **state)
+{
+	static const struct {
+		int64_t pp, vpp, micro_batches;
+		enum misfit f;
+	} rows[] = {{4, 2, 9, FIT_OK},      {4, 3, 9, MISFIT_INTERLEAVE},     {4, 3, 10, FIT_OK},
+	            {6, 2, 13, FIT_OK},     {6, 2, 14, MISFIT_INTERLEAVE},    {6, 2, 7, MISFIT_INTERLEAVE},
+	            {6, 2, 100000, FIT_OK}, {6, 2, 100004, MISFIT_INTERLEAVE}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cost_problem p =
+		    problem_on(model_preset("llama3-8b")->model, "dgx-h100", 1, rows[i].micro_batches);
+		struct strategy s = strategy_default(&p.model, &p.cluster);
+
+		s.pp = rows[i].pp;
+		s.vpp = rows[i].vpp;
+		assert_int_equal(fit(&p, &s), rows[i].f);
+	}
+}
+
 static void test_cuts(void **state)
 {
 	struct strategy s = {.pp = 4, .vpp = 1};
@@ -247,6 +270,7 @@ int main(void)
 	    cmocka_unit_test(test_more_micro_batches_shrink_the_bubble),
 	    cmocka_unit_test(test_long_schedules_extrapolate),
 	    cmocka_unit_test(test_integer_constraints),
+	    cmocka_unit_test(test_short_last_groups_that_deadlock),
 	    cmocka_unit_test(test_cuts),
 	};
 
