@@ -8,7 +8,7 @@
 #define FRONT_WORK (1 << 16)    /* if they have no more passes than this: a few milliseconds */
 #define LADDER_WORK (1 << 18)   /* passes simulated in all, before a rung takes its lowest bound alone, */
 #define LADDER_STAGES (1 << 14) /* and stages of families fitted: a few milliseconds, too */
-#define FOUND_MOST (FRONT_SIMULATED + 1 + SEARCH_FRONTIER_MOST)
+#define FOUND_MOST (FRONT_SIMULATED + 1 + 2 * SEARCH_FRONTIER_MOST)
 
 static bool comes_before(const struct strategy_cost *a, const struct strategy_cost *b)
 {
@@ -35,6 +35,7 @@ struct front {
 	struct choice *found; /* FOUND_MOST of them */
 	int count, wanted;
 	double passes; /* simulated so far */
+	int rung;      /* climbed so far */
 	struct stage_run *runs;
 };
 
@@ -183,18 +184,12 @@ static int climb(struct front *f, struct rung *r, struct family *last, struct sb
 	return rc;
 }
 
-/* The fastest of each of some evenly spaced amounts of memory, from what the best needs down to the leanest.
- */
-static int climb_down(struct front *f, struct sb_error *err)
+/* Leaves the families of which some may be faster than what is known, and tells what the leanest needs. */
+static double leanest_family(struct front *f, double least)
 {
 	struct keep *k = f->x->keep;
-	struct family *last = NULL;
-	double most = memory_total(&f->x->out->best.cost.memory), least = most;
-	int64_t stages = 1;
 	int left = 0;
 
-	for (int i = 0; i < f->count; i++)
-		least = fmin(least, memory_total(&f->found[i].cost.memory));
 	for (int i = 0; i < k->family_count; i++) {
 		const struct family *a = &k->families[i];
 
@@ -202,15 +197,30 @@ static int climb_down(struct front *f, struct sb_error *err)
 			continue;
 		k->families[left++] = *a;
 		least = fmin(least, a->memory);
-		stages = a->strategy.pp > stages ? a->strategy.pp : stages;
 	}
 	k->family_count = left;
-	f->runs = calloc(2 * (size_t)stages, sizeof(*f->runs));
-	if (!f->runs)
-		return sb_no_memory(err);
+	return least;
+}
+
+static double leanest_found(const struct front *f)
+{
+	double slowest = SEARCH_SLACK * f->x->out->best.cost.step_seconds, least = INFINITY;
+
+	for (int i = 0; i < f->count; i++) {
+		if (f->found[i].cost.step_seconds <= slowest)
+			least = fmin(least, memory_total(&f->found[i].cost.memory));
+	}
+	return least;
+}
+
+/* The fastest of each of some evenly spaced amounts of memory, from the most down to the least. */
+static int climb_down(struct front *f, double most, double least, struct sb_error *err)
+{
+	struct family *last = NULL;
+
 	for (int i = 1; i <= f->wanted; i++) {
 		double share = (double)i / (double)f->wanted;
-		struct rung r = {.number = i,
+		struct rung r = {.number = ++f->rung,
 		                 .bytes = (int64_t)ceil(most - share * (most - least)),
 		                 .stages_left = LADDER_STAGES / f->wanted};
 		int rc = climb(f, &r, last, err);
@@ -220,6 +230,33 @@ static int climb_down(struct front *f, struct sb_error *err)
 		last = r.best ? r.best : last;
 	}
 	return SB_OK;
+}
+
+/* From what the best needs down to the leanest family; where that is too slow to be wanted, once more down to
+ * the leanest that is not, so that the amounts are no further apart than the points can tell. */
+static int climb_families(struct front *f, struct sb_error *err)
+{
+	struct keep *k = f->x->keep;
+	double most = memory_total(&f->x->out->best.cost.memory), least = leanest_family(f, most), reached;
+	double bounds[KEEP_FAMILIES];
+	int64_t stages = 1;
+	int rc;
+
+	least = fmin(least, leanest_found(f));
+	for (int i = 0; i < k->family_count; i++) {
+		bounds[i] = k->families[i].bound;
+		stages = k->families[i].strategy.pp > stages ? k->families[i].strategy.pp : stages;
+	}
+	f->runs = calloc(2 * (size_t)stages, sizeof(*f->runs));
+	if (!f->runs)
+		return sb_no_memory(err);
+	rc = climb_down(f, most, least, err);
+	reached = leanest_found(f);
+	if (rc != SB_OK || most - reached > (most - least) * (1 - 1 / (double)f->wanted))
+		return rc;
+	for (int i = 0; i < k->family_count; i++)
+		k->families[i].bound = bounds[i]; /* of the memory of this ladder again */
+	return climb_down(f, most, reached, err);
 }
 
 /* Of too many points those whose neighbours in memory are closest are left out, the ends never. */
@@ -278,7 +315,7 @@ int search_frontier(struct search *x, struct sb_error *err)
 	f.found = malloc(FOUND_MOST * sizeof(*f.found));
 	rc = f.found ? simulate_front(&f, err) : sb_no_memory(err);
 	if (rc == SB_OK)
-		rc = climb_down(&f, err);
+		rc = climb_families(&f, err);
 	free(f.runs);
 	if (rc == SB_OK) {
 		f.count = thin_choices(f.found, undominated(f.found, f.count), f.wanted);

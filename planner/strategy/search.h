@@ -22,8 +22,9 @@
  *
  * The frontier has, of plans that offload nothing, every number of recomputed layers: its points are the
  * fastest in evenly spaced amounts of memory, as many as points are wanted, beside what needs no such choice.
- * Within its resolution, two of these amounts, it answers a search with less memory (where the simulations
- * would take long, by their lower bounds).
+ * Within its resolution, two of these amounts, each a share of what lies between its first point's memory and
+ * its last one's, it answers a search with less memory (where the simulations would take long, by their lower
+ * bounds).
  *
  * Offload, where the cluster says what its host holds and how quick the link to it is: of five ways to need
  * less memory - weights, gradients, optimizer states and activations on the host, and recomputation of a
