@@ -161,6 +161,28 @@ test('a preset cluster takes a number of nodes, and a constraint narrows the sea
   await close();
 });
 
+test('what waits on the host and the grid of tensor ranks are told in words', async () => {
+  const { page, close } = await openPage(browser, service.url, { path: '/#/plans', expect: [422] });
+  const fact = (name) => page.locator('#strategy dl.facts div').filter({ has: page.getByText(name, { exact: true }) }).locator('dd').innerText();
+  const open = async (more) => {
+    const answer = await fetch(`${service.url}/v1/plans`, { method: 'POST', headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ kind: 'strategy', model: MODEL, batch: { global_sequences: 64 }, ...more }) });
+    assert.equal(answer.status, 201);
+    await page.goto(`${service.url}/#/plans/${(await answer.json()).id}`);
+    await page.locator('#strategy').waitFor();
+  };
+  await open({ cluster: cluster(2), constraints: { tp: 8, tensor: '2d', tp_x: 2 } });
+  assert.equal(await fact('Tensor grid'), '2×4');
+  assert.equal(await fact('Offload'), 'none');
+  // 6.7e9 parameters take 18 bytes each, 12 of them the optimizer's: a device of 80 GB has no room for 121
+  await open({ cluster: { ...cluster(1), devices_per_node: 1, host_memory_bytes: 1e12, host_link_bytes_per_second: 2e10 }, constraints: { offload: 'optimizer' } });
+  assert.match(await fact('Offload'), /^optimizer( [\d.]+\s%)?$/);
+  await page.goto(`${service.url}/#/plans`);
+  await page.getByText(/tp8 .*grid 2×4/).waitFor();
+  await page.getByText(/dp1 .*offload optimizer/).waitFor();
+  await close();
+});
+
 test('any kind can be asked for by its problem as JSON', async () => {
   const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new', expect: [400, 422] });
   const { items } = await (await fetch(`${service.url}/v1/plan-kinds`)).json();

@@ -67,7 +67,7 @@ const ALTERNATIVES = [
 const REASONS = {
   memory: 'Does not fit in memory', slower: 'Its lower bound is too far behind the best', heads_division: 'Tensor degree does not divide the heads',
   width_division: 'Tensor degree does not divide the widths', interleaving: 'Micro-batches do not fill the interleaved pipeline',
-  zero_with_pipeline: 'ZeRO 2 and 3 do not go with a pipeline, which keeps whole gradients',
+  zero_with_pipeline: 'ZeRO 2 and 3 are tried in a pipeline only where the constraint ZeRO names them', host_memory: 'Does not fit in host memory',
 };
 const reasonOf = (r) => REASONS[r.reason] ?? sentence(words(r.reason));
 

@@ -40,7 +40,7 @@ function fieldOf(name, node) {
   const field = { name, label: labelOf(name), title: node.description };
   const type = typeOf(node);
   if (Array.isArray(node.enum)) {
-    const values = node.enum.filter((v) => v !== null);
+    const values = node.enum.filter((v) => v !== null && v !== false);
     return { ...field, options: values, read: (text) => values.find((v) => String(v) === text) };
   }
   if (type === 'boolean') return { ...field, options: [true, false], read: (text) => text === 'true' };

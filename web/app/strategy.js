@@ -1,21 +1,33 @@
 // A strategy in words: the degrees of parallelism and the options.
 import { html } from './dom.js';
-import { isNumber } from './format.js';
+import { isNumber, quantity } from './format.js';
 
 export const DEGREES = [
   ['dp', 'data'], ['tp', 'tensor'], ['cp', 'context'], ['pp', 'pipeline'], ['vpp', 'chunks a stage'], ['ep', 'expert'],
   ['etp', 'expert tensor'],
 ];
 
+// The two sides of the tensor ranks.
+const grid = (s) => `${s.tp_x}×${s.tp / s.tp_x}`;
+
+// "optimizer 36 %, activations": what waits in host memory, a whole thing without its share
+function offloadText(offload) {
+  if (typeof offload !== 'object' || offload === null) return text(offload);
+  const parts = Object.entries(offload).filter(([, part]) => part > 0);
+  return parts.map(([name, part]) => (part === 1 ? name : `${name} ${quantity(part, 'share')}`)).join(', ') || 'none';
+}
+
 // "dp8 tp8 pp8 vpp2 zero1 mb1×192 recompute selective": what is 1 or off is left out, except dp, tp and pp
 export function degreesText(s) {
   if (!s) return '';
   const always = ['dp', 'tp', 'pp'];
   const parts = DEGREES.filter(([k]) => isNumber(s[k]) && (s[k] > 1 || always.includes(k))).map(([k]) => `${k}${s[k]}`);
+  if (s.tp_x > 1) parts.push(`grid ${grid(s)}`);
   if (s.zero) parts.push(`zero${s.zero}`);
   if (s.sequence_parallel) parts.push('sp');
   if (isNumber(s.micro_batch)) parts.push(`mb${s.micro_batch}${isNumber(s.micro_batches) ? `×${s.micro_batches}` : ''}`);
   if (s.recompute && s.recompute !== 'none') parts.push(`recompute ${s.recompute}`);
+  if (s.offload && offloadText(s.offload) !== 'none') parts.push(`offload ${offloadText(s.offload)}`);
   return parts.join(' ');
 }
 
@@ -28,10 +40,11 @@ export function Degrees({ solution: s }) {
   </dl><dl class="facts">
     ${isNumber(s.devices_used) && html`<${Item} name="Devices" value=${s.devices_used.toLocaleString('en-US')} />`}
     ${isNumber(s.micro_batch) && html`<${Item} name="Micro-batch" value=${`${s.micro_batch} × ${s.micro_batches ?? '–'}`} title="sequences in one, and how many a step" />`}
+    ${s.tp_x > 1 && html`<${Item} name="Tensor grid" value=${grid(s)} title="tp_x × tp_y" />`}
     ${s.zero !== undefined && html`<${Item} name="ZeRO" value=${s.zero} />`}
     ${s.sequence_parallel !== undefined && html`<${Item} name="Sequence parallel" value=${s.sequence_parallel ? 'yes' : 'no'} />`}
     ${s.recompute !== undefined && html`<${Item} name="Recompute" value=${text(s.recompute)} />`}
-    ${s.offload !== undefined && html`<${Item} name="Offload" value=${text(s.offload)} />`}
+    ${s.offload !== undefined && html`<${Item} name="Offload" value=${offloadText(s.offload)} title="what waits in host memory" />`}
     ${s.order !== undefined && s.order !== null && html`<${Item} name="Order" value=${text(s.order)} title="innermost first" />`}
   </dl>`;
 }
