@@ -244,8 +244,11 @@ void weigh_layout(struct search *x, const struct layout *y)
 	w.s.dp = y->dp;
 	w.s.pp = w.pipeline->pp;
 	w.all_orders = order_count(&w.s);
-	if (w.s.pp > 1 && x->r->only[ONLY_ZERO].count == 0)
+	if (zero_levels(x->r, &w.s) == 2) { /* of four */
+		w.s.zero = 2;
 		reject(&w, REJECT_ZERO, 2, NAN);
+		w.s.zero = 0;
+	}
 	w.s.sequence_parallel = y->tp_x > 1; /* a grid has no other way: what it needs at least is with it */
 	list_divisions(&w, y->tp * y->cp * y->dp);
 	for (int sp = 1; sp >= 0; sp--) {
