@@ -141,7 +141,9 @@ int threshold_set_text(struct thresholds *t, const char *text, struct sb_error *
 	if (sb_parse_double(equals + 1, strlen(equals + 1), &value) != SB_OK || !(value >= 0))
 		return sb_fail(err, SB_EINVAL, "usage", "threshold %s takes a number of at least 0", name);
 	if (threshold_set(t, name, value) != SB_OK)
-		return sb_fail(err, SB_EINVAL, "usage", "there is no threshold \"%s\"", name);
+		return sb_fail(err, SB_EINVAL, "usage",
+		               "there is no threshold \"%s\"; GET /v1/thresholds of a service lists them",
+		               name);
 	return SB_OK;
 }
 

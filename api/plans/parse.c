@@ -56,6 +56,21 @@ int parse_fail(struct sb_error *err, int code, const char *word, const struct pl
 	return sb_fail_field(err, code, word, p.pointer, "%s", text);
 }
 
+int parse_unknown(struct sb_error *err, int code, const char *word, const struct place *at,
+                  const char *member, const char *const *words)
+{
+	char text[sizeof(err->text)] = "must be ";
+	size_t n = strlen(text);
+
+	for (int i = 0; words[i] && n < sizeof(text); i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s",
+		                      i == 0         ? ""
+		                      : words[i + 1] ? ", "
+		                                     : " or ",
+		                      words[i]);
+	return parse_fail(err, code, word, at, member, text);
+}
+
 static bool listed(const char *const *list, const char *text)
 {
 	for (; *list; list++) {
@@ -224,7 +239,7 @@ int parse_word(const json_t *object, const struct place *at, const char *member,
 			return SB_OK;
 		}
 	}
-	return parse_fail(err, SB_EIMPOSSIBLE, "unknown_value", at, member, "is none of the known values");
+	return parse_unknown(err, SB_EIMPOSSIBLE, "unknown_value", at, member, words);
 }
 
 int parse_object(const json_t *object, const struct place *at, const char *member, enum need need,

@@ -20,6 +20,9 @@ struct place place_index(const struct place *at, size_t index);
 /* Fails at a member (NULL: at the place itself). Returns code. */
 int parse_fail(struct sb_error *err, int code, const char *word, const struct place *at, const char *member,
                const char *text);
+/* The same for a word that is none of a NULL-terminated list: says which there are. */
+int parse_unknown(struct sb_error *err, int code, const char *word, const struct place *at,
+                  const char *member, const char *const *words);
 /* SB_EINVAL unless it is an object whose members are all in the NULL-terminated list. */
 int parse_members(const json_t *object, const struct place *at, const char *const *allowed,
                   struct sb_error *err);

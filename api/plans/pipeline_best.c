@@ -42,7 +42,8 @@ static int read_schedule(const json_t *value, const struct place *at, unsigned *
 	if (!json_is_string(value))
 		return parse_fail(err, SB_EINVAL, "wrong_type", at, NULL, "must be a text");
 	if (schedule_kind_of(json_string_value(value), &kind) != SB_OK)
-		return parse_fail(err, SB_EINVAL, "unknown_word", at, NULL, "is no schedule");
+		return parse_fail(err, SB_EINVAL, "unknown_word", at, NULL,
+		                  "is no schedule (GET /v1/plan-kinds lists them)");
 	*io |= 1u << kind;
 	return SB_OK;
 }

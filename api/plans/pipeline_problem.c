@@ -38,7 +38,8 @@ static int read_schedule(const json_t *request, struct schedule_shape *s, struct
 	method = pipeline_method_of(json_string_value(json_object_get(request, "method")));
 	s->kind = chunks > 1 ? SCHEDULE_INTERLEAVED : method ? method->schedule : SCHEDULE_1F1B;
 	if (name && schedule_kind_of(name, &s->kind) != SB_OK)
-		return parse_fail(err, SB_EINVAL, "unknown_word", &root, "schedule", "is no schedule");
+		return parse_fail(err, SB_EINVAL, "unknown_word", &root, "schedule",
+		                  "is no schedule (GET /v1/plan-kinds lists them)");
 	facts = schedule_facts(s->kind);
 	/* the two directions hold the same stages: one chunk of layers a device is two to the simulator */
 	if (chunks == 0 || (facts->two_way && chunks == 1))

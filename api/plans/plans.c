@@ -74,7 +74,7 @@ static int check_method(const struct plan_kind *kind, const json_t *request, con
 			return SB_OK;
 		}
 	}
-	return parse_fail(err, SB_EINVAL, "unknown_method", &root, "method", "is no method of this kind");
+	return parse_unknown(err, SB_EINVAL, "unknown_method", &root, "method", kind->methods);
 }
 
 /* The problem as it was understood: names resolved, without what only selects the solver. */

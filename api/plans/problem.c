@@ -1,6 +1,7 @@
 #include "api/plans/problem.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,10 +21,15 @@ static int document_of(const struct plan_lookup *lookup, const char *family, con
 	if (!found && rc == SB_OK)
 		found = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	free(text);
-	if (!found && (rc == SB_OK || rc == SB_ENOENT))
-		return parse_fail(err, SB_EINVAL, "unknown_name", &root, member,
-		                  strcmp(family, "profiles") == 0 ? "is no stored profile that is ready"
-		                                                  : "is neither a preset nor a stored name");
+	if (!found && (rc == SB_OK || rc == SB_ENOENT)) {
+		char why[120];
+
+		snprintf(why, sizeof(why), "%s: GET /v1/%s lists them",
+		         strcmp(family, "profiles") == 0 ? "is no stored profile that is ready"
+		                                         : "is neither a preset nor a stored name",
+		         family);
+		return parse_fail(err, SB_EINVAL, "unknown_name", &root, member, why);
+	}
 	if (!found)
 		return sb_fail(err, rc, "storage", "the stored document cannot be read");
 	json_object_del(found, "preset"); /* the name says it; a changed copy is no preset any more */

@@ -21,8 +21,9 @@ static int read_device(const json_t *value, const struct place *at, struct clust
 		*out_preset = device_preset(json_string_value(value));
 		if (!*out_preset)
 			return parse_fail(err, SB_EINVAL, "unknown_device", at, NULL,
-			                  "is no device preset; give peak_flops, memory_bytes and "
-			                  "memory_bandwidth instead");
+			                  "is no device preset (GET /v1/devices lists them); a device of "
+			                  "your own is an object: {name, peak_flops, memory_bytes, "
+			                  "memory_bandwidth}");
 		*d = (*out_preset)->device;
 		return SB_OK;
 	}

@@ -39,7 +39,8 @@ static int read_kind(const json_t *request, struct schedule_shape *s, struct sb_
 	int rc = parse_text(request, &root, "schedule", REQUIRED, &name, err);
 
 	if (rc == SB_OK && schedule_kind_of(name, &s->kind) != SB_OK)
-		rc = parse_fail(err, SB_EINVAL, "unknown_word", &root, "schedule", "is no schedule");
+		rc = parse_fail(err, SB_EINVAL, "unknown_word", &root, "schedule",
+		                "is no schedule (GET /v1/plan-kinds lists them)");
 	return rc;
 }
 

@@ -63,15 +63,18 @@ static int read_value(const json_t *v, const struct place *at, size_t row, int64
 		*out = OFFLOADABLES;
 		return SB_OK;
 	}
-	if (only[row].words == boolean_words || !json_is_string(v))
-		return parse_fail(err, SB_EINVAL, "wrong_type", at, NULL, "has the wrong type");
+	if (only[row].words == boolean_words)
+		return parse_fail(err, SB_EINVAL, "wrong_type", at, NULL, "must be true or false");
+	if (!json_is_string(v))
+		return parse_fail(err, SB_EINVAL, "wrong_type", at, NULL,
+		                  "must be a word or a list of words");
 	for (int i = 0; only[row].words[i]; i++) {
 		if (strcmp(only[row].words[i], json_string_value(v)) == 0) {
 			*out = i;
 			return SB_OK;
 		}
 	}
-	return parse_fail(err, SB_EIMPOSSIBLE, "unknown_value", at, NULL, "is none of the known values");
+	return parse_unknown(err, SB_EIMPOSSIBLE, "unknown_value", at, NULL, only[row].words);
 }
 
 /* One value or a list of them. */

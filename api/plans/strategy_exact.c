@@ -161,8 +161,11 @@ static int explain_infeasible(const struct search_request *r, const struct searc
 	                       "leanest", strategy_to_json(&r->problem, &x->leanest), "rejected", rejected,
 	                       "candidates", (json_int_t)x->candidates);
 	return sb_fail(err, SB_EINFEASIBLE, "infeasible",
-	               "no strategy fits: the leanest needs %lld bytes a device, %lld may be used",
-	               (long long)least, (long long)r->problem.memory_bytes);
+	               "no strategy fits: the leanest needs %lld bytes a device, %lld may be used%s",
+	               (long long)least, (long long)r->problem.memory_bytes,
+	               host > 0 && r->problem.cluster.host_link_bytes_per_second <= 0
+	                   ? "; nothing was offloaded, as the cluster has no host_link_bytes_per_second"
+	                   : "");
 }
 
 static json_t *answer_of(const struct search_request *r, const struct search_result *x, double seconds,

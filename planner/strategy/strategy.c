@@ -174,8 +174,8 @@ static const struct {
                          "dimensions) does not divide the sequence",
                          "cp"},
     [MISFIT_GRID] = {"tensor_grid",
-                     "tp_x does not divide tp, or two-dimensional tensor parallelism is without "
-                     "sequence parallelism or a fused attention kernel",
+                     "two-dimensional tensor parallelism needs a tp_x that divides tp, "
+                     "sequence_parallel and a fused attention kernel",
                      "tp_x"},
     [MISFIT_ATTENTION] = {"attention_kernel", "context parallelism needs a fused attention kernel", "cp"},
     [MISFIT_STAGES] = {"stages", "pp x vpp is more than the layers, or the stages do not add up to them",

@@ -52,9 +52,11 @@ test("where the host is too small or not known, the least that would do is told,
   assert.equal(status, 422);
   const least = json.nearest.host_memory_bytes;
   assert.ok(least > 8 * 80e9, JSON.stringify(json.nearest));
+  assert.match(json.detail, /host_link_bytes_per_second/, "memory alone does not do");
   assert.equal((await ask({ cluster: { ...plain, ...link, host_memory_bytes: least } })).status, 201);
   const short = await ask({ cluster: { ...plain, ...link, host_memory_bytes: least - 1 } });
   assert.equal(short.status, 422);
+  assert.doesNotMatch(short.json.detail, /host_link/);
   assert.equal(short.json.nearest.host_memory_bytes, least);
   const row = short.json.rejected.find((r) => r.reason === "host_memory");
   assert.ok(row.count > 0 && row.over_bytes > 0 && row.host_memory_bytes - row.over_bytes === least - 1);

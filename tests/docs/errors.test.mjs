@@ -10,7 +10,7 @@ const rows = [...readFileSync("api/errors.md", "utf8").matchAll(/^\| `(\w+)` \|/
 function codes() {
   const found = new Set();
   for (const path of tracked(/^(api|planner|storage|server)\/.*\.c$/))
-    for (const [, third, second] of readFileSync(path, "utf8").matchAll(/\b(?:sb_fail|sb_fail_field|sb_fail_at|parse_fail|api_problem)\(\s*[^,;]+,\s*[^,;]+,\s*([^,;]+),|\b[45]\d\d,\s*("\w+")/g))
+    for (const [, third, second] of readFileSync(path, "utf8").matchAll(/\b(?:sb_fail|sb_fail_field|sb_fail_at|parse_fail|parse_unknown|api_problem)\(\s*[^,;]+,\s*[^,;]+,\s*([^,;]+),|\b[45]\d\d,\s*("\w+")/g))
       for (const [, code] of (third ?? second).matchAll(/"([a-z][a-z0-9_]*)"/g)) found.add(code);
   return [...found].sort();
 }
