@@ -85,14 +85,25 @@ static double gathered_bytes(const struct model *m, const struct strategy *s, do
 	return 2 * y * (1 / (double)t.x + grid_widest_result(m, s) / (double)m->hidden);
 }
 
+/* Of a layer of the kind that keeps most: dense ones among experts may be the wider. */
+static double replayed_bytes(const struct model *m, const struct strategy *s)
+{
+	double most = 0;
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		if (model_layers_of(m, m->layers, (enum layer_kind)k) > 0)
+			most = fmax(most, plain_bytes(m, s, (enum layer_kind)k));
+	}
+	return most + score_bytes(m, s);
+}
+
 static double transient_bytes(const struct model *m, const struct strategy *s)
 {
 	double rows = (double)s->micro_batch * (double)m->seq_len / (double)s->cp;
 	double y = 2 * rows * (double)m->hidden, t = (double)s->tp, bytes = 0;
-	enum layer_kind heaviest = m->has_moe ? LAYER_MOE : LAYER_DENSE;
 
 	if (s->recompute == RECOMPUTE_FULL)
-		bytes += plain_bytes(m, s, heaviest) + score_bytes(m, s);
+		bytes += replayed_bytes(m, s);
 	else if (s->recompute == RECOMPUTE_SELECTIVE && s->attention == ATTENTION_UNFUSED)
 		bytes += score_bytes(m, s);
 	bytes += gathered_bytes(m, s, y);
