@@ -36,7 +36,7 @@ struct axis {
 };
 struct spread {
 	int64_t domains, least, most; /* domains touched; ranks in the emptiest and in the fullest of them */
-	int64_t examined;             /* ranks gone through: 0 where a closed form holds */
+	int64_t examined;             /* places and ranks gone through: 0 where a closed form holds */
 };
 /* The worst spread (most domains, then fewest ranks in one) of all groups over the given axes (strides
  * ascending, each stride a multiple of the one before times its size) in `devices` ranks with `domain` ranks

@@ -8,6 +8,7 @@
 
 static void worse(struct spread *worst, struct spread s)
 {
+	s.examined = worst->examined;
 	if (s.domains > worst->domains || (s.domains == worst->domains && s.least < worst->least))
 		*worst = s;
 }
@@ -35,8 +36,9 @@ static int64_t period(int64_t step, int64_t domain)
 static struct spread spread_aligned(int64_t size, int64_t unit_domain, int64_t groups)
 {
 	struct spread worst = {0};
+	int64_t starts = smaller(groups, period(size, unit_domain));
 
-	for (int64_t k = 0; k < groups && k < unit_domain; k++) {
+	for (int64_t k = 0; k < starts; k++) {
 		int64_t offset = k * size % unit_domain;
 		int64_t first = unit_domain - offset < size ? unit_domain - offset : size;
 		int64_t rest = size - first, last = rest % unit_domain;
@@ -51,6 +53,7 @@ static struct spread spread_aligned(int64_t size, int64_t unit_domain, int64_t g
 		}
 		worse(&worst, s);
 	}
+	worst.examined = starts;
 	return worst;
 }
 
@@ -120,6 +123,39 @@ static struct spread spread_from(const struct blocks *b, int64_t place, int64_t 
 	return s;
 }
 
+/* Where groups begin was looked at: the places of a small domain, and those from which the ranks between were
+ * gone through. */
+struct seen {
+	bool place[SEEN_MOST], start[SEEN_MOST];
+	int64_t places;
+};
+
+/* The groups that begin at that place and the ranks behind it. */
+static void spread_between(const struct blocks *b, int64_t start, int64_t ranks, int64_t domain,
+                           struct seen *seen, struct spread *io)
+{
+	io->examined++;
+	if (domain <= SEEN_MOST) {
+		if (seen->start[start])
+			return;
+		seen->start[start] = true;
+	}
+	for (int64_t r = 0, place = start; r < ranks; r++, place = place + 1 < domain ? place + 1 : 0) {
+		struct spread s;
+
+		io->examined++;
+		if (domain <= SEEN_MOST) {
+			if (seen->place[place])
+				continue;
+			seen->place[place] = true;
+			seen->places++;
+		}
+		s = spread_from(b, place, domain);
+		io->examined += s.examined;
+		worse(io, s);
+	}
+}
+
 /* Groups begin at every whole group, block and rank between: each place of a domain where one does is looked
  * at, once where the domain is small. */
 static struct spread spread_enumerated(const struct axis *axes, int count, int64_t devices, int64_t domain)
@@ -129,27 +165,13 @@ static struct spread spread_enumerated(const struct axis *axes, int count, int64
 	int64_t whole = count > 1 ? axes[1].size * between : block;
 	int64_t groups = smaller((devices + whole - 1) / whole, period(whole, domain));
 	int64_t blocks = smaller(between / block, period(block, domain));
-	int64_t ranks = smaller(axes[0].stride, domain), seen = 0, examined = 0;
-	bool known[SEEN_MOST] = {false};
+	int64_t ranks = smaller(axes[0].stride, domain);
+	struct seen seen = {.places = 0};
 	struct spread worst = {0};
 
-	for (int64_t i = 0; i < groups * blocks * ranks && seen < domain; i++) {
-		int64_t place =
-		    (i / (blocks * ranks) * whole + i / ranks % blocks * block + i % ranks) % domain;
-		struct spread s;
-
-		examined++;
-		if (domain <= SEEN_MOST) {
-			if (known[place])
-				continue;
-			known[place] = true;
-			seen++;
-		}
-		s = spread_from(&b, place, domain);
-		examined += s.examined;
-		worse(&worst, s);
-	}
-	worst.examined = examined;
+	for (int64_t i = 0; i < groups * blocks && seen.places < domain; i++)
+		spread_between(&b, (i / blocks * whole + i % blocks * block) % domain, ranks, domain, &seen,
+		               &worst);
 	return worst;
 }
 

@@ -93,7 +93,7 @@ static void list_orders(struct weighing *w, struct division *d)
 	int64_t examined;
 
 	d->order_count = rank_orders(&w->x->r->problem.network, &w->s, d->orders, &examined);
-	w->x->effort += d->order_count + examined / 16;
+	w->x->effort += d->order_count + examined / 32;
 }
 
 /* Strategies of one batch and division of the experts. */
