@@ -124,12 +124,12 @@ static json_t *rejected_of(const struct search_request *r, const struct search_r
 }
 
 /* The constraints of which each, dropped alone, lets a strategy fit. */
-static json_t *in_the_way(const struct search_request *r)
+static json_t *in_the_way(const struct search_request *r, int64_t *effort)
 {
 	json_t *list = json_array();
 	bool frees[CONSTRAINTS];
 
-	if (strategy_nearest_constraints(r, frees, NULL) != SB_OK)
+	if (strategy_nearest_constraints(r, effort, frees, NULL) != SB_OK)
 		return list;
 	for (int i = 0; i < CONSTRAINTS; i++)
 		if (frees[i])
@@ -145,18 +145,21 @@ static int explain_infeasible(const struct search_request *r, const struct searc
 {
 	struct sb_error ignored = {0};
 	json_int_t least = (json_int_t)ceil(x->least_memory);
-	int64_t nodes = 0, host = 0;
-	json_t *nearest = json_object(), *rejected = rejected_of(r, x);
+	int64_t effort = 0, nodes = 0, host = 0;
+	json_t *nearest = json_object(), *rejected = rejected_of(r, x), *way;
 
-	if (strategy_nearest_nodes(r, &nodes, &ignored) == SB_OK && nodes > 0) {
+	/* the nodes last: they may take all the effort that is left */
+	strategy_nearest_host(r, &effort, &host, &ignored);
+	way = in_the_way(r, &effort);
+	if (strategy_nearest_nodes(r, &effort, &nodes, &ignored) == SB_OK && nodes > 0) {
 		json_object_set_new(nearest, "nodes", json_integer(nodes));
 		json_object_set_new(nearest, "devices",
 		                    json_integer(nodes * r->problem.cluster.devices_per_node));
 	}
 	json_object_set_new(nearest, "memory_bytes", json_integer(least));
-	if (strategy_nearest_host(r, &host, &ignored) == SB_OK && host > 0)
+	if (host > 0)
 		json_object_set_new(nearest, "host_memory_bytes", json_integer(host));
-	json_object_set_new(nearest, "without_constraint", in_the_way(r));
+	json_object_set_new(nearest, "without_constraint", way);
 	*out_extra = json_pack("{s:I,s:o,s:o,s:o,s:I}", "least_memory_bytes", least, "nearest", nearest,
 	                       "leanest", strategy_to_json(&r->problem, &x->leanest), "rejected", rejected,
 	                       "candidates", (json_int_t)x->candidates);
@@ -188,6 +191,7 @@ int strategy_search_answer(const struct search_request *r, bool attention_given,
 {
 	double start = plan_clock();
 	struct search_result *x = malloc(sizeof(*x));
+	int64_t effort = 0;
 	int rc;
 
 	if (!x)
@@ -201,7 +205,7 @@ int strategy_search_answer(const struct search_request *r, bool attention_given,
 	} else if (rc == SB_EINFEASIBLE) {
 		rc = explain_infeasible(r, x, out_extra, err);
 	} else if (rc == SB_EIMPOSSIBLE && strcmp(err->word, "no_strategy") == 0) {
-		*out_extra = json_pack("{s:{s:o}}", "nearest", "without_constraint", in_the_way(r));
+		*out_extra = json_pack("{s:{s:o}}", "nearest", "without_constraint", in_the_way(r, &effort));
 	}
 	if (rc == SB_OK)
 		rc = *out ? strategy_explain_json(&r->problem, &x->best.strategy, *out, err)

@@ -162,9 +162,10 @@ static int fits_on(const struct search_request *r, int64_t nodes, int64_t *effor
 	return rc == SB_OK && x.out_of_memory ? sb_no_memory(err) : rc;
 }
 
-int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, struct sb_error *err)
+int strategy_nearest_nodes(const struct search_request *r, int64_t *effort, int64_t *out_nodes,
+                           struct sb_error *err)
 {
-	int64_t low = r->problem.cluster.nodes, high = low, effort = 0;
+	int64_t low = r->problem.cluster.nodes, high = low;
 	bool fits = false;
 
 	while (!fits && high < MOST_NODES && high < MOST_NODES_FACTOR * r->problem.cluster.nodes) {
@@ -172,19 +173,19 @@ int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, s
 
 		low = high;
 		high *= 2;
-		rc = fits_on(r, high, &effort, &fits, err);
+		rc = fits_on(r, high, effort, &fits, err);
 		if (rc != SB_OK)
 			return rc;
 	}
 	while (fits && high - low > 1) {
 		int64_t mid = low + (high - low) / 2;
 		bool here;
-		int rc = fits_on(r, mid, &effort, &here, err);
+		int rc = fits_on(r, mid, effort, &here, err);
 
 		if (rc != SB_OK)
 			return rc;
 		/* what was not searched to its end tells nothing */
-		if (search_exhausted(&(struct search){.r = r, .effort = effort}))
+		if (search_exhausted(&(struct search){.r = r, .effort = *effort}))
 			fits = false;
 		if (here)
 			high = mid;
@@ -195,12 +196,17 @@ int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, s
 	return SB_OK;
 }
 
-int strategy_nearest_host(const struct search_request *r, int64_t *out_bytes, struct sb_error *err)
+int strategy_nearest_host(const struct search_request *r, int64_t *effort, int64_t *out_bytes,
+                          struct sb_error *err)
 {
 	struct search_request known = *r;
 	struct search_result ignored = {.least_memory = 0};
-	SEARCH_AUTO x = {
-	    .r = &known, .out = &ignored, .reached = INFINITY, .memory_only = true, .host_wanted = true};
+	SEARCH_AUTO x = {.r = &known,
+	                 .out = &ignored,
+	                 .reached = INFINITY,
+	                 .memory_only = true,
+	                 .host_wanted = true,
+	                 .effort = *effort};
 	bool whole = false;
 	int rc;
 
@@ -210,16 +216,16 @@ int strategy_nearest_host(const struct search_request *r, int64_t *out_bytes, st
 	rc = search_prepare(&x, err);
 	if (rc == SB_OK)
 		rc = walk_all(&x, &whole, err);
+	*effort = x.effort;
 	if (rc == SB_OK && whole && isfinite(x.least_host))
 		*out_bytes = (int64_t)ceil(x.least_host);
 	return rc == SB_OK && x.out_of_memory ? sb_no_memory(err) : rc;
 }
 
-int strategy_nearest_constraints(const struct search_request *r, bool out_frees[CONSTRAINTS],
+int strategy_nearest_constraints(const struct search_request *r, int64_t *effort, bool out_frees[CONSTRAINTS],
                                  struct sb_error *err)
 {
 	struct search_request freer = *r;
-	int64_t effort = 0;
 	int rc = SB_OK;
 
 	for (int i = 0; i < CONSTRAINTS; i++) {
@@ -227,7 +233,7 @@ int strategy_nearest_constraints(const struct search_request *r, bool out_frees[
 		if (r->only[i].count == 0 || rc != SB_OK)
 			continue;
 		freer.only[i].count = 0;
-		rc = fits_on(&freer, r->problem.cluster.nodes, &effort, &out_frees[i], err);
+		rc = fits_on(&freer, r->problem.cluster.nodes, effort, &out_frees[i], err);
 		freer.only[i].count = r->only[i].count;
 	}
 	return rc;

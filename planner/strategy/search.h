@@ -134,14 +134,18 @@ struct search_result {
  * the constraints leave no strategy at all, or the walk takes more steps than the effort
  * ("search_too_large"): SB_EIMPOSSIBLE. SB_ENOMEM. Deterministic. */
 int strategy_search(const struct search_request *r, struct search_result *out, struct sb_error *err);
-/* The fewest nodes (up to 64 times as many, at most 65,536) on which the request becomes feasible, 0 when
- * none is found with that effort. Costs memory only. */
-int strategy_nearest_nodes(const struct search_request *r, int64_t *out_nodes, struct sb_error *err);
-/* The least host memory of a node with which the request becomes feasible, 0 when none does or that effort
- * does not reach it; whatever the cluster says of its host. Costs memory only. */
-int strategy_nearest_host(const struct search_request *r, int64_t *out_bytes, struct sb_error *err);
+/* What would make the request feasible. Costs memory only. *effort: steps taken so far, which count for what
+ * these take together.
+ *
+ * The fewest nodes (up to 64 times as many, at most 65,536), 0 when none is found with that effort. */
+int strategy_nearest_nodes(const struct search_request *r, int64_t *effort, int64_t *out_nodes,
+                           struct sb_error *err);
+/* The least host memory of a node, 0 when none does or that effort does not reach it; whatever the cluster
+ * says of its host. */
+int strategy_nearest_host(const struct search_request *r, int64_t *effort, int64_t *out_bytes,
+                          struct sb_error *err);
 /* Which of the request's constraints, each dropped alone, would let a strategy fit: false also for what the
- * effort does not reach. Costs memory only. */
-int strategy_nearest_constraints(const struct search_request *r, bool out_frees[CONSTRAINTS],
+ * effort does not reach. */
+int strategy_nearest_constraints(const struct search_request *r, int64_t *effort, bool out_frees[CONSTRAINTS],
                                  struct sb_error *err);
 #endif

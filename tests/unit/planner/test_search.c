@@ -253,7 +253,7 @@ static void test_infeasible_says_what_is_missing(void **state)
 	struct search_request r = request("megatron-310b", "dgx-a100-80g", 1, 2160);
 	struct search_result *x = malloc(sizeof(*x));
 	struct sb_error err = {0};
-	int64_t nodes = 0;
+	int64_t effort = 0, nodes = 0;
 
 	(void)state;
 	assert_non_null(x);
@@ -262,7 +262,7 @@ static void test_infeasible_says_what_is_missing(void **state)
 	assert_string_equal(err.word, "infeasible");
 	/* 8 devices share 18 bytes a parameter of the layers at the very least. */
 	assert_true(x->least_memory > 18.0 * 12 * 96 * 16384 * 16384 / 8);
-	assert_int_equal(strategy_nearest_nodes(&r, &nodes, &err), SB_OK);
+	assert_int_equal(strategy_nearest_nodes(&r, &effort, &nodes, &err), SB_OK);
 	assert_true(nodes > 1);
 	r.problem.cluster.nodes = nodes;
 	assert_int_equal(strategy_search(&r, x, &err), SB_OK);
@@ -277,13 +277,13 @@ static void test_least_host(void **state)
 	struct search_request r = request("megatron-310b", "dgx-a100-80g", 1, 2160);
 	struct search_result *x = malloc(sizeof(*x));
 	struct sb_error err = {0};
-	int64_t host = 0;
+	int64_t effort = 0, host = 0;
 
 	(void)state;
 	assert_non_null(x);
 	assert_int_equal(strategy_search(&r, x, &err), SB_EINFEASIBLE);
 	assert_true(x->rejected[REJECT_HOST].count > 0);
-	assert_int_equal(strategy_nearest_host(&r, &host, &err), SB_OK);
+	assert_int_equal(strategy_nearest_host(&r, &effort, &host, &err), SB_OK);
 	/* What 18 bytes a parameter of the layers leave beside the devices. */
 	assert_true((double)host > 18.0 * 12 * 96 * 16384 * 16384 - 8.0 * (double)r.problem.memory_bytes);
 	r.problem.cluster.host_memory_bytes = host;
@@ -292,7 +292,7 @@ static void test_least_host(void **state)
 	r.problem.cluster.host_memory_bytes = host - 1;
 	assert_int_equal(strategy_search(&r, x, &err), SB_EINFEASIBLE);
 	r.only[ONLY_OFFLOAD] = (struct allowed){1, {OFFLOADABLES}};
-	assert_int_equal(strategy_nearest_host(&r, &host, &err), SB_OK);
+	assert_int_equal(strategy_nearest_host(&r, &effort, &host, &err), SB_OK);
 	assert_int_equal(host, 0);
 	free(x);
 }
@@ -346,7 +346,8 @@ static void test_gives_up_on_a_space_without_end(void **state)
 	struct search_result *x = calloc(1, sizeof(*x));
 	struct model *m = &r.problem.model;
 	struct sb_error err = {0};
-	int64_t nodes = -1;
+	int64_t nodes = -1, effort = 0, spent;
+	bool frees[CONSTRAINTS];
 
 	(void)state;
 	assert_non_null(x);
@@ -366,8 +367,14 @@ static void test_gives_up_on_a_space_without_end(void **state)
 	/* the fewest nodes are looked for with the same effort in all */
 	r.problem.cluster.nodes = 1024;
 	r.problem.memory_bytes = 1;
-	assert_int_equal(strategy_nearest_nodes(&r, &nodes, &err), SB_OK);
+	assert_int_equal(strategy_nearest_nodes(&r, &effort, &nodes, &err), SB_OK);
 	assert_int_equal(nodes, 0);
+	assert_true(effort > r.effort);
+	/* what they have taken is not there for the next question */
+	r.only[ONLY_ZERO] = (struct allowed){1, {0}};
+	spent = effort;
+	assert_int_equal(strategy_nearest_constraints(&r, &effort, frees, &err), SB_OK);
+	assert_true(effort < spent + r.effort / 2);
 	free(x);
 }
 
