@@ -41,6 +41,33 @@ static const char *why_slower(const struct amp_cost *best, const struct amp_cost
 	return sends >= all_reduce ? "more sends between stages" : "longer all-reduce of gradients";
 }
 
+/* With the order of the nodes, where they differ. */
+static json_t *solution_of(struct amp_race *x, const struct amp_weighed *w)
+{
+	struct strategy s = amp_weighed_strategy(x->in, w);
+	json_t *o = strategy_to_json(&x->in->request.problem, &s), *order = json_array();
+
+	for (int64_t i = 0; i < x->in->problem.nodes; i++)
+		json_array_append_new(order, json_integer(w->nodes[i]));
+	if (x->in->links_given)
+		json_object_set(o, "node_order", order);
+	json_decref(order);
+	return o;
+}
+
+static json_t *frontier_of(struct amp_race *x)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < x->front.count; i++) {
+		const struct plan_point *p = &x->front.point[i];
+
+		json_array_append_new(
+		    list, frontier_point(p->seconds, p->bytes, solution_of(x, &x->on_front[p->slot])));
+	}
+	return list;
+}
+
 /* solution and predicted of one of the kept, by our own cost model. */
 static int entry_of(struct amp_race *x, int i, json_t **out, json_t *warnings, struct sb_error *err)
 {
@@ -50,13 +77,11 @@ static int entry_of(struct amp_race *x, int i, json_t **out, json_t *warnings, s
 	struct strategy_cost c;
 	int rc;
 
-	x->in->recompute = w->recompute;
-	s = amp_strategy(x->in, &w->candidate, w->stages);
+	s = amp_weighed_strategy(x->in, w);
 	rc = strategy_cost(p, &s, &c, err);
 	if (rc != SB_OK)
 		return rc;
-	*out =
-	    json_pack("{s:o,s:o}", "solution", strategy_to_json(p, &s), "predicted", predicted_to_json(&c));
+	*out = json_pack("{s:o,s:o}", "solution", solution_of(x, w), "predicted", predicted_to_json(&c));
 	if (warnings) { /* of the best */
 		JSON_AUTO more = warnings_to_json(p, &s, &c, x->in->attention_given);
 
@@ -115,7 +140,7 @@ static int answer(struct amp_race *x, double start, const char *proved, json_t *
 	json_object_set_new(quality, "value", json_real(best->seconds));
 	json_object_set_new(entry, "quality", quality);
 	json_object_set_new(entry, "alternatives", others);
-	json_object_set_new(entry, "frontier", json_array());
+	json_object_set_new(entry, "frontier", frontier_of(x));
 	json_object_set_new(entry, "rejected", rejections(x));
 	json_object_set_new(entry, "warnings", warnings);
 	strategy_proved(entry, "amp_seconds", proved);
@@ -123,40 +148,51 @@ static int answer(struct amp_race *x, double start, const char *proved, json_t *
 	return SB_OK;
 }
 
-static int solve(const json_t *request, bool tables, const char *proved, json_t **out, json_t **out_extra,
+static void race_free(struct amp_race **x)
+{
+	if (*x)
+		amp_race_free(*x);
+	free(*x);
+}
+
+static int solve(const json_t *request, bool apss, const char *proved, json_t **out, json_t **out_extra,
                  struct sb_error *err)
 {
 	AMP_INPUT_AUTO in = {0};
-	AMP_RACE_AUTO x = {0};
+	struct amp_race *x __attribute__((cleanup(race_free))) = calloc(1, sizeof(*x));
 	double start = plan_clock();
-	int rc = amp_input_from_json(request, tables, &in, err);
+	int rc = amp_input_from_json(request, apss, &in, err);
 
+	if (rc == SB_OK && !x)
+		rc = sb_no_memory(err);
 	if (rc == SB_OK)
-		rc = amp_race_run(&in, &x, err);
+		rc = amp_race_run(&in, x, err);
 	if (rc != SB_OK)
 		return rc;
-	if (x.count > 0)
-		return answer(&x, start, proved, out, err);
-	*out_extra = plan_least_memory(x.least_memory);
+	if (x->count > 0)
+		return answer(x, start, proved, out, err);
+	*out_extra = plan_least_memory(x->least_memory);
 	return sb_fail(err, SB_EINFEASIBLE, "infeasible",
 	               "no candidate fits: the leanest needs %.0f bytes a device, %lld may be used",
-	               ceil(x.least_memory), (long long)in.request.problem.memory_bytes);
+	               ceil(x->least_memory), (long long)in.request.problem.memory_bytes);
 }
 
 int strategy_amp(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
 {
 	return solve(
-	    request, true,
-	    "the least of AMP's candidates, each with the cut and the recomputation that take least of those "
-	    "that fit in memory (an exact dynamic program)",
+	    request, false,
+	    "the least of AMP's candidates, each with the placement, the cut and the recomputation that take "
+	    "least of those that fit in memory (an exact dynamic program; a placement is an order of the "
+	    "nodes and of the ranks, not any tiling); the frontier is of AMP's seconds and the cost model's "
+	    "bytes",
 	    out, out_extra, err);
 }
 
 int strategy_apss(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
 {
-	return solve(request, false,
-	             "as of amp, without the gradients of embedding and head; an exact dynamic program "
-	             "stands for APSS's trained network, so that no cut of that is better",
+	return solve(request, true,
+	             "as of amp, without placements and the gradients of embedding and head; an exact "
+	             "dynamic program stands for APSS's trained network, so that no cut of that is better",
 	             out, out_extra, err);
 }
 

@@ -250,7 +250,7 @@ void amp_input_free(struct amp_input *in)
 	free(in->layer);
 }
 
-int amp_input_from_json(const json_t *request, bool tables, struct amp_input *out, struct sb_error *err)
+int amp_input_from_json(const json_t *request, bool apss, struct amp_input *out, struct sb_error *err)
 {
 	const struct cluster *c = &out->request.problem.cluster;
 	int rc = strategy_request_from_json(request, &out->request, &out->attention_given, err);
@@ -263,9 +263,10 @@ int amp_input_from_json(const json_t *request, bool tables, struct amp_input *ou
 	if (rc == SB_OK)
 		rc = read_links(request, out, err);
 	if (rc == SB_OK)
-		rc = read_layers(out, tables, err);
+		rc = read_layers(out, !apss, err);
 	if (rc != SB_OK)
 		return rc;
+	out->places = !apss;
 	out->problem = (struct amp_problem){.nodes = c->nodes,
 	                                    .devices_per_node = c->devices_per_node,
 	                                    .between = out->between,

@@ -6,33 +6,59 @@
 #include "planner/methods/partition.h"
 #include "planner/strategy/space.h"
 
+int amp_weighed_open(const struct amp_input *in, struct amp_weighed *out)
+{
+	out->stages = calloc((size_t)in->problem.layers, sizeof(*out->stages));
+	out->nodes = calloc((size_t)in->problem.nodes, sizeof(*out->nodes));
+	return out->stages && out->nodes ? SB_OK : SB_ENOMEM;
+}
+
+void amp_weighed_free(struct amp_weighed *w)
+{
+	free(w->stages);
+	free(w->nodes);
+	*w = (struct amp_weighed){0};
+}
+
+struct strategy amp_weighed_strategy(struct amp_input *in, const struct amp_weighed *w)
+{
+	static const enum dimension inside[DIMS] = {DIM_TP, DIM_CP, DIM_PP, DIM_DP};
+	struct strategy s;
+
+	in->recompute = w->recompute;
+	s = amp_strategy(in, &w->candidate, w->stages);
+	if (w->pipelines_inside)
+		memcpy(s.order, inside, sizeof(inside));
+	return s;
+}
+
 void amp_race_free(struct amp_race *x)
 {
 	for (int i = 0; i < AMP_KEPT_MAX; i++)
-		free(x->kept[i].stages);
-	free(x->trial.stages);
-	free(x->other.stages);
+		amp_weighed_free(&x->kept[i]);
+	for (int i = 0; i < PLAN_FRONT_MAX; i++)
+		amp_weighed_free(&x->on_front[i]);
+	amp_weighed_free(&x->trial);
+	amp_weighed_free(&x->other);
 	free(x->room);
 }
 
 static int race_open(struct amp_input *in, struct amp_race *x)
 {
-	size_t layers = (size_t)in->problem.layers;
+	int rc;
 
 	*x = (struct amp_race){.in = in,
 	                       .wanted = in->request.alternatives + 1,
 	                       .bound = INFINITY,
 	                       .least_memory = INFINITY,
 	                       .effort = PARTITION_EFFORT};
-	x->room = calloc(layers, sizeof(*x->room));
-	x->trial.stages = calloc(layers, sizeof(*x->trial.stages));
-	x->other.stages = calloc(layers, sizeof(*x->other.stages));
-	for (int i = 0; i < x->wanted; i++) {
-		x->kept[i].stages = calloc(layers, sizeof(*x->kept[i].stages));
-		if (!x->kept[i].stages)
-			return SB_ENOMEM;
-	}
-	return x->room && x->trial.stages && x->other.stages ? SB_OK : SB_ENOMEM;
+	x->room = calloc((size_t)in->problem.layers, sizeof(*x->room));
+	rc = x->room ? amp_weighed_open(in, &x->trial) : SB_ENOMEM;
+	if (rc == SB_OK)
+		rc = amp_weighed_open(in, &x->other);
+	for (int i = 0; rc == SB_OK && i < x->wanted; i++)
+		rc = amp_weighed_open(in, &x->kept[i]);
+	return rc;
 }
 
 static void swap(struct amp_weighed *a, struct amp_weighed *b)
@@ -61,7 +87,7 @@ static void keep(struct amp_race *x)
 	x->other = last; /* its stages are free for the next one */
 }
 
-static bool tried(const struct amp_input *in, int recompute)
+bool amp_race_tries(const struct amp_input *in, int recompute)
 {
 	return allowed_value(&in->request, ONLY_RECOMPUTE, recompute) &&
 	       !(recompute == RECOMPUTE_SELECTIVE && in->profile_count > 0);
@@ -81,9 +107,26 @@ static void too_large(struct amp_race *x, const struct amp_candidate *c)
 	x->over++;
 }
 
+int amp_race_cut(struct amp_race *x, const struct amp_candidate *c, const struct amp_places *places)
+{
+	struct amp_input *in = x->in;
+	struct amp_weighed *t = &x->trial;
+	int place, rc;
+
+	amp_hold(in, c);
+	t->candidate = *c;
+	t->recompute = in->recompute;
+	rc = amp_place_cut(&in->problem, c, places, &x->effort, t->stages, &t->cost, &place);
+	if (rc != SB_OK)
+		return rc;
+	t->pipelines_inside = places->place[place].at.pipelines_inside;
+	memcpy(t->nodes, places->place[place].node, (size_t)in->problem.nodes * sizeof(*t->nodes));
+	return SB_OK;
+}
+
 /* Cuts a candidate in each way to recompute: AMP knows neither memory nor recomputation, but a plan that
  * cannot be run is of no use. */
-static int weigh(struct amp_race *x, const struct amp_candidate *c, const struct amp_wires *w)
+static int weigh(struct amp_race *x, const struct amp_candidate *c, const struct amp_places *places)
 {
 	struct amp_input *in = x->in;
 	struct amp_weighed *t = &x->trial;
@@ -95,17 +138,14 @@ static int weigh(struct amp_race *x, const struct amp_candidate *c, const struct
 	for (int r = 0; squeezed && r < RECOMPUTES; r++) {
 		int rc;
 
-		if (!tried(in, r))
+		if (!amp_race_tries(in, r))
 			continue;
 		in->recompute = (enum recompute)r;
 		cut_off = x->count == x->wanted &&
 		          amp_least(&in->problem, c, x->room) >= x->kept[x->count - 1].cost.seconds;
 		if (cut_off) /* nor with more recomputed */
 			break;
-		amp_hold(in, c);
-		t->candidate = *c;
-		t->recompute = in->recompute;
-		rc = amp_cut(&in->problem, c, w, &x->effort, t->stages, &t->cost);
+		rc = amp_race_cut(x, c, places);
 		if (rc != SB_OK)
 			return rc;
 		bound = fmin(bound, t->cost.lower_bound);
@@ -124,13 +164,13 @@ static int weigh(struct amp_race *x, const struct amp_candidate *c, const struct
 }
 
 /* What the leanest cut of a candidate needs, however it recomputes. */
-static int weigh_memory(struct amp_race *x, const struct amp_candidate *c, const struct amp_wires *w)
+static int weigh_memory(struct amp_race *x, const struct amp_candidate *c, const struct amp_places *places)
 {
-	(void)w;
+	(void)places;
 	for (int r = 0; r < RECOMPUTES; r++) {
 		int rc;
 
-		if (!tried(x->in, r))
+		if (!amp_race_tries(x->in, r))
 			continue;
 		x->in->recompute = (enum recompute)r;
 		amp_hold(x->in, c);
@@ -158,22 +198,19 @@ static bool wanted(const struct amp_input *in, const struct amp_candidate *c)
 	return amp_has_times(in, c->tp);
 }
 
-typedef int candidate_work(struct amp_race *x, const struct amp_candidate *c, const struct amp_wires *w);
-
-/* Does the work for every candidate that the request and the model allow. */
-static int run(struct amp_race *x, const struct amp_candidate *all, int64_t count, candidate_work *work)
+int amp_race_each(struct amp_race *x, const struct amp_candidate *all, int64_t count, amp_work *work)
 {
 	const struct cost_problem *p = &x->in->request.problem;
 	const struct amp_candidate *last = NULL;
-	AMP_WIRES_AUTO w = {0};
+	struct amp_places *places = calloc(1, sizeof(*places));
+	int rc = places ? SB_OK : SB_ENOMEM;
 
 	x->candidates = 0;
 	memset(x->rejected, 0, sizeof(x->rejected));
-	for (int64_t i = 0; i < count; i++) {
+	for (int64_t i = 0; rc == SB_OK && i < count; i++) {
 		const struct amp_candidate *c = &all[i];
 		struct strategy s = amp_strategy(x->in, c, NULL);
 		enum misfit f;
-		int rc = SB_OK;
 
 		if (!wanted(x->in, c) || (s.zero >= 2 && c->pp > 1))
 			continue;
@@ -185,26 +222,29 @@ static int run(struct amp_race *x, const struct amp_candidate *all, int64_t coun
 			continue;
 		}
 		if (!last || last->tp != c->tp || last->dp != c->dp) {
-			amp_wires_free(&w);
-			rc = amp_wires_of(&x->in->problem, c, &w);
+			amp_places_free(places);
+			rc = amp_places_of(&x->in->problem, c, x->in->places, places);
 			last = c;
 		}
 		if (rc == SB_OK)
-			rc = work(x, c, &w);
-		if (rc != SB_OK)
-			return rc;
+			rc = work(x, c, places);
 	}
-	return SB_OK;
+	if (places)
+		amp_places_free(places);
+	free(places);
+	return rc;
 }
 
 static int run_all(struct amp_race *x, const struct amp_candidate *all, int64_t count)
 {
-	int rc = run(x, all, count, weigh);
+	int rc = amp_race_each(x, all, count, weigh);
 
-	if (rc != SB_OK || x->count > 0 || x->over == 0 || x->undecided > 0)
-		return rc;
 	x->effort = PARTITION_EFFORT;
-	return run(x, all, count, weigh_memory);
+	if (rc == SB_OK && x->count > 0)
+		return amp_race_front(x, all, count);
+	if (rc != SB_OK || x->over == 0 || x->undecided > 0)
+		return rc;
+	return amp_race_each(x, all, count, weigh_memory);
 }
 
 int amp_race_run(struct amp_input *in, struct amp_race *x, struct sb_error *err)

@@ -111,6 +111,12 @@ json_t *predicted_to_json(const struct strategy_cost *c)
 	                 (json_int_t)c->fullest_stage, "breakdown", breakdown, "memory", memory_to_json(m));
 }
 
+json_t *frontier_point(double seconds, double bytes, json_t *solution)
+{
+	return json_pack("{s:f,s:I,s:o}", "seconds", seconds, "bytes", (json_int_t)ceil(bytes), "solution",
+	                 solution);
+}
+
 json_t *quality_to_json(int optimal, double bound, double value, int64_t candidates, double seconds,
                         double model_error)
 {

@@ -63,10 +63,9 @@ static json_t *frontier_of(const struct search_request *r, const struct search_r
 	for (int i = 0; i < x->frontier_count; i++) {
 		const struct choice *c = &x->frontier[i];
 
-		json_array_append_new(list,
-		                      json_pack("{s:f,s:I,s:o}", "seconds", c->cost.step_seconds, "bytes",
-		                                (json_int_t)memory_bytes_of(&c->cost.memory), "solution",
-		                                strategy_to_json(&r->problem, &c->strategy)));
+		json_array_append_new(list, frontier_point(c->cost.step_seconds,
+		                                           (double)memory_bytes_of(&c->cost.memory),
+		                                           strategy_to_json(&r->problem, &c->strategy)));
 	}
 	return list;
 }

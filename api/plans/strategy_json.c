@@ -102,6 +102,25 @@ static int read_order(const json_t *value, const struct place *at, struct strate
 	return SB_OK;
 }
 
+/* Which node comes when is for a launcher's list of hosts: to the cost model all nodes are alike. */
+static int check_node_order(const json_t *value, const struct place *at, struct sb_error *err)
+{
+	const json_t *order = json_object_get(value, "node_order");
+	struct place here = place_member(at, "node_order");
+
+	if (!order || json_is_null(order))
+		return SB_OK;
+	if (!json_is_array(order))
+		return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a list");
+	for (size_t i = 0; i < json_array_size(order); i++) {
+		struct place p = place_index(&here, i);
+
+		if (!json_is_integer(json_array_get(order, i)))
+			return parse_fail(err, SB_EINVAL, "wrong_type", &p, NULL, "must be a whole number");
+	}
+	return SB_OK;
+}
+
 static int read_stage(const json_t *stage, const struct place *at, int64_t next, enum recompute recompute,
                       int64_t *out_layers, int64_t *out_recomputed, struct sb_error *err)
 {
@@ -269,6 +288,7 @@ int strategy_from_json(const json_t *value, const struct place *at, struct strat
 	                                      "recompute",
 	                                      "offload",
 	                                      "order",
+	                                      "node_order",
 	                                      "stages",
 	                                      "attention",
 	                                      "overlap_gradients",
@@ -285,6 +305,8 @@ int strategy_from_json(const json_t *value, const struct place *at, struct strat
 		rc = read_options(value, at, &s, err);
 	if (rc == SB_OK)
 		rc = read_order(value, at, &s, err);
+	if (rc == SB_OK)
+		rc = check_node_order(value, at, err);
 	if (rc == SB_OK)
 		rc = parse_integer(value, at, "devices_used", OPTIONAL, 1, INT64_MAX, &used, err);
 	if (rc == SB_OK && used > 0 &&

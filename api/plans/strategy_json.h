@@ -25,6 +25,8 @@ json_t *offload_to_json(const struct offload *o);
 /* {weights, gradients, optimizer, activations, workspace}, rounded as memory_bytes_of() does. */
 json_t *memory_to_json(const struct memory_parts *m);
 json_t *predicted_to_json(const struct strategy_cost *c);
+/* {seconds, bytes, solution}: a point of a frontier, bytes rounded up; solution is stolen. */
+json_t *frontier_point(double seconds, double bytes, json_t *solution);
 /* Adds the member `explanation`: seconds and memory of each stage, and what a device of the busiest one sends
  * in a step over which group. SB_ENOMEM. */
 int strategy_explain_json(const struct cost_problem *p, const struct strategy *s, json_t *answer,

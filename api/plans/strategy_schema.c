@@ -168,6 +168,11 @@ json_t *strategy_schema(void)
 	                    json_pack("{s:s,s:{s:[s,s,s,s]},s:s}", "type", "array", "items", "enum", "tp",
 	                              "cp", "dp", "pp", "description", "innermost first"));
 	json_object_set_new(
+	    p, "node_order",
+	    json_pack("{s:s,s:{s:s},s:s}", "type", "array", "items", "type", "integer", "description",
+	              "of plans of the method amp: the nodes in the order of ranks, as a list "
+	              "of hosts has them; the cost model has all nodes alike"));
+	json_object_set_new(
 	    p, "stages",
 	    json_pack(
 	        "{s:s,s:o}", "type", "array", "items",

@@ -120,6 +120,20 @@ static int alternatives_of(const struct search_request *r, const struct ted_resu
 	return SB_OK;
 }
 
+static json_t *frontier_of(const struct search_request *r, const struct ted_result *x)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < x->front.count; i++) {
+		const struct plan_point *p = &x->front.point[i];
+
+		json_array_append_new(
+		    list, frontier_point(p->seconds, p->bytes,
+		                         strategy_to_json(&r->problem, &x->on_front[p->slot].strategy)));
+	}
+	return list;
+}
+
 static int answer(const struct search_request *r, const struct ted_result *x, bool attention_given,
                   double start, json_t **out, struct sb_error *err)
 {
@@ -139,12 +153,12 @@ static int answer(const struct search_request *r, const struct ted_result *x, bo
 	                                    plan_clock() - start, r->problem.constants.model_error));
 	json_object_set_new(json_object_get(entry, "quality"), "value", json_real(x->kept[0].seconds));
 	json_object_set(entry, "alternatives", others);
-	json_object_set_new(entry, "frontier", json_array());
+	json_object_set_new(entry, "frontier", frontier_of(r, x));
 	json_object_set_new(entry, "rejected", rejected_of(r, x));
 	json_object_set(entry, "warnings", warnings);
 	strategy_proved(entry, "ted_seconds",
 	                "the least of all layouts of TED, by its own cost without overlap; memory is TED's "
-	                "states with the activations of the cost model");
+	                "states with the activations of the cost model, and the frontier is of both");
 	*out = entry;
 	return SB_OK;
 }

@@ -34,25 +34,34 @@ int64_t amp_candidates(const struct amp_problem *p, struct amp_candidate *out)
 	return count;
 }
 
-/* Seconds of an element between two ranks. Tensor ranks lie in one node: the first of them speaks for all. */
-static double element(const struct amp_problem *p, int64_t a, int64_t b)
-{
-	int64_t from = a / p->devices_per_node, to = b / p->devices_per_node;
+/* The ranks of a candidate on the nodes. */
+struct lay {
+	const struct amp_problem *p;
+	const struct amp_candidate *c;
+	struct amp_placement at;
+};
 
-	if (from == to)
-		return 1 / p->inside[from];
-	return 1 / fmin(p->between[from], p->between[to]);
+/* Of the first tensor rank: all of them lie in one node, and it speaks for them. */
+static int64_t node_of(const struct lay *l, int64_t replica, int64_t stage)
+{
+	int64_t place = l->at.pipelines_inside ? stage + l->c->pp * replica : replica + l->c->dp * stage;
+	int64_t node = place * l->c->tp / l->p->devices_per_node;
+
+	return l->at.node ? l->at.node[node] : node;
 }
 
-static double ring_element(const struct amp_problem *p, const struct amp_candidate *c, int64_t stage)
+static double element(const struct amp_problem *p, int64_t from, int64_t to)
 {
+	return 1 / (from == to ? p->inside[from] : fmin(p->between[from], p->between[to]));
+}
+
+static double ring_element(const struct lay *l, int64_t stage)
+{
+	int64_t dp = l->c->dp;
 	double slowest = 0;
 
-	for (int64_t k = p->last_hop ? c->dp - 1 : 0; k < c->dp; k++) {
-		int64_t here = c->tp * (k + c->dp * stage), next = c->tp * ((k + 1) % c->dp + c->dp * stage);
-
-		slowest = fmax(slowest, element(p, here, next));
-	}
+	for (int64_t k = l->p->last_hop ? dp - 1 : 0; k < dp; k++)
+		slowest = fmax(slowest, element(l->p, node_of(l, k, stage), node_of(l, (k + 1) % dp, stage)));
 	return slowest;
 }
 
@@ -63,8 +72,11 @@ void amp_wires_free(struct amp_wires *w)
 	*w = (struct amp_wires){0};
 }
 
-int amp_wires_of(const struct amp_problem *p, const struct amp_candidate *c, struct amp_wires *out)
+int amp_wires_of(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_placement *at,
+                 struct amp_wires *out)
 {
+	struct lay l = {p, c, at ? *at : (struct amp_placement){0}};
+
 	*out = (struct amp_wires){calloc((size_t)c->pp, sizeof(*out->cut)),
 	                          calloc((size_t)c->pp, sizeof(*out->reduce))};
 	if (!out->cut || !out->reduce) {
@@ -72,10 +84,9 @@ int amp_wires_of(const struct amp_problem *p, const struct amp_candidate *c, str
 		return SB_ENOMEM;
 	}
 	for (int64_t j = 0; j < c->pp; j++) {
-		out->reduce[j] = 2 * (double)(c->dp - 1) / (double)c->dp * ring_element(p, c, j);
+		out->reduce[j] = 2 * (double)(c->dp - 1) / (double)c->dp * ring_element(&l, j);
 		for (int64_t i = 0; j + 1 < c->pp && i < c->dp; i++)
-			out->cut[j] += element(p, c->tp * (i + c->dp * j), c->tp * (i + c->dp * (j + 1))) /
-			               (double)c->dp;
+			out->cut[j] += element(p, node_of(&l, i, j), node_of(&l, i, j + 1)) / (double)c->dp;
 	}
 	return SB_OK;
 }

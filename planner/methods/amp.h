@@ -7,8 +7,8 @@
 
 /* AMP's space and cost (NeurIPS 2022; research pages search-algorithms section 5 and systems 3.15), which
  * APSS takes over. Tensor degrees divide a node, data degrees the rest and the batch, micro-batches what is
- * left of the batch; the ranks lie tensor, data, pipeline, innermost first, over the nodes in their order. A
- * step takes
+ * left of the batch; the ranks lie tensor, data, pipeline, innermost first, over the nodes in their order,
+ * or as amp_places.h finds it best. A step takes
  *
  *   (micro-batches - 1) x slowest stage + all layers + the sends + the slowest stage's all-reduce
  *
@@ -58,13 +58,20 @@ struct amp_cost {
  * AMP_CANDIDATES_MAX. Returns how many there are, which may be more than were written. */
 int64_t amp_candidates(const struct amp_problem *p, struct amp_candidate *out);
 
+/* Where the ranks lie. */
+struct amp_placement {
+	bool pipelines_inside; /* tensor, pipeline, data, innermost first */
+	const int32_t *node;   /* [nodes]: the nodes in the order of ranks; NULL: as they are numbered */
+};
+
 /* The seconds of one element over the links of a pair of degrees, the same for all its micro-batches. */
 struct amp_wires {
 	double *cut;    /* [pp - 1]: seconds an element of cut j, mean of the replicas */
 	double *reduce; /* [pp]: seconds a parameter of the stage */
 };
-/* out is to be freed by amp_wires_free(). Takes devices / tp steps. SB_ENOMEM. */
-int amp_wires_of(const struct amp_problem *p, const struct amp_candidate *c, struct amp_wires *out);
+/* out is to be freed by amp_wires_free(). at: NULL = AMP's default. Takes devices / tp steps. SB_ENOMEM. */
+int amp_wires_of(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_placement *at,
+                 struct amp_wires *out);
 void amp_wires_free(struct amp_wires *w);
 #define AMP_WIRES_AUTO __attribute__((cleanup(amp_wires_free))) struct amp_wires
 

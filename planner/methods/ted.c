@@ -104,6 +104,13 @@ static void keep(struct ted_result *out, const struct ted_choice *c)
 	out->kept[at] = *c;
 }
 
+double ted_choice_bytes(const struct ted_choice *c)
+{
+	const struct ted_memory *m = &c->memory;
+
+	return m->weights_gradients + m->optimizer + m->temporary + c->activations;
+}
+
 static void weigh(const struct search_request *r, const struct ted_switches *w, struct ted_choice *c,
                   struct ted_result *out)
 {
@@ -119,7 +126,7 @@ static void weigh(const struct search_request *r, const struct ted_switches *w, 
 		return;
 	}
 	c->activations = activations_of(p, s);
-	bytes = c->memory.weights_gradients + c->memory.optimizer + c->memory.temporary + c->activations;
+	bytes = ted_choice_bytes(c);
 	if (bytes < out->least_memory) {
 		out->least_memory = bytes;
 		out->leanest = *s;
@@ -130,6 +137,8 @@ static void weigh(const struct search_request *r, const struct ted_switches *w, 
 	}
 	c->seconds = ted_seconds(p, s, w);
 	keep(out, c);
+	if (plan_front_wants(&out->front, c->seconds, bytes))
+		out->on_front[plan_front_add(&out->front, c->seconds, bytes)] = *c;
 }
 
 /* No step on so many devices is shorter: the products with weights at the device's peak. */
@@ -145,13 +154,33 @@ static double least_seconds(const struct search_request *r, int64_t devices)
 	       ((double)devices * r->problem.cluster.device.peak_flops);
 }
 
-/* What a choice of these degrees must beat to be kept. */
+/* What a choice of these degrees must beat to be an alternative. */
 static double bar(const struct ted_result *x, int64_t tp, int64_t ep)
 {
 	for (int i = 0; i < x->count; i++)
 		if (x->kept[i].strategy.tp == tp && x->kept[i].strategy.ep == ep)
 			return x->kept[i].seconds;
 	return x->count == TED_KEPT ? x->kept[TED_KEPT - 1].seconds : INFINITY;
+}
+
+/* Can no plan of this layout, on as many replicas or fewer, be kept or lie on the frontier? Fewer only take
+ * longer and need more than single sequences recomputed on as many. */
+static bool is_past(const struct search_request *r, const struct ted_switches *w, const struct strategy *s,
+                    const struct ted_result *x)
+{
+	struct ted_parameters n = ted_parameters_of(&r->problem.model);
+	struct ted_choice leanest = {.strategy = *s};
+	double least = least_seconds(r, s->tp * s->dp);
+
+	if (least < bar(x, s->tp, s->ep))
+		return false;
+	if (x->count > 0 && least > SEARCH_SLACK * x->kept[0].seconds)
+		return true;
+	leanest.memory = ted_bytes(&n, &(struct ted_layout){s->tp * s->dp, s->tp, s->ep}, w);
+	leanest.strategy.micro_batch = 1;
+	leanest.strategy.recompute = RECOMPUTE_FULL;
+	leanest.activations = activations_of(&r->problem, &leanest.strategy);
+	return !plan_front_wants(&x->front, least, ted_choice_bytes(&leanest));
 }
 
 /* One layout on so many replicas. *out_full: not even single sequences fit. */
@@ -215,7 +244,7 @@ static int weigh_layout(const struct search_request *r, const struct ted_switche
 		s.dp = batch->value[i];
 		if (s.dp > most || s.dp % ep != 0 || !allowed_value(r, ONLY_DP, s.dp))
 			continue;
-		if (least_seconds(r, tp * s.dp) >= bar(out, tp, ep))
+		if (is_past(r, w, &s, out))
 			break;
 		rc = weigh_replicas(r, w, batch, &s, &full, out);
 	}
@@ -243,5 +272,7 @@ int ted_search(const struct search_request *r, const struct ted_switches *w, str
 	if (out->count == 0 && out->over == 0)
 		return sb_fail(err, SB_EIMPOSSIBLE, "no_strategy",
 		               "the constraints leave no layout that the model and the cluster allow");
+	plan_front_trim(&out->front, SEARCH_SLACK * out->kept[0].seconds,
+	                r->frontier > 0 ? r->frontier : SEARCH_FRONTIER);
 	return SB_OK;
 }

@@ -1,5 +1,6 @@
 #ifndef SB_PLANNER_METHODS_TED_H
 #define SB_PLANNER_METHODS_TED_H
+#include "planner/frontier/plans.h"
 #include "planner/strategy/search.h"
 
 /* DeepSpeed-TED: tensor, expert and data parallelism together (Singh et al., ICS 2023). All G devices are Gt
@@ -38,10 +39,14 @@ struct ted_choice {
 	struct ted_memory memory;
 	double activations;
 };
+/* What a device holds of it. */
+double ted_choice_bytes(const struct ted_choice *c);
 #define TED_KEPT (SEARCH_ALTERNATIVES + 1)
 struct ted_result {
 	struct ted_choice kept[TED_KEPT]; /* the best of each (Gt, Ge), fastest first */
 	int count;
+	struct plan_front front; /* of all that fit, by TED's seconds and bytes, within the slack */
+	struct ted_choice on_front[PLAN_FRONT_MAX];
 	int64_t candidates, over; /* over: of those that do not fit */
 	int64_t unfit[MISFITS];
 	struct strategy example[MISFITS], leanest;
@@ -52,9 +57,10 @@ struct ted_result {
  * Gd_exp. */
 double ted_seconds(const struct cost_problem *p, const struct strategy *s, const struct ted_switches *w);
 /* Weighs every Gt that divides a node, every Ge that divides the experts, each micro-batch, with and without
- * recomputation, on each number of replicas that the devices and the batch allow and that may be faster.
- * SB_EIMPOSSIBLE when the constraints leave nothing, or too much ("search_too_large"); SB_OK with count 0
- * when nothing fits in memory. */
+ * recomputation, on each number of replicas that the devices and the batch allow and that may be faster, or
+ * lie on the frontier: within SEARCH_SLACK of the best, at most r->frontier points, SEARCH_FRONTIER by
+ * default. SB_EIMPOSSIBLE when the constraints leave nothing, or too much ("search_too_large"); SB_OK with
+ * count 0 when nothing fits in memory. */
 int ted_search(const struct search_request *r, const struct ted_switches *w, struct ted_result *out,
                struct sb_error *err);
 #endif

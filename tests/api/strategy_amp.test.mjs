@@ -115,9 +115,39 @@ test("where the fastest cut does not fit, the fastest of those that do is the pl
     assert.deepEqual(layers(plan), [best(memory).n, 24 - best(memory).n]);
     assert.ok(plan.predicted.memory_bytes <= memory && plan.quality.optimal === true);
   }
+  // the frontier is what no other cut beats in both, within a quarter of the best
+  const unbeaten = cuts.filter((a) => a.seconds <= 1.25 * fastest.seconds && !cuts.some((b) => b.seconds <= a.seconds && b.bytes <= a.bytes && b !== a))
+    .sort((a, b) => a.seconds - b.seconds);
+  const { frontier } = await solve({ layer_seconds: { 1: forward }, constraints: fixed });
+  assert.ok(unbeaten.length > 1);
+  assert.deepEqual(frontier.map((f) => layers(f)[0]), unbeaten.map((c) => c.n));
+  frontier.forEach((f, i) => { near(f.seconds, unbeaten[i].seconds, 1e-9); near(f.bytes, unbeaten[i].bytes, 1); });
   const { status, json } = await s.post("/v1/plans", { ...LOG, layer_seconds: { 1: forward }, constraints: { ...fixed, memory_bytes: least - 2 } });
   assert.equal(status, 422);
   assert.ok(Math.abs(json.least_memory_bytes - least) <= 2, `${json.least_memory_bytes} is not ${least}`);
+});
+
+// By hand: four nodes of one device, 4 and 1 GB/s by turns; one replica of four stages of six layers. In their order all three
+// cuts are slow; with the slow nodes at one end one is quick. A cut sends s h elements a sequence, 4 bytes each.
+test("amp orders unlike nodes, apss takes them as they are", async () => {
+  const cluster = { ...LOG.cluster, nodes: 4, devices_per_node: 1, links: [{ scope: "cluster", bytes_per_second: 1e9 }] };
+  const node_links = [4e9, 1e9, 4e9, 1e9].map((rate) => ({ cluster: rate }));
+  const more = { cluster, node_links, layer_seconds: { 1: 0.001 }, constraints: { dp: 1, pp: 4, micro_batch: 1 } };
+  const apss = await solve(more), amp = await solve({ ...more, method: "amp" });
+  const sent = (4 * 1024 ** 2) / 1e9, layers = 3 * 0.001 * (31 * 6 + 24);
+  near(apss.quality.value, layers + 3 * sent, 1e-9);
+  near(amp.quality.value, layers + 2.25 * sent, 1e-9);
+  assert.equal(amp.quality.optimal, true);
+  assert.deepEqual(apss.solution.node_order, [0, 1, 2, 3]);
+  assert.deepEqual(amp.solution.node_order.map((n) => n % 2).join(""), amp.solution.node_order[0] % 2 ? "1100" : "0011");
+  assert.deepEqual([...amp.solution.node_order].sort(), [0, 1, 2, 3]);
+  for (const f of amp.frontier) assert.equal(f.solution.node_order.length, 4);
+  // estimate takes the solution as it is, and refuses an order that is none
+  const { kind, method, layer_seconds, constraints, node_links: own, ...problem } = { ...LOG, ...more };
+  const estimate = (node_order) => s.post("/v1/plans", { ...problem, kind: "estimate", strategy: { ...amp.solution, node_order } });
+  assert.equal((await estimate(amp.solution.node_order)).status, 201);
+  const refused = await estimate([0, "1"]);
+  assert.deepEqual([refused.status, refused.json.errors[0].pointer], [400, "/strategy/node_order/1"]);
 });
 
 test("the least memory that is told is enough, and less is not", async () => {

@@ -34,6 +34,14 @@ test("four tensor ranks are what fits", async () => {
   assert.equal(plan.quality.value, predicted.ted.step_seconds);
   for (const a of [...plan.alternatives]) assert.ok(a.loses_by >= 0 && a.reason && a.solution.tp === 4);
   assert.ok(plan.rejected.some((r) => r.reason === "memory"));
+  // fastest first, each slower and smaller than the one before, and each what a request for no more memory gets
+  assert.equal(plan.frontier[0].seconds, plan.quality.value);
+  assert.ok(plan.frontier.length > 1);
+  for (const [i, f] of plan.frontier.entries()) {
+    if (i) assert.ok(f.seconds > plan.frontier[i - 1].seconds && f.bytes < plan.frontier[i - 1].bytes);
+    const least = await ask({ ...TED, constraints: { memory_bytes: f.bytes } });
+    assert.equal(least.quality.value, f.seconds);
+  }
 });
 
 test("each switch saves what it is for", async () => {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/json.h"
-#include "planner/methods/amp.h"
+#include "planner/methods/amp_places.h"
 
 #define LAYERS_MAX 64
 #define STAGES_MAX 16
@@ -148,7 +148,9 @@ static void the_ranking(const char *name)
 	const json_t *run = json_object_get(json_object_get(all, "runs"), name), *row;
 	static struct experiment x;
 	struct amp_candidate *candidates = calloc(AMP_CANDIDATES_MAX, sizeof(*candidates));
-	int64_t effort = (int64_t)1 << 30;
+	static struct amp_places places;
+	double usual = INFINITY, placed = INFINITY;
+	int64_t effort = (int64_t)1 << 40;
 	size_t i;
 
 	assert_non_null(candidates);
@@ -161,13 +163,14 @@ static void the_ranking(const char *name)
 		const json_t *cuts = json_object_get(row, "partition_cuts");
 		double want = json_number_value(json_object_get(row, "predicted_s"));
 		int64_t stages[STAGES_MAX];
-		struct amp_cost theirs, ours;
+		struct amp_cost theirs, ours, best;
 		AMP_WIRES_AUTO w = {0};
+		int place;
 
 		c.micro_batches = x.p.sequences / c.dp / c.micro_batch;
 		assert_int_equal(json_array_size(cuts), c.pp + 1);
 		stages_of(&x, cuts, stages);
-		assert_int_equal(amp_wires_of(&x.p, &c, &w), SB_OK);
+		assert_int_equal(amp_wires_of(&x.p, &c, NULL, &w), SB_OK);
 		assert_int_equal(amp_cost_of(&x.p, &c, &w, stages, &theirs), SB_OK);
 		/* written with four decimals, computed in single precision */
 		if (fabs(theirs.seconds - want) > 6e-5 + 1e-6 * want)
@@ -176,8 +179,16 @@ static void the_ranking(const char *name)
 		/* one micro-batch is cut evenly, by AMP over the 24 layers that compute */
 		assert_true(c.micro_batches == 1 || ours.seconds <= theirs.seconds + 1e-9);
 		assert_true(ours.lower_bound <= ours.seconds);
+		/* no placement is worse than AMP's default, and which it is has been proved */
+		assert_int_equal(amp_places_of(&x.p, &c, true, &places), SB_OK);
+		assert_int_equal(amp_place_cut(&x.p, &c, &places, &effort, stages, &best, &place), SB_OK);
+		assert_true(best.seconds <= ours.seconds && best.lower_bound == best.seconds);
+		usual = fmin(usual, ours.seconds);
+		placed = fmin(placed, best.seconds);
+		amp_places_free(&places);
 	}
 	assert_int_equal(i, integer(run, "candidates", -1));
+	print_message("%s: the best takes %.4f s, placed as well as can be %.4f s\n", name, usual, placed);
 	free(candidates);
 }
 
@@ -208,7 +219,7 @@ static void rank_the_trials(const char *name)
 			continue;
 		c.micro_batches = x.p.sequences / c.dp / c.micro_batch;
 		stages_of(&x, json_object_get(row, "partition_cuts"), stages);
-		assert_int_equal(amp_wires_of(&x.p, &c, &w), SB_OK);
+		assert_int_equal(amp_wires_of(&x.p, &c, NULL, &w), SB_OK);
 		assert_int_equal(amp_cost_of(&x.p, &c, &w, stages, &cost), SB_OK);
 		assert_true(fabs(cost.seconds - want) <= 6e-5 + 1e-6 * want);
 		rows++;

@@ -196,11 +196,113 @@ static void test_fewer_replicas(void **state)
 	free(x);
 }
 
+struct pair {
+	double seconds, bytes;
+};
+
+static struct pair pair_of(const struct cost_problem *p, const struct strategy *s,
+                           const struct ted_switches *w)
+{
+	struct ted_parameters n = ted_parameters_of(&p->model);
+	struct ted_memory m = ted_bytes(&n, &(struct ted_layout){s->tp * s->dp, s->tp, s->ep}, w);
+	struct memory_model model = memory_model_of(p, s);
+	struct stage_run run = {.count = 1};
+
+	for (int k = 0; k < LAYER_KINDS; k++)
+		run.layers[k] = model_layers_of(&p->model, p->model.layers, (enum layer_kind)k);
+	return (struct pair){
+	    ted_seconds(p, s, w),
+	    states(&m) + m.temporary +
+	        stage_memory(p, &model, s, &run, strategy_micro_batches(s, p->sequences)).activations};
+}
+
+/* All layouts on all numbers of replicas, each way to recompute, that fit. */
+static int all_pairs(const struct cost_problem *p, const struct ted_switches *w, struct pair *out)
+{
+	int count = 0;
+
+	for (int64_t tp = 1; tp <= 4; tp *= 2)
+		for (int64_t ep = 1; ep <= 8; ep *= 2)
+			for (int64_t dp = ep; dp <= 16 / tp; dp *= 2)
+				for (int64_t micro = 1; micro <= 64 / dp; micro *= 2)
+					for (int c = 0; c < 2; c++) {
+						struct strategy s =
+						    layout(tp, ep, dp, c ? RECOMPUTE_FULL : RECOMPUTE_NONE);
+
+						s.micro_batch = micro;
+						s.zero = dp > 1;
+						out[count] = pair_of(p, &s, w);
+						count += out[count].bytes <= (double)p->memory_bytes;
+					}
+	return count;
+}
+
+static bool beaten(const struct pair *all, int count, struct pair one)
+{
+	for (int i = 0; i < count; i++)
+		if (all[i].seconds <= one.seconds && all[i].bytes <= one.bytes &&
+		    (all[i].seconds < one.seconds || all[i].bytes < one.bytes))
+			return true;
+	return false;
+}
+
+/* The frontier has each pair of the enumeration that no other one beats, within a quarter of the best, and
+ * nothing else; over links so slow, too, that fewer replicas are faster. */
+static void test_frontier(void **state)
+{
+	static struct pair all[2000];
+	struct search_request r = request(4);
+	struct cost_problem *p = &r.problem;
+	struct ted_switches w = {true, true, TED_TILE};
+	struct ted_result *x = malloc(sizeof(*x));
+	int points = 0;
+
+	(void)state;
+	assert_non_null(x);
+	r.frontier = SEARCH_FRONTIER_MOST;
+	for (int slow = 0; slow < 3; slow++) {
+		int count = all_pairs(p, &w, all), wanted = 0;
+		double best = INFINITY;
+
+		for (int i = 0; i < count; i++)
+			best = fmin(best, all[i].seconds);
+		assert_int_equal(ted_search(&r, &w, x, NULL), SB_OK);
+		for (int i = 0; i < x->front.count; i++) {
+			const struct plan_point *f = &x->front.point[i];
+			struct pair one = pair_of(p, &x->on_front[f->slot].strategy, &w);
+
+			assert_true(one.seconds == f->seconds && one.bytes == f->bytes);
+			assert_false(beaten(all, count, one));
+			assert_true(i == 0 || (f->seconds > f[-1].seconds && f->bytes < f[-1].bytes));
+		}
+		for (int i = 0; i < count; i++) {
+			bool same = all[i].seconds > 1.25 * best || beaten(all, count, all[i]);
+
+			wanted += !same;
+			for (int k = 0; k < x->front.count; k++)
+				same = same || (fabs(x->front.point[k].seconds / all[i].seconds - 1) < 1e-9 &&
+				                fabs(x->front.point[k].bytes / all[i].bytes - 1) < 1e-9);
+			assert_true(same);
+		}
+		assert_true(wanted >= x->front.count && x->front.count > 0);
+		points += x->front.count;
+		for (int l = 0; l < LINK_SCOPES; l++)
+			p->cluster.links[l].bytes_per_second /= 100;
+		p->network = network_of(&p->cluster, &p->constants);
+	}
+	assert_true(points > 6); /* or there is nothing to compare */
+	r.frontier = 2;
+	assert_int_equal(ted_search(&r, &w, x, NULL), SB_OK);
+	assert_true(x->front.count <= 2 && x->front.point[0].seconds == x->kept[0].seconds);
+	free(x);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_bytes), cmocka_unit_test(test_parts),
-	                                   cmocka_unit_test(test_switches), cmocka_unit_test(test_search),
-	                                   cmocka_unit_test(test_fewer_replicas)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_bytes),          cmocka_unit_test(test_parts),
+	    cmocka_unit_test(test_switches),       cmocka_unit_test(test_search),
+	    cmocka_unit_test(test_fewer_replicas), cmocka_unit_test(test_frontier)};
 
 	return cmocka_run_group_tests_name("ted", tests, NULL, NULL);
 }

@@ -1,0 +1,39 @@
+#ifndef SB_PLANNER_METHODS_AMP_PLACES_H
+#define SB_PLANNER_METHODS_AMP_PLACES_H
+#include "planner/methods/amp.h"
+
+/* AMP's device placement: which ranks lie on which nodes, where the links of the nodes differ. AMP lays each
+ * stage as a rectangle over devices and nodes, and anneals over such tilings. Here a placement is an order of
+ * the nodes and one of two orders of the ranks (data or pipeline ranks next to the tensor ranks): what a
+ * launcher can start, by its host list and its rank order. Tilings that lay some stages one way and some the
+ * other are left out.
+ *
+ * Nodes with the same links are alike. All orders of unlike nodes are tried where these are few; else
+ * annealing from the order of the request and from those that sort the nodes by their links, with a fixed
+ * seed. Of what was tried those stay that no other one beats at every cut and every stage. */
+
+#define AMP_PLACES_MAX 128
+
+struct amp_place {
+	struct amp_placement at; /* at.node is node */
+	int32_t *node;
+	struct amp_wires wires;
+	double rough; /* seconds of a sequence's sends and of the exchange of an even cut */
+};
+struct amp_places {
+	struct amp_place place[AMP_PLACES_MAX]; /* as they were found: AMP's default, if it is left, first */
+	int count;
+	bool all; /* nothing that is not here is better */
+	struct amp_wires
+	    least; /* no placement has a quicker link at any cut or stage; none when count is 1 */
+};
+/* Of a pair of degrees. search: false = AMP's default placement alone. SB_ENOMEM. */
+int amp_places_of(const struct amp_problem *p, const struct amp_candidate *c, bool search,
+                  struct amp_places *out);
+void amp_places_free(struct amp_places *x);
+
+/* amp_cut() on the placement that takes least: *out_place, the first of equal ones. As far as placements or
+ * effort were left out, out->lower_bound says what none is below. SB_ENOMEM. */
+int amp_place_cut(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_places *x,
+                  int64_t *effort, int64_t *out_stages, struct amp_cost *out, int *out_place);
+#endif
