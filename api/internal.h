@@ -263,7 +263,7 @@ void jobs_cancel(struct call *c);
 void health_live(struct call *c);
 void health_ready(struct call *c);
 void health_version(struct call *c);
-void health_thresholds(struct call *c);
+void thresholds_list(struct call *c);
 void metrics_get(struct call *c);
 void openapi_get(struct call *c);
 void openapi_signalbox_schema(struct call *c);

@@ -63,7 +63,7 @@ const struct route ROUTES[] = {
     {"DELETE", "/v1/jobs/{id}", jobs_cancel, API_POOL, false, NULL, NULL},
     {"GET", "/v1/formats/signalbox-profile-v1.schema.json", openapi_signalbox_schema, API_INLINE, false, NULL,
      NULL},
-    {"GET", "/v1/thresholds", health_thresholds, API_INLINE, false, NULL, NULL},
+    {"GET", "/v1/thresholds", thresholds_list, API_INLINE, false, NULL, NULL},
     {"GET", "/v1/version", health_version, API_INLINE, false, NULL, NULL},
     {"GET", "/livez", health_live, API_INLINE, false, NULL, NULL},
     {"GET", "/readyz", health_ready, API_INLINE, false, Q_VERBOSE, NULL},

@@ -21,6 +21,7 @@ struct threshold {
 	const char *unit; /* "share", "us", "bytes", "events", … */
 	double value;
 	enum origin origin;
+	const char *meaning; /* for the user, what happens beyond it */
 };
 /* All thresholds with their defaults (research page advisor-rules, section 4), ended by a NULL name. A caller
  * copies the table to change values. */

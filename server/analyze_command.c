@@ -6,13 +6,6 @@
 #include "api/profiles/report.h"
 #include "server/commands.h"
 
-static int usage(void)
-{
-	fputs("usage: signalbox analyze PATH... [--json] [--name NAME] [--threshold NAME=VALUE]...\n",
-	      stderr);
-	return 2;
-}
-
 static int print_results(const struct profile_results *r, const char *name, int64_t bytes, bool json)
 {
 	SB_BUF_AUTO text;
@@ -42,12 +35,20 @@ static int analyze(const struct path_list *files, const struct thresholds *t, co
 	return print_results(&results, name, files->bytes, json);
 }
 
-int analyze_command(int argc, char **argv)
+static void list_thresholds(FILE *to)
 {
-	static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-	                                        {"name", required_argument, NULL, 'n'},
-	                                        {"threshold", required_argument, NULL, 't'},
-	                                        {NULL, 0, NULL, 0}};
+	char term[64], text[256];
+
+	fputs("\nThresholds, as they are by default:\n", to);
+	for (const struct threshold *t = THRESHOLDS_DEFAULT.items; t->name; t++) {
+		snprintf(term, sizeof(term), "%s=%g", t->name, t->value);
+		snprintf(text, sizeof(text), "%s (%s; %s)", t->meaning, t->unit, origin_name(t->origin));
+		command_entry(to, term, text);
+	}
+}
+
+static int run(int argc, char **argv)
+{
 	struct thresholds thresholds = THRESHOLDS_DEFAULT;
 	PATHS_AUTO files = {0};
 	struct sb_error err = {.offset = -1};
@@ -55,20 +56,42 @@ int analyze_command(int argc, char **argv)
 	bool json = false;
 	int c;
 
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((c = command_next(&ANALYZE_COMMAND, argc, argv, &err)) != -1) {
 		if (c == 'j')
 			json = true;
 		else if (c == 'n')
 			name = optarg;
 		else if (c != 't')
-			return usage();
+			return command_misused(&ANALYZE_COMMAND, &err);
 		else if (threshold_set_text(&thresholds, optarg, &err) != SB_OK)
 			return command_fail(&err, 2);
 	}
 	if (optind >= argc)
-		return usage();
+		return command_misused(&ANALYZE_COMMAND, &err);
 	if (paths_collect(argv + optind, (size_t)(argc - optind), &files, &err) != SB_OK)
 		return command_fail(&err, 1);
 	return analyze(&files, &thresholds, name ? name : argv[optind], json);
 }
+
+static const struct command_option OPTIONS[] = {
+    {.name = "json",
+     .letter = 'j',
+     .meaning = "print one JSON object with all that the API tells of a profile, instead of a report"},
+    {.name = "name", .value = "NAME", .letter = 'n', .meaning = "of the profile (default the first PATH)"},
+    {.name = "threshold",
+     .value = "NAME=VALUE",
+     .letter = 't',
+     .repeated = true,
+     .meaning = "change what a finding is judged by: one of the thresholds below"},
+    {0}};
+
+const struct command ANALYZE_COMMAND = {
+    .name = "analyze",
+    .arguments = "PATH...",
+    .purpose = "Reads a capture without a service and prints its breakdown, verdict, findings and "
+               "advice. A PATH is a file, a directory or an archive; all are one profile.",
+    .options = OPTIONS,
+    .status = "0 done, whatever was found; 1 the capture cannot be read; 2 wrong usage.",
+    .more = list_thresholds,
+    .run = run,
+};

@@ -7,12 +7,6 @@
 #include "api/named.h"
 #include "server/commands.h"
 
-static int usage(void)
-{
-	fputs("usage: signalbox calibrate --cluster NAME|FILE PATH...\n", stderr);
-	return 2;
-}
-
 /* A preset by its name, else a file with a cluster as JSON. */
 static int read_cluster(const char *from, json_t **out, struct sb_error *err)
 {
@@ -64,17 +58,37 @@ static int calibrate_paths(const char *from, char *const *paths, size_t count)
 	return status;
 }
 
-int calibrate_command(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	static const struct option options[] = {{"cluster", required_argument, NULL, 'c'},
-	                                        {NULL, 0, NULL, 0}};
+	struct sb_error err = {0};
 	const char *cluster = NULL;
 	int c;
 
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
-	while ((c = getopt_long(argc, argv, "", options, NULL)) == 'c')
+	while ((c = command_next(&CALIBRATE_COMMAND, argc, argv, &err)) == 'c')
 		cluster = optarg;
-	if (c != -1 || !cluster || optind >= argc || argc - optind > CALIBRATION_PROFILES_MAX)
-		return usage();
+	if (c == -1 && argc - optind > CALIBRATION_PROFILES_MAX)
+		sb_fail(&err, SB_EINVAL, "usage", "a calibration is made of %d captures at most",
+		        CALIBRATION_PROFILES_MAX);
+	if (err.code != SB_OK || !cluster || optind >= argc)
+		return command_misused(&CALIBRATE_COMMAND, &err);
 	return calibrate_paths(cluster, argv + optind, (size_t)(argc - optind));
 }
+
+static const struct command_option OPTIONS[] = {
+    {.name = "cluster",
+     .value = "NAME|FILE",
+     .letter = 'c',
+     .needed = true,
+     .meaning = "that the captures were made on: a preset, or a file with a cluster in JSON"},
+    {0}};
+
+const struct command CALIBRATE_COMMAND = {
+    .name = "calibrate",
+    .arguments = "PATH...",
+    .purpose =
+        "Prints a calibration in JSON: constants of the planner's cost model, as captures show them. Each "
+        "PATH is a capture: a file, a directory or an archive.",
+    .options = OPTIONS,
+    .status = "0 done; 1 a capture cannot be read or shows nothing of use; 2 wrong usage.",
+    .run = run,
+};

@@ -2,16 +2,13 @@
 #define SB_SERVER_COMMANDS_H
 #include "api/profiles/documents.h"
 #include "base/buf.h"
+#include "server/command.h"
 #include "server/paths.h"
 
-/* The program's commands. argv[0] is the command's own name. Each returns the exit status of the program: 0
- * fine, 1 the work failed (the reason is on stderr), 2 wrong usage. */
-int serve_command(int argc, char **argv);
-int analyze_command(int argc, char **argv);
-int plan_command(int argc, char **argv);
-int calibrate_command(int argc, char **argv);
-int push_command(int argc, char **argv);
-int healthcheck_command(int argc, char **argv);
+/* The program's commands, each in a file of its own. A run's exit status: 0 fine, 1 the work failed (the
+ * reason is on stderr), 2 wrong usage. */
+extern const struct command SERVE_COMMAND, ANALYZE_COMMAND, PLAN_COMMAND, CALIBRATE_COMMAND, PUSH_COMMAND,
+    HEALTHCHECK_COMMAND;
 
 /* Prints "signalbox: ", where in the input it happened as far as the error knows, and the reason; bytes that
  * could steer a terminal are replaced. Returns status. */

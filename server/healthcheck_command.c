@@ -23,18 +23,32 @@ static int probe(const char *server)
 	return command_fail(&err, 1);
 }
 
-int healthcheck_command(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	static const struct option options[] = {{"server", required_argument, NULL, 's'}, {NULL, 0, NULL, 0}};
 	const char *server = "http://127.0.0.1:8080";
+	struct sb_error err = {0};
 	int c;
 
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
-	while ((c = getopt_long(argc, argv, "", options, NULL)) == 's')
+	while ((c = command_next(&HEALTHCHECK_COMMAND, argc, argv, &err)) == 's')
 		server = optarg;
-	if (c != -1 || optind < argc) {
-		fputs("usage: signalbox healthcheck [--server URL]\n", stderr);
-		return 2;
-	}
+	if (c != -1 || optind < argc)
+		return command_misused(&HEALTHCHECK_COMMAND, &err);
 	return probe(server);
 }
+
+static const struct command_option OPTIONS[] = {{.name = "server",
+                                                 .value = "URL",
+                                                 .letter = 's',
+                                                 .meaning = "of the service (default http://127.0.0.1:8080)"},
+                                                {0}};
+
+const struct command HEALTHCHECK_COMMAND = {
+    .name = "healthcheck",
+    .arguments = "",
+    .purpose =
+        "Asks a running service whether it is ready, for a container's or a supervisor's probe. Gives up "
+        "after 5 seconds.",
+    .options = OPTIONS,
+    .status = "0 ready; 1 not ready, or not there; 2 wrong usage.",
+    .run = run,
+};

@@ -6,12 +6,6 @@
 #include "api/plans/plans.h"
 #include "server/commands.h"
 
-static int usage(void)
-{
-	fputs("usage: signalbox plan FILE|- [--export FORMAT | --schedule]\n", stderr);
-	return 2;
-}
-
 static int plan(const char *path, const struct plan_output *wanted)
 {
 	SB_BUF_AUTO request = {0};
@@ -35,22 +29,45 @@ static int plan(const char *path, const struct plan_output *wanted)
 	return status;
 }
 
-int plan_command(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	static const struct option options[] = {{"export", required_argument, NULL, 'e'},
-	                                        {"schedule", no_argument, NULL, 's'},
-	                                        {NULL, 0, NULL, 0}};
 	struct plan_output wanted = {0};
+	struct sb_error err = {0};
 	int c;
 
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
-	while ((c = getopt_long(argc, argv, "", options, NULL)) == 'e' || c == 's') {
+	while ((c = command_next(&PLAN_COMMAND, argc, argv, &err)) == 'e' || c == 's') {
 		if (c == 'e')
 			wanted.format = optarg;
 		else
 			wanted.schedule = true;
 	}
-	if (c != -1 || optind != argc - 1 || (wanted.format && wanted.schedule))
-		return usage();
+	if (c == -1 && wanted.format && wanted.schedule)
+		sb_fail(&err, SB_EINVAL, "usage", "--export and --schedule are two answers: ask for one");
+	if (err.code != SB_OK || optind != argc - 1)
+		return command_misused(&PLAN_COMMAND, &err);
 	return plan(argv[optind], &wanted);
 }
+
+static const struct command_option OPTIONS[] = {
+    {.name = "export",
+     .value = "FORMAT",
+     .letter = 'e',
+     .meaning = "print the plan for a launcher instead: megatron, deepspeed, mindformers, torchtitan or env "
+                "of a strategy; mindformers, megatron or sapp of a pipeline"},
+    {.name = "schedule",
+     .letter = 's',
+     .meaning = "print what each device of a pipeline runs when instead, as JSON"},
+    {0}};
+
+const struct command PLAN_COMMAND = {
+    .name = "plan",
+    .arguments = "FILE|-",
+    .purpose =
+        "Answers a planning problem without a service. FILE, or standard input for \"-\", holds in JSON "
+        "what POST /v1/plans takes; what that answers is printed.",
+    .options = OPTIONS,
+    .status =
+        "0 planned; 1 there is no plan: a wrong request or a problem without an answer, the reason is on "
+        "stderr; 2 wrong usage.",
+    .run = run,
+};

@@ -9,12 +9,6 @@
 #include "server/progress.h"
 #include "server/push_report.h"
 
-static int usage(void)
-{
-	fputs("usage: signalbox push --server URL PATH... [--name NAME] [--wait]\n", stderr);
-	return 2;
-}
-
 static int show(void *bar, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
 {
 	(void)down_total;
@@ -97,30 +91,50 @@ static int push(const char *server, const struct path_list *files, const char *n
 	return rc == SB_OK ? 0 : command_fail(&err, 1);
 }
 
-int push_command(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	static const struct option options[] = {{"server", required_argument, NULL, 's'},
-	                                        {"name", required_argument, NULL, 'n'},
-	                                        {"wait", no_argument, NULL, 'w'},
-	                                        {NULL, 0, NULL, 0}};
 	PATHS_AUTO files = {0};
 	struct sb_error err = {.offset = -1};
 	const char *server = NULL, *name = NULL;
 	bool wait = false;
 	int c;
 
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((c = command_next(&PUSH_COMMAND, argc, argv, &err)) != -1) {
 		switch (c) {
 		case 's': server = optarg; break;
 		case 'n': name = optarg; break;
 		case 'w': wait = true; break;
-		default: return usage();
+		default: return command_misused(&PUSH_COMMAND, &err);
 		}
 	}
 	if (!server || optind >= argc)
-		return usage();
+		return command_misused(&PUSH_COMMAND, &err);
 	if (paths_collect(argv + optind, (size_t)(argc - optind), &files, &err) != SB_OK)
 		return command_fail(&err, 1);
 	return push(server, &files, name, wait);
 }
+
+static const struct command_option OPTIONS[] = {
+    {.name = "server",
+     .value = "URL",
+     .letter = 's',
+     .needed = true,
+     .meaning = "of the service, e.g. http://127.0.0.1:8080"},
+    {.name = "name",
+     .value = "NAME",
+     .letter = 'n',
+     .meaning = "of the profile (default the name of the first file)"},
+    {.name = "wait",
+     .letter = 'w',
+     .meaning = "until the profile is read, then print its verdict and advice"},
+    {0}};
+
+const struct command PUSH_COMMAND = {
+    .name = "push",
+    .arguments = "PATH...",
+    .purpose = "Sends a capture to a running service and prints the id of its profile. A PATH is a file, a "
+               "directory or an archive; all are one profile.",
+    .options = OPTIONS,
+    .status = "0 sent, and read with --wait; 1 it was not; 2 wrong usage.",
+    .run = run,
+};

@@ -109,7 +109,7 @@ static int serve(struct service *s, const struct config *c, int listen_fd, const
 	return 0;
 }
 
-int serve_command(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct service s = {.log = {.fd = STDERR_FILENO}};
 	struct sb_error err = {0};
@@ -117,11 +117,8 @@ int serve_command(int argc, char **argv)
 	char url[320];
 	int fd, port, rc;
 
-	if (config_parse(argc, argv, &c, &err) != SB_OK) {
-		command_fail(&err, 2);
-		fputs("see signalbox serve --help\n", stderr);
-		return 2;
-	}
+	if (config_parse(argc, argv, &c, &err) != SB_OK)
+		return command_misused(&SERVE_COMMAND, &err);
 	s.log.least = c.log_level;
 	lifecycle_block_signals();
 	rc = listener_open(c.host, c.port, c.allow_remote, &fd, url, &port, &err);
@@ -129,3 +126,47 @@ int serve_command(int argc, char **argv)
 		return command_fail(&err, rc == SB_EINVAL ? 2 : 1);
 	return serve(&s, &c, fd, url, port);
 }
+
+static const struct command_option OPTIONS[] = {
+    {.name = "listen",
+     .value = "HOST:PORT",
+     .letter = 'l',
+     .meaning = "the address; port 0 picks a free one (default 127.0.0.1:8080)"},
+    {.name = "data",
+     .value = "DIR",
+     .letter = 'd',
+     .meaning = "where profiles and plans are kept; made when it is not there (default ./signalbox-data)"},
+    {.name = "allow-remote",
+     .letter = 'r',
+     .meaning = "take an address that is not loopback; there are no users and no passwords yet"},
+    {.name = "jobs",
+     .value = "N",
+     .letter = 'j',
+     .meaning = "profiles that are read at a time, 1 to 64 (default 2)"},
+    {.name = "limit",
+     .value = "NAME=VALUE",
+     .letter = 'm',
+     .repeated = true,
+     .meaning = "change one of the limits below"},
+    {.name = "threshold",
+     .value = "NAME=VALUE",
+     .letter = 't',
+     .repeated = true,
+     .meaning = "change what a finding is judged by; GET /v1/thresholds lists the names"},
+    {.name = "log",
+     .value = "LEVEL",
+     .letter = 'v',
+     .meaning = "least level of what is logged on stderr, as JSON lines: debug, info, warn or error "
+                "(default info)"},
+    {0}};
+
+const struct command SERVE_COMMAND = {
+    .name = "serve",
+    .arguments = "",
+    .purpose = "Runs the service: the page and the JSON API. Prints \"listening on URL\" when it is ready, "
+               "and stops at SIGTERM or Ctrl-C.",
+    .options = OPTIONS,
+    .status = "0 stopped; 1 it could not start; 2 wrong usage.",
+    .more = config_limits_help,
+    .run = run,
+};

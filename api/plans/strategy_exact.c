@@ -5,6 +5,7 @@
 
 #include "api/plans/kinds.h"
 #include "api/plans/strategy_methods.h"
+#include "planner/strategy/space.h"
 
 /* The part of the step in which a strategy loses most against the best. */
 static void why_slower(const struct strategy_cost *best, const struct strategy_cost *c, char *out,
@@ -170,19 +171,40 @@ static int explain_infeasible(const struct search_request *r, const struct searc
 	                   : "");
 }
 
+/* Offload needs the host's memory and the link to it. Who says one of them, or names what may be offloaded,
+ * means it to be weighed. */
+static void warn_half_host(const struct search_request *r, json_t *warnings)
+{
+	bool memory = r->problem.cluster.host_memory_bytes > 0,
+	     link = r->problem.cluster.host_link_bytes_per_second > 0, may = false;
+
+	for (int i = 0; i < OFFLOADABLES; i++)
+		may |= allowed_value(r, ONLY_OFFLOAD, i);
+	if (!may || (memory && link) || (!memory && !link && r->only[ONLY_OFFLOAD].count == 0))
+		return;
+	plan_warn(warnings, "offload_not_considered",
+	          memory ? "nothing was offloaded: the cluster has host_memory_bytes, but no "
+	                   "host_link_bytes_per_second"
+	          : link ? "nothing was offloaded: the cluster has host_link_bytes_per_second, but no "
+	                   "host_memory_bytes"
+	                 : "nothing was offloaded: the cluster has neither host_memory_bytes nor "
+	                   "host_link_bytes_per_second");
+}
+
 static json_t *answer_of(const struct search_request *r, const struct search_result *x, double seconds,
                          bool attention_given)
 {
 	const struct choice *best = &x->best;
+	json_t *warnings = warnings_to_json(&r->problem, &best->strategy, &best->cost, attention_given);
 
+	warn_half_host(r, warnings);
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "solution",
 	                 strategy_to_json(&r->problem, &best->strategy), "predicted",
 	                 predicted_to_json(&best->cost), "quality",
 	                 quality_to_json(x->optimal, x->lower_bound, best->cost.step_seconds, x->candidates,
 	                                 seconds, r->problem.constants.model_error),
 	                 "alternatives", alternatives_of(r, x), "frontier", frontier_of(r, x), "rejected",
-	                 rejected_of(r, x), "warnings",
-	                 warnings_to_json(&r->problem, &best->strategy, &best->cost, attention_given));
+	                 rejected_of(r, x), "warnings", warnings);
 }
 
 int strategy_search_answer(const struct search_request *r, bool attention_given, json_t **out,

@@ -54,18 +54,6 @@ void health_ready(struct call *c)
 	api_res_header(c->res, "Cache-Control", "no-store");
 }
 
-void health_thresholds(struct call *c)
-{
-	json_t *o = json_object(), *items = json_array();
-
-	for (const struct threshold *t = c->s->config.thresholds.items; t->name; t++)
-		json_array_append_new(items,
-		                      json_pack("{s:s,s:f,s:s,s:s}", "name", t->name, "value", t->value,
-		                                "unit", t->unit, "origin", origin_name(t->origin)));
-	json_object_set_new(o, "items", items);
-	reply_json(c, 200, o);
-}
-
 void health_version(struct call *c)
 {
 	const struct api_limits *l = &c->s->config.limits;

@@ -26,7 +26,7 @@ test("wrong usage is status 2, with a hint on stderr and nothing on stdout", asy
     ["serve", "--listen", "127.0.0.1:99999"], ["serve", "--listen", "::1:80"], ["serve", "--limit", "x=1"],
     ["serve", "--limit", "connections=0"], ["serve", "--jobs", "0"], ["serve", "--log", "loud"], ["serve", "--threshold", "overlap_share"],
     ["analyze", "--threshold", "no_such=1", "x"], ["plan"],
-    ["plan", "a", "b"], ["plan", "a", "--nonsense"], ["push", "file"], ["push", "--server", s.url],
+    ["plan", "a", "b"], ["plan", "a", "--export", "env", "--schedule"], ["plan", "a", "--export"], ["plan", "a", "--nonsense"], ["push", "file"], ["push", "--server", s.url],
     ["push", "--server", "ftp://x", path.join(dir, "plain.json")], ["analyze"], ["calibrate"], ["version", "x"], ["healthcheck", "x"]]) {
     const { code, stdout, stderr } = await run(args);
     assert.equal(code, 2, `${args}: ${stderr}`);
@@ -47,8 +47,24 @@ test("each command tells its own usage", async () => {
     for (const flag of ["--help", "-h"]) {
       const help = await run([command, flag]);
       assert.equal(help.code, 0, help.stderr);
-      assert.match(help.stdout, new RegExp(`^usage: signalbox ${command}\\b.*\n$`));
+      assert.match(help.stdout, new RegExp(`^usage: signalbox ${command}\\b.*\n\n[A-Z]`));
+      assert.match(help.stdout, /\nExit status: 0 .*2\s+wrong\s+usage\.\n$/s);
+      for (const line of help.stdout.split("\n").slice(1)) assert.ok(line.length <= 80, line);
+      assert.equal((await run(["help", command])).stdout, help.stdout);
     }
+  assert.equal((await run(["serve", "--listen", "127.0.0.1:0", "--help"])).code, 0);
+});
+
+// Each meaning is a sentence of its own beside the name: no two alike, none that goes on from the one before.
+test("analyze and serve list what can be set", async () => {
+  const help = (await run(["analyze", "--help"])).stdout.replace(/\n {26}/g, " ");
+  const { items } = (await s.get("/v1/thresholds")).json;
+  for (const t of items) {
+    assert.ok(help.includes(`\n  ${t.name}=`) && help.includes(t.meaning), t.name);
+    assert.match(t.meaning, /^(?!and |or |if )[a-z].{20}/i, t.name);
+  }
+  assert.equal(new Set(items.map((t) => t.meaning)).size, items.length);
+  assert.match((await run(["serve", "--help"])).stdout, /\n  upload_bytes +of an upload .*\(default\s+17179869184\)/s);
 });
 
 test("serve names the argument that it does not know", async () => {
@@ -143,8 +159,11 @@ test("a limit of findings is set by who runs the program, and told", async () =>
   const file = path.join(dir, "exposed.json"), args = ["--threshold", "unexplained_share=0.9"];
   const strict = await Service.start({ args });
   try {
-    assert.deepEqual(limit((await s.get("/v1/thresholds")).json, "unexplained_share"), { name: "unexplained_share", value: 0.2, unit: "share", origin: "default" });
-    assert.deepEqual(limit((await strict.get("/v1/thresholds")).json, "unexplained_share"), { name: "unexplained_share", value: 0.9, unit: "share", origin: "configured" });
+    for (const [service, value, origin] of [[s, 0.2, "default"], [strict, 0.9, "configured"]]) {
+      const { meaning, ...rest } = limit((await service.get("/v1/thresholds")).json, "unexplained_share");
+      assert.deepEqual(rest, { name: "unexplained_share", value, unit: "share", origin });
+      assert.match(meaning, /communication/);
+    }
     // 70 of 100 us are not explained
     for (const [service, found] of [[s, true], [strict, false]]) {
       const { id } = (await service.upload("exposed", exposed())).json;

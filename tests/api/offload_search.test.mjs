@@ -71,3 +71,16 @@ test("offload that is quicker than all without is taken, and never makes a plan 
   const a = (await ask(roomy)).json, b = (await ask({ ...roomy, constraints: { offload: "none" } })).json;
   assert.ok(a.predicted.step_seconds <= b.predicted.step_seconds);
 });
+
+test("half of a host is not passed over in silence where a plan fits without it", async () => {
+  const plain = { nodes: 2, devices_per_node: 8, device: "a100-80g", links: [{ scope: "node", bytes_per_second: 3e11 }, { scope: "cluster", bytes_per_second: 2.5e10 }] };
+  const memory = { host_memory_bytes: 2e12 }, link = { host_link_bytes_per_second: 2e10 }, optimizer = { constraints: { offload: ["optimizer"] } };
+  for (const [host, more, told] of [[memory, {}, /no host_link/], [link, {}, /no host_memory/], [{}, optimizer, /neither/], [memory, optimizer, /no host_link/],
+    [{}, {}, null], [{ ...memory, ...link }, {}, null], [memory, { constraints: { offload: "none" } }, null], [memory, { method: "pangu-5d" }, null]]) {
+    const { status, json } = await ask({ model: "llama3-8b", cluster: { ...plain, ...host }, ...more });
+    assert.equal(status, 201, JSON.stringify(json));
+    const found = json.warnings.filter((w) => w.code === "offload_not_considered");
+    assert.equal(found.length, told ? 1 : 0, JSON.stringify([host, more]));
+    if (told) assert.match(found[0].detail, told);
+  }
+});
