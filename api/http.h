@@ -62,7 +62,8 @@ struct api_limits {             /* told by /v1/version */
 	int64_t inflated_bytes; /* 64 GiB */
 	int64_t ratio, ratio_from;
 	int64_t archive_files;
-	int64_t request_bytes; /* 1 MiB */
+	int64_t request_bytes;     /* 1 MiB */
+	int64_t plan_wait_seconds; /* for a search, before its job is answered with */
 };
 extern const struct api_limits API_LIMITS_DEFAULT;
 
@@ -70,7 +71,7 @@ extern const struct api_limits API_LIMITS_DEFAULT;
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_DONE, JOB_FAILED, JOB_CANCELED };
 struct job_status {
 	char id[STORE_ID_MAX];
-	char kind[24];             /* "profile" */
+	char kind[24];             /* "profile", "plan" */
 	char object[STORE_ID_MAX]; /* what it works on */
 	enum job_state state;
 	double progress;                          /* 0..1 */
@@ -79,8 +80,8 @@ struct job_status {
 };
 struct job_queue; /* opaque to the api */
 struct job_ops {
-	/* Queues work. The job's id is chosen by the caller (for a profile: the profile's id). SB_EBUSY when
-	 * full. */
+	/* Queues work. The job's id is chosen by the caller: that of the profile, or of the plan to be made.
+	 * SB_EBUSY when full. */
 	int (*submit)(struct job_queue *q, const char *id, const char *kind, const char *object);
 	/* SB_ENOENT for a job that is unknown or long gone. */
 	int (*status)(struct job_queue *q, const char *id, struct job_status *out);

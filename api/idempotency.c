@@ -106,6 +106,8 @@ bool idem_replay(struct call *c, const struct idem *i, const char *digest)
 		api_problem(c->res, 422, "idempotency_key_reused", "This key was used for another request.");
 		return true;
 	}
+	if (json_integer_value(json_object_get(o, "status")) == 0)
+		return false; /* claimed only */
 	body = strdup(text_of(o, "body"));
 	if (!body) {
 		api_problem(c->res, 503, "out_of_memory", "The service is out of memory.");
@@ -117,21 +119,41 @@ bool idem_replay(struct call *c, const struct idem *i, const char *digest)
 	return true;
 }
 
-void idem_keep(struct call *c, const struct idem *i, const char *digest)
+static void keep(struct call *c, const char *key, const char *route, const char *digest, json_t *answer)
 {
-	const char *location = res_header(c->res, "Location");
-	JSON_AUTO o = NULL;
-	char *text;
+	char *text = json_write(answer, NULL);
 
-	if (!i->active || c->res->status >= 300 || !c->res->body)
-		return;
-	o = json_object();
-	json_object_set_new(o, "status", json_integer(c->res->status));
-	json_object_set_new(o, "location", json_string(location ? location : ""));
-	json_object_set_new(o, "body", json_stringn(c->res->body, c->res->body_len));
-	text = json_write(o, NULL);
+	json_decref(answer);
 	/* should this fail, a repetition is only done again */
 	if (text)
-		store_idempotency_put(c->s->config.store, i->entry.key, i->entry.route, digest, text, NULL);
+		store_idempotency_put(c->s->config.store, key, route, digest, text, NULL);
 	free(text);
+}
+
+static json_t *answer_of(const struct api_res *res)
+{
+	const char *location = res_header(res, "Location");
+
+	return json_pack("{s:i,s:s,s:o}", "status", res->status, "location", location ? location : "", "body",
+	                 json_stringn(res->body, res->body_len));
+}
+
+void idem_keep(struct call *c, const struct idem *i, const char *digest)
+{
+	if (i->active && c->res->status < 300 && c->res->body)
+		keep(c, i->entry.key, i->entry.route, digest, answer_of(c->res));
+}
+
+void idem_claim(struct call *c, const struct idem *i, const char *digest)
+{
+	if (i->active)
+		keep(c, i->entry.key, i->entry.route, digest, json_pack("{s:i}", "status", 0));
+}
+
+void idem_keep_waited(struct call *c, const char *route, const char *digest)
+{
+	const char *key = api_header(c->req, "Idempotency-Key");
+
+	if (key && c->res->status < 300 && c->res->body)
+		keep(c, key, route, digest, answer_of(c->res));
 }

@@ -12,12 +12,14 @@
 
 struct metrics;
 struct timelines;
+struct plan_jobs;
 
 struct api_service {
 	struct api_config config;
 	char *listen_host; /* what config.listen_host points to */
 	struct metrics *metrics;
 	struct timelines *timelines;
+	struct plan_jobs *plan_jobs;
 	atomic_bool backlog; /* profiles were stored that the full job queue did not take */
 	pthread_mutex_t lock;
 	struct idem_running *running; /* requests under way that carry an Idempotency-Key; under lock */
@@ -69,6 +71,8 @@ void reply_empty(struct call *c, int status);
 void problem_with(struct api_res *res, const struct sb_error *err, json_t *extra);
 /* 400 that names a query parameter. */
 void problem_query(struct api_res *res, const char *name, const char *detail);
+/* Answers with the text of a problem document, which is taken; NULL answers 503 "out_of_memory". */
+void problem_stored(struct api_res *res, int status, char *text);
 /* Adds instance and request_id to a problem document. */
 void problem_finish(struct api_res *res, const struct api_req *req);
 /* The status of an error code, and its phrase (RFC 9110). */
@@ -161,6 +165,29 @@ void idem_end(struct idem *i);
 bool idem_replay(struct call *c, const struct idem *i, const char *digest);
 /* Keeps the answer of the call under the key. */
 void idem_keep(struct call *c, const struct idem *i, const char *digest);
+/* Keeps the key for this request alone until it has an answer: repeated meanwhile, it is gone through again.
+ */
+void idem_claim(struct call *c, const struct idem *i, const char *digest);
+/* Keeps the answer that the call got after its wait. */
+void idem_keep_waited(struct call *c, const char *route, const char *digest);
+
+/* ---- long work (prefer.c) ---- */
+
+#define PREFER_WAIT_MAX 25
+/* Seconds to wait for a result: of Prefer: wait=SECONDS (RFC 7240), none for respond-async, else as usual. */
+int prefer_wait(const struct api_req *req, int usual);
+/* Has the request answered again when the job has ended, or after so many seconds; 0 = the answer stands. */
+void wait_for_job(struct call *c, const char *id, int seconds);
+
+/* ---- plans as stored (resources/plans.c) ---- */
+
+/* Answers with a stored plan, which is emptied. */
+void plan_reply(struct call *c, int status, struct store_plan *p);
+/* The work of a job that searches for a plan (plan_search.c); as api_job_run(). */
+int plan_search_run(struct api_service *s, const char *id, const struct job_control *control,
+                    struct sb_error *err);
+/* Answers with the document of a job (resources/jobs.c), or 404. */
+void job_reply(struct call *c, int status, const char *id);
 
 /* ---- profiles as stored (resources/profile_json.c) ---- */
 
@@ -200,7 +227,7 @@ void timelines_forget(struct api_service *s, const char *id);
 
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics **m);
-void metrics_job(struct metrics *m, bool done, double seconds);
+void metrics_job(struct metrics *m, const char *kind, bool done, double seconds);
 void metrics_plan(struct metrics *m, int rc, double seconds);
 void metrics_upload(struct metrics *m, int64_t bytes);
 double monotonic_seconds(void);

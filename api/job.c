@@ -244,28 +244,38 @@ static int submit_queued(struct api_service *s, struct sb_error *err)
 	return rc;
 }
 
-int api_job_run(struct api_service *s, const char *kind, const char *object,
-                const struct job_control *control, struct sb_error *err)
+static int run_reading(struct api_service *s, const char *object, const struct job_control *control,
+                       struct sb_error *err)
 {
 	struct reading r = {.s = s, .id = object, .control = control};
 	struct sb_error why = {0};
-	double start = monotonic_seconds();
-	int rc;
-
-	if (strcmp(kind, "profile") != 0)
-		return sb_fail(err, SB_EINVAL, "unknown_kind", "There is no such kind of job.");
-	rc = read_profile(&r, &why);
+	int rc = read_profile(&r, &why);
 	if (rc != SB_OK && why.code == SB_OK)
 		sb_fail(&why, rc, "failed", "%s", sb_strerror(rc));
 	if (rc != SB_OK && is_gone(s->config.store, object))
 		rc = sb_fail(&why, SB_ECANCELED, "deleted", "The profile was deleted meanwhile.");
 	else if (rc != SB_OK)
 		record_failure(&r, &why);
-	metrics_job(s->metrics, rc == SB_OK, monotonic_seconds() - start);
 	if (atomic_exchange(&s->backlog, false))
 		submit_queued(s, NULL);
 	if (rc != SB_OK && err)
 		*err = why;
+	return rc;
+}
+
+int api_job_run(struct api_service *s, const char *kind, const char *object,
+                const struct job_control *control, struct sb_error *err)
+{
+	double start = monotonic_seconds();
+	int rc;
+
+	if (strcmp(kind, "profile") == 0)
+		rc = run_reading(s, object, control, err);
+	else if (strcmp(kind, "plan") == 0)
+		rc = plan_search_run(s, object, control, err);
+	else
+		return sb_fail(err, SB_EINVAL, "unknown_kind", "There is no such kind of job.");
+	metrics_job(s->metrics, kind, rc == SB_OK, monotonic_seconds() - start);
 	return rc;
 }
 

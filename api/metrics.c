@@ -125,14 +125,18 @@ void api_count(struct api_service *s, const char *method, const char *route, int
 	                          memory_order_relaxed);
 }
 
-void metrics_job(struct metrics *m, bool done, double seconds)
+static const char *const JOB_NAMES[JOB_KINDS] = {"profile", "plan"};
+
+void metrics_job(struct metrics *m, const char *kind, bool done, double seconds)
 {
-	histogram_add(&m->jobs[done], seconds);
+	for (size_t i = 0; i < JOB_KINDS; i++)
+		if (strcmp(JOB_NAMES[i], kind) == 0)
+			histogram_add(&m->jobs[i][done], seconds);
 }
 
 void metrics_plan(struct metrics *m, int rc, double seconds)
 {
-	size_t outcome = rc == SB_OK ? 0 : rc == SB_EINFEASIBLE ? 1 : 2;
+	size_t outcome = rc == SB_OK ? 0 : rc == SB_EINFEASIBLE ? 1 : rc == SB_ECANCELED ? 3 : 2;
 
 	histogram_add(&m->plans, seconds);
 	atomic_fetch_add_explicit(&m->plan_outcome[outcome], 1, memory_order_relaxed);
@@ -186,7 +190,7 @@ static void write_one(struct sb_buf *b, const char *name, const char *type, cons
 static void write_work(struct sb_buf *b, struct api_service *s)
 {
 	static const char *const states[] = {"queued", "running", "done", "failed", "canceled"};
-	static const char *const outcomes[] = {"found", "infeasible", "refused"};
+	static const char *const outcomes[PLAN_OUTCOMES] = {"found", "infeasible", "refused", "canceled"};
 	struct metrics *m = s->metrics;
 	int64_t by_state[5] = {0};
 
@@ -199,12 +203,15 @@ static void write_work(struct sb_buf *b, struct api_service *s)
 		sb_buf_addf(b, "signalbox_jobs_ended_total{outcome=\"%s\"} %lld\n", states[i],
 		            (long long)by_state[i]);
 	family_write(b, "signalbox_job_duration_seconds", "histogram", "Time that a job took.");
-	histogram_write(b, "signalbox_job_duration_seconds", "kind=\"profile\",outcome=\"done\",",
-	                &m->jobs[1]);
-	histogram_write(b, "signalbox_job_duration_seconds", "kind=\"profile\",outcome=\"failed\",",
-	                &m->jobs[0]);
+	for (size_t i = 0; i < (size_t)JOB_KINDS * 2; i++) {
+		char labels[80];
+
+		snprintf(labels, sizeof(labels), "kind=\"%s\",outcome=\"%s\",", JOB_NAMES[i / 2],
+		         i % 2 == 0 ? "done" : "failed");
+		histogram_write(b, "signalbox_job_duration_seconds", labels, &m->jobs[i / 2][i % 2 == 0]);
+	}
 	family_write(b, "signalbox_plans_total", "counter", "Plan searches by outcome.");
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < PLAN_OUTCOMES; i++)
 		sb_buf_addf(b, "signalbox_plans_total{outcome=\"%s\"} %llu\n", outcomes[i],
 		            (unsigned long long)atomic_load(&m->plan_outcome[i]));
 	family_write(b, "signalbox_plan_search_duration_seconds", "histogram",

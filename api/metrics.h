@@ -10,6 +10,8 @@
 #define STATUSES 26
 #define TEMPLATES_MAX 40
 #define BUCKETS 12
+#define JOB_KINDS 2
+#define PLAN_OUTCOMES 4 /* found, infeasible, refused, canceled */
 
 struct histogram {
 	atomic_ullong bucket[BUCKETS + 1]; /* not cumulative; the last is +Inf */
@@ -20,9 +22,9 @@ struct metrics {
 	struct histogram duration[TEMPLATES_MAX];
 	atomic_ullong request_bytes, response_bytes;
 	atomic_ullong uploads, upload_bytes;
-	struct histogram jobs[2]; /* failed, done */
+	struct histogram jobs[JOB_KINDS][2]; /* failed, done */
 	struct histogram plans;
-	atomic_ullong plan_outcome[3]; /* found, infeasible, refused */
+	atomic_ullong plan_outcome[PLAN_OUTCOMES];
 };
 
 void histogram_add(struct histogram *h, double seconds);

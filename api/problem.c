@@ -68,6 +68,17 @@ static json_t *document(int status, const char *code, const char *detail)
 	return o;
 }
 
+static void set(struct api_res *res, int status, char *text, size_t len)
+{
+	api_res_clear(res);
+	res->status = status;
+	res->content_type = "application/problem+json";
+	res->body = text;
+	res->body_len = len;
+	if (status == 503)
+		api_res_header(res, "Retry-After", "1");
+}
+
 static void send(struct api_res *res, int status, json_t *o)
 {
 	/* for the moment when there is no memory left to say so */
@@ -78,17 +89,11 @@ static void send(struct api_res *res, int status, json_t *o)
 	char *text = o ? json_write(o, &len) : NULL;
 
 	json_decref(o);
-	api_res_clear(res);
-	res->status = text ? status : 503;
-	res->content_type = "application/problem+json";
-	res->body = text;
-	res->body_len = len;
+	set(res, text ? status : 503, text, len);
 	if (!text) {
 		res->static_body = LAST;
 		res->body_len = sizeof(LAST) - 1;
 	}
-	if (res->status == 503)
-		api_res_header(res, "Retry-After", "1");
 }
 
 void api_problem(struct api_res *res, int status, const char *code, const char *detail)
@@ -102,6 +107,15 @@ static void add_error(json_t *o, json_t *error)
 
 	json_array_append_new(errors, error);
 	json_object_set_new(o, "errors", errors);
+}
+
+void problem_stored(struct api_res *res, int status, char *text)
+{
+	if (!text) {
+		api_problem(res, 503, "out_of_memory", "The service is out of memory.");
+		return;
+	}
+	set(res, status, text, strlen(text));
 }
 
 void problem_query(struct api_res *res, const char *name, const char *detail)

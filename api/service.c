@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "api/internal.h"
+#include "api/plan_jobs.h"
 #include "web/assets.h"
 
 const struct api_limits API_LIMITS_DEFAULT = {.upload_bytes = INT64_C(16) << 30,
@@ -11,7 +12,8 @@ const struct api_limits API_LIMITS_DEFAULT = {.upload_bytes = INT64_C(16) << 30,
                                               .ratio = 200,
                                               .ratio_from = INT64_C(64) << 20,
                                               .archive_files = 100000,
-                                              .request_bytes = INT64_C(1) << 20};
+                                              .request_bytes = INT64_C(1) << 20,
+                                              .plan_wait_seconds = 2};
 
 int api_service_new(const struct api_config *config, struct api_service **out)
 {
@@ -23,10 +25,11 @@ int api_service_new(const struct api_config *config, struct api_service **out)
 	pthread_mutex_init(&s->lock, NULL);
 	s->metrics = metrics_new();
 	s->timelines = timelines_new();
+	s->plan_jobs = plan_jobs_new();
 	if (config->listen_host)
 		s->listen_host = strdup(config->listen_host);
 	s->config.listen_host = s->listen_host;
-	if (!s->metrics || !s->timelines || (config->listen_host && !s->listen_host)) {
+	if (!s->metrics || !s->timelines || !s->plan_jobs || (config->listen_host && !s->listen_host)) {
 		api_service_free(&s);
 		return SB_ENOMEM;
 	}
@@ -42,6 +45,7 @@ void api_service_free(struct api_service **sp)
 		return;
 	metrics_free(&s->metrics);
 	timelines_free(&s->timelines);
+	plan_jobs_free(&s->plan_jobs);
 	free(s->listen_host);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

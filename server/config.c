@@ -38,7 +38,7 @@ static int set_jobs(struct config *c, const char *text, struct sb_error *err)
 
 	if (sb_parse_int(text, strlen(text), &n) != SB_OK || n < 1 || n > 64)
 		return sb_fail(err, SB_EINVAL, "usage", "--jobs takes a number from 1 to 64");
-	c->jobs.threads = (int)n;
+	c->jobs.lanes[JOB_LANE_PROFILE].threads = (int)n;
 	return SB_OK;
 }
 

@@ -38,6 +38,11 @@ static const struct setting SETTINGS[] = {
      "for requests (default twice the cores, 4 at least)"},
     {"read_threads", 0, 256, NARROW(jobs.read_threads),
      "that help the jobs to read (default one fewer than the cores)"},
+    {"plan_threads", 1, 256, NARROW(jobs.lanes[JOB_LANE_PLAN].threads),
+     "that search for plans (default twice the cores, 4 at least)"},
+    {"plan_queue", 1, 10000, NARROW(jobs.lanes[JOB_LANE_PLAN].queued_max), "plans that wait for a thread"},
+    {"plan_wait_seconds", 0, 25, WIDE(limits.plan_wait_seconds),
+     "before a request for a plan is answered with its job"},
 };
 enum { SETTINGS_COUNT = sizeof(SETTINGS) / sizeof(SETTINGS[0]) };
 

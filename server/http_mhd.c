@@ -34,15 +34,6 @@ static void library_panic(void *log, const char *file, unsigned line, const char
 	abort();
 }
 
-static int threads_or_default(int wanted)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (wanted > 0)
-		return wanted;
-	return cores > 2 ? (int)(2 * cores) : 4;
-}
-
 static struct MHD_Daemon *start_daemon(struct http_server *s)
 {
 	const struct http_limits *l = &s->config.http;
@@ -54,7 +45,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *s)
 	    {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
 	    {MHD_OPTION_CONNECTION_LIMIT, l->connections, NULL},
 	    {MHD_OPTION_CONNECTION_TIMEOUT, l->idle_seconds, NULL},
-	    {MHD_OPTION_THREAD_POOL_SIZE, threads_or_default(l->threads), NULL},
+	    {MHD_OPTION_THREAD_POOL_SIZE, pool_threads(l->threads), NULL},
 	    {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)call_new, s},
 	    {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)call_completed, s},
 	    {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)peer_event, s},
@@ -87,7 +78,7 @@ int http_start(const struct http_config *config, struct http_server **out, struc
 	pthread_mutex_init(&s->peers_lock, NULL);
 	pthread_mutex_init(&s->stop_lock, NULL);
 	pthread_mutex_init(&s->dispatch_lock, NULL);
-	if (pool_new(threads_or_default(config->http.request_threads), &s->pool) == SB_OK &&
+	if (pool_new(pool_threads(config->http.request_threads), &s->pool) == SB_OK &&
 	    watchdog_start(s) == SB_OK)
 		s->daemon = start_daemon(s);
 	if (!s->daemon) {

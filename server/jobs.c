@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/clock.h"
+#include "server/pool.h"
 #include "server/readers.h"
 
 struct job {
@@ -21,27 +22,34 @@ struct job_list {
 	size_t count;
 };
 
+struct lane {
+	struct job_queue *queue;
+	struct job_list queued;
+	pthread_cond_t wake;
+	int started;
+	pthread_t *threads;
+};
+
 struct job_queue {
 	struct job_queue_config config;
 	struct job_work work;
 	pthread_mutex_t lock; /* over everything below and in the jobs */
-	pthread_cond_t wake;
-	void *by_id; /* tree of tsearch(3) */
-	struct job_list queued, ended;
+	void *by_id;          /* tree of tsearch(3) */
+	struct lane lanes[JOB_LANES];
+	struct job_list ended;
 	int64_t running;
 	int64_t by_state[5]; /* ended states: since the start */
-	struct job_waiter *waiters;
+	struct job_waiters waiters;
 	bool stop;
-	int started;
-	pthread_t *threads;
 	struct readers *readers;
 };
 
-const struct job_queue_config JOB_QUEUE_DEFAULT = {.threads = 2,
-                                                   .read_threads = -1,
-                                                   .queued_max = 10000,
-                                                   .ended_max = 10000,
-                                                   .keep_ns = 3600 * CLOCK_SECOND_NS};
+/* The request of a plan is held in memory until its turn. */
+const struct job_queue_config JOB_QUEUE_DEFAULT = {
+    .lanes = {[JOB_LANE_PROFILE] = {.threads = 2, .queued_max = 10000}, [JOB_LANE_PLAN] = {.queued_max = 64}},
+    .read_threads = -1,
+    .ended_max = 10000,
+    .keep_ns = 3600 * CLOCK_SECOND_NS};
 
 static int by_id(const void *a, const void *b)
 {
@@ -96,43 +104,6 @@ static void forget_old(struct job_queue *q, int64_t now_ns)
 	while (q->ended.first && (q->ended.count > q->config.ended_max ||
 	                          now_ns - q->ended.first->ended_ns > q->config.keep_ns))
 		forget(q, list_pop(&q->ended));
-}
-
-static void waiter_remove(struct job_queue *q, struct job_waiter *w)
-{
-	if (w->prev)
-		w->prev->next = w->next;
-	else
-		q->waiters = w->next;
-	if (w->next)
-		w->next->prev = w->prev;
-}
-
-/* Takes the waiters of a job (id), or those before a deadline, out of the queue; called with the lock held.
- * They are woken by wake_list() after it was released: a waiter may call the queue again. */
-static struct job_waiter *take_waiters(struct job_queue *q, const char *id, int64_t before_ns)
-{
-	struct job_waiter *taken = NULL;
-
-	for (struct job_waiter *w = q->waiters, *next; w; w = next) {
-		next = w->next;
-		if (id ? strcmp(w->id, id) != 0 : w->deadline_ns > before_ns)
-			continue;
-		waiter_remove(q, w);
-		w->next = taken;
-		taken = w;
-	}
-	return taken;
-}
-
-static void wake_list(struct job_waiter *w)
-{
-	while (w) {
-		struct job_waiter *next = w->next;
-
-		w->wake(w);
-		w = next;
-	}
 }
 
 static void control_progress(void *self, double share)
@@ -195,21 +166,22 @@ static void run_one(struct job_queue *q, struct job *j)
 		sb_fail(&err, rc, "job_failed", "%s", sb_strerror(rc));
 	pthread_mutex_lock(&q->lock);
 	end(q, j, rc, &err);
-	woken = take_waiters(q, id, 0);
+	woken = job_waiters_take(&q->waiters, id, 0);
 	pthread_mutex_unlock(&q->lock);
-	wake_list(woken);
+	job_waiters_wake(woken);
 }
 
 static void *job_thread(void *arg)
 {
-	struct job_queue *q = arg;
+	struct lane *l = arg;
+	struct job_queue *q = l->queue;
 
 	pthread_mutex_lock(&q->lock);
 	while (!q->stop) {
-		struct job *j = list_pop(&q->queued);
+		struct job *j = list_pop(&l->queued);
 
 		if (!j) {
-			pthread_cond_wait(&q->wake, &q->lock);
+			pthread_cond_wait(&l->wake, &q->lock);
 			continue;
 		}
 		begin(q, j);
@@ -221,13 +193,20 @@ static void *job_thread(void *arg)
 	return NULL;
 }
 
+static enum job_lane lane_of(const char *kind)
+{
+	return strcmp(kind, "plan") == 0 ? JOB_LANE_PLAN : JOB_LANE_PROFILE;
+}
+
 static int add_job(struct job_queue *q, const struct job_status *status)
 {
+	enum job_lane at = lane_of(status->kind);
+	struct lane *l = &q->lanes[at];
 	struct job *j = find(q, status->id);
 
 	if (j && j->status.state <= JOB_RUNNING)
 		return SB_ECONFLICT;
-	if (q->stop || q->queued.count >= q->config.queued_max)
+	if (q->stop || l->queued.count >= (size_t)q->config.lanes[at].queued_max)
 		return SB_EBUSY;
 	if (j) {
 		list_remove(&q->ended, j);
@@ -242,8 +221,8 @@ static int add_job(struct job_queue *q, const struct job_status *status)
 		free(j);
 		return SB_ENOMEM;
 	}
-	list_push(&q->queued, j);
-	pthread_cond_signal(&q->wake);
+	list_push(&l->queued, j);
+	pthread_cond_signal(&l->wake);
 	return SB_OK;
 }
 
@@ -299,7 +278,9 @@ static void ops_counts(struct job_queue *q, int64_t out_by_state[5])
 {
 	pthread_mutex_lock(&q->lock);
 	memcpy(out_by_state, q->by_state, sizeof(q->by_state));
-	out_by_state[JOB_QUEUED] = (int64_t)q->queued.count;
+	out_by_state[JOB_QUEUED] = 0;
+	for (int i = 0; i < JOB_LANES; i++)
+		out_by_state[JOB_QUEUED] += (int64_t)q->lanes[i].queued.count;
 	out_by_state[JOB_RUNNING] = q->running;
 	pthread_mutex_unlock(&q->lock);
 }
@@ -310,17 +291,26 @@ const struct job_ops JOB_OPS = {
 int jobs_new(const struct job_queue_config *config, struct job_queue **out)
 {
 	struct job_queue *q = calloc(1, sizeof(*q));
+	bool made = q != NULL;
 
 	if (!q)
 		return SB_ENOMEM;
 	q->config = *config;
-	q->threads = calloc((size_t)config->threads, sizeof(*q->threads));
-	if (!q->threads) {
-		free(q);
+	pthread_mutex_init(&q->lock, NULL);
+	for (int i = 0; i < JOB_LANES; i++) {
+		struct lane *l = &q->lanes[i];
+		int threads = pool_threads(config->lanes[i].threads);
+
+		q->config.lanes[i].threads = threads;
+		l->queue = q;
+		l->threads = calloc((size_t)threads, sizeof(*l->threads));
+		made = made && l->threads;
+		pthread_cond_init(&l->wake, NULL);
+	}
+	if (!made) {
+		jobs_free(&q);
 		return SB_ENOMEM;
 	}
-	pthread_mutex_init(&q->lock, NULL);
-	pthread_cond_init(&q->wake, NULL);
 	*out = q;
 	return SB_OK;
 }
@@ -330,9 +320,13 @@ int jobs_start(struct job_queue *q, struct job_work work)
 	if (readers_new(q->config.read_threads, &q->readers) != SB_OK)
 		return SB_EIO;
 	q->work = work;
-	for (; q->started < q->config.threads; q->started++)
-		if (pthread_create(&q->threads[q->started], NULL, job_thread, q) != 0)
-			return SB_EIO;
+	for (int i = 0; i < JOB_LANES; i++) {
+		struct lane *l = &q->lanes[i];
+
+		for (; l->started < q->config.lanes[i].threads; l->started++)
+			if (pthread_create(&l->threads[l->started], NULL, job_thread, l) != 0)
+				return SB_EIO;
+	}
 	return SB_OK;
 }
 
@@ -340,11 +334,13 @@ void jobs_stop(struct job_queue *q)
 {
 	pthread_mutex_lock(&q->lock);
 	q->stop = true;
-	pthread_cond_broadcast(&q->wake);
+	for (int i = 0; i < JOB_LANES; i++)
+		pthread_cond_broadcast(&q->lanes[i].wake);
 	pthread_mutex_unlock(&q->lock);
 	jobs_wake_all(q);
-	for (; q->started > 0; q->started--)
-		pthread_join(q->threads[q->started - 1], NULL);
+	for (int i = 0; i < JOB_LANES; i++)
+		for (struct lane *l = &q->lanes[i]; l->started > 0; l->started--)
+			pthread_join(l->threads[l->started - 1], NULL);
 }
 
 void jobs_free(struct job_queue **qq)
@@ -356,11 +352,17 @@ void jobs_free(struct job_queue **qq)
 		return;
 	jobs_stop(q);
 	readers_free(&q->readers);
-	for (struct job *j; (j = list_pop(&q->queued)) || (j = list_pop(&q->ended));)
+	for (struct job *j; (j = list_pop(&q->ended));)
 		forget(q, j);
-	pthread_cond_destroy(&q->wake);
+	for (int i = 0; i < JOB_LANES; i++) {
+		struct lane *l = &q->lanes[i];
+
+		for (struct job *j; (j = list_pop(&l->queued));)
+			forget(q, j);
+		pthread_cond_destroy(&l->wake);
+		free(l->threads);
+	}
 	pthread_mutex_destroy(&q->lock);
-	free(q->threads);
 	free(q);
 }
 
@@ -372,13 +374,8 @@ void jobs_wait(struct job_queue *q, struct job_waiter *w)
 	pthread_mutex_lock(&q->lock);
 	j = find(q, w->id);
 	wait = j && j->status.state <= JOB_RUNNING && !q->stop;
-	if (wait) {
-		w->prev = NULL;
-		w->next = q->waiters;
-		if (q->waiters)
-			q->waiters->prev = w;
-		q->waiters = w;
-	}
+	if (wait)
+		job_waiters_add(&q->waiters, w);
 	pthread_mutex_unlock(&q->lock);
 	if (!wait)
 		w->wake(w);
@@ -389,9 +386,9 @@ void jobs_expire(struct job_queue *q, int64_t now_ns)
 	struct job_waiter *woken;
 
 	pthread_mutex_lock(&q->lock);
-	woken = take_waiters(q, NULL, now_ns);
+	woken = job_waiters_take(&q->waiters, NULL, now_ns);
 	pthread_mutex_unlock(&q->lock);
-	wake_list(woken);
+	job_waiters_wake(woken);
 }
 
 void jobs_wake_all(struct job_queue *q)

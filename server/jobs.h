@@ -3,8 +3,10 @@
 #include <stdint.h>
 
 #include "api/http.h"
+#include "server/job_waiters.h"
 
-/* Background work: a bounded queue and a few threads. Ended jobs stay visible for an hour. Thread-safe. */
+/* Background work: bounded queues with a few threads each, so that no kind of job waits behind another. Ended
+ * jobs stay visible for an hour. Thread-safe. */
 
 /* What a job does; runs on a job thread. */
 struct job_work {
@@ -13,12 +15,18 @@ struct job_work {
 	           struct sb_error *err);
 };
 
+/* Jobs that wait for each other alone. */
+enum job_lane { JOB_LANE_PROFILE, JOB_LANE_PLAN, JOB_LANES };
+struct job_lane_config {
+	int threads;    /* 0: max(4, 2 x cores) */
+	int queued_max; /* submit answers SB_EBUSY past it */
+};
+
 struct job_queue_config {
-	int threads;
-	int read_threads;  /* that help all jobs to read; -1: one fewer than cores */
-	size_t queued_max; /* submit answers SB_EBUSY past it */
-	size_t ended_max;  /* the oldest ended jobs are forgotten past it */
-	int64_t keep_ns;   /* and after this long */
+	struct job_lane_config lanes[JOB_LANES];
+	int read_threads; /* that help all jobs to read; -1: one fewer than cores */
+	size_t ended_max; /* the oldest ended jobs are forgotten past it */
+	int64_t keep_ns;  /* and after this long */
 };
 extern const struct job_queue_config JOB_QUEUE_DEFAULT;
 
@@ -30,19 +38,12 @@ int jobs_new(const struct job_queue_config *config, struct job_queue **out);
 /* Starts the threads. SB_EIO. */
 int jobs_start(struct job_queue *q, struct job_work work);
 /* Asks running jobs to end (canceled() tells true), starts no more, wakes every waiter, and joins the
- * threads. What was queued stays unfinished: the store knows it and the next process takes it up. */
+ * threads. What was queued stays unfinished: of profiles the store knows it, and the next process takes it
+ * up; plans are asked for again. */
 void jobs_stop(struct job_queue *q);
 /* jobs_stop() when needed, then frees. NULL-safe. */
 void jobs_free(struct job_queue **q);
 
-/* Wakes once when a job has ended, or its deadline has passed, or the queue stops. Owned by the caller until
- * woken. */
-struct job_waiter {
-	struct job_waiter *next, *prev;
-	char id[STORE_ID_MAX];
-	int64_t deadline_ns; /* of the monotonic clock */
-	void (*wake)(struct job_waiter *self);
-};
 /* Registers a waiter (id, deadline and wake filled in). wake() is called from another thread, or from inside
  * this call when there is nothing to wait for. */
 void jobs_wait(struct job_queue *q, struct job_waiter *w);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/err.h"
 
@@ -14,6 +15,15 @@ struct pool {
 	int threads;
 	pthread_t ids[];
 };
+
+int pool_threads(int wanted)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (wanted > 0)
+		return wanted;
+	return cores > 2 ? (int)(2 * cores) : 4;
+}
 
 static void *pool_thread(void *arg)
 {

@@ -12,6 +12,8 @@ struct pool_item {
 	void (*run)(struct pool_item *self);
 };
 
+/* So many threads as wanted; 0: max(4, 2 x cores). */
+int pool_threads(int wanted);
 /* Starts the threads. SB_ENOMEM, SB_EIO. */
 int pool_new(int threads, struct pool **out);
 /* Runs what is queued, then ends the threads. NULL-safe. */

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "server/commands.h"
@@ -25,9 +26,10 @@ static int run_job(void *self, const char *kind, const char *object, const struc
 
 	if (rc == SB_OK)
 		LOG(&s->log, LOG_INFO, "job ended", LOG_TEXT("kind", kind), LOG_TEXT("object", object));
-	else
-		LOG(&s->log, LOG_WARN, "job failed", LOG_TEXT("kind", kind), LOG_TEXT("object", object),
-		    LOG_TEXT("code", err->word), LOG_TEXT("detail", err->text));
+	else /* a plan that cannot be is its user's matter */
+		LOG(&s->log, strcmp(kind, "plan") == 0 ? LOG_INFO : LOG_WARN, "job failed",
+		    LOG_TEXT("kind", kind), LOG_TEXT("object", object), LOG_TEXT("code", err->word),
+		    LOG_TEXT("detail", err->text));
 	return rc;
 }
 

@@ -35,15 +35,21 @@ static int put_row(struct conn *c, void *arg, struct sb_error *err)
 {
 	static const char FORGET[] = "DELETE FROM idempotency WHERE created_us <= ?1";
 	static const char SQL[] = "INSERT INTO idempotency (key, route, digest, created_us, answer)"
-	                          " VALUES (?1, ?2, ?3, ?4, ?5)";
+	                          " VALUES (?1, ?2, ?3, ?4, ?5)"
+	                          " ON CONFLICT (key, route) DO UPDATE SET answer = excluded.answer"
+	                          " WHERE digest = excluded.digest";
 	const struct record *k = arg;
-	int rc = conn_change(c, FORGET, VALUES(NUMBER(k->now - KEEP_US)), NULL, err);
+	int rc = conn_change(c, FORGET, VALUES(NUMBER(k->now - KEEP_US)), NULL, err), changes = 0;
 
 	if (rc != SB_OK)
 		return rc;
-	return conn_change(
+	rc = conn_change(
 	    c, SQL, VALUES(TEXT(k->key), TEXT(k->route), TEXT(k->digest), NUMBER(k->now), TEXT(k->answer)),
-	    NULL, err);
+	    &changes, err);
+	if (rc == SB_OK && changes == 0)
+		return sb_fail(err, SB_ECONFLICT, "idempotency_key_reused",
+		               "this key was used for another request");
+	return rc;
 }
 
 int store_idempotency_put(struct store *s, const char *key, const char *route, const char *digest,

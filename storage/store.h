@@ -160,7 +160,8 @@ int store_named_list(struct store *s, const char *family, const char *after, siz
                      size_t *out_count, struct sb_error *err);
 int store_named_delete(struct store *s, const char *family, const char *name, struct sb_error *err);
 
-/* ---- idempotency keys: the answer once given to (key, route), kept 24 h ---- */
+/* ---- idempotency keys: the answer given to (key, route), kept 24 h; a later one for the same digest takes
+ * its place, for another one: SB_ECONFLICT ---- */
 int store_idempotency_get(struct store *s, const char *key, const char *route, char out_digest[65],
                           char **out_answer, struct sb_error *err);
 int store_idempotency_put(struct store *s, const char *key, const char *route, const char *digest,

@@ -7,7 +7,8 @@
 
 static const struct {
 	const char *name;
-	int (*solve)(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
+	int (*search)(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+	              struct sb_error *err);
 	json_t *(*schema)(void);
 	const char *const *needs;  /* members of every request, NULL-terminated */
 	const char *const *either; /* one of these too */
@@ -23,14 +24,15 @@ static const struct {
 #define METHODS (sizeof(rows) / sizeof(rows[0]))
 static const char *const methods[] = {"copus", "variable-batch", "joint", NULL};
 
-static int solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+static int search(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+                  struct sb_error *err)
 {
 	const char *name = json_string_value(json_object_get(request, "method"));
 
 	for (size_t i = 1; name && i < METHODS; i++)
 		if (strcmp(rows[i].name, name) == 0)
-			return rows[i].solve(request, out, out_extra, err);
-	return rows[0].solve(request, out, out_extra, err);
+			return rows[i].search(request, stop, out, out_extra, err);
+	return rows[0].search(request, stop, out, out_extra, err);
 }
 
 /* Each member may stand beside the methods that know it; the default method is also meant when none is named.
@@ -95,4 +97,4 @@ static json_t *limits_of(void)
 }
 
 const struct plan_kind batch_schedule_kind = {
-    .name = "batch-schedule", .methods = methods, .solve = solve, .schema = schema, .limits = limits_of};
+    .name = "batch-schedule", .methods = methods, .search = search, .schema = schema, .limits = limits_of};

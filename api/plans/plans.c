@@ -90,6 +90,19 @@ static int add_frame(json_t *answer, const struct plan_kind *kind, const char *m
 	return SB_OK;
 }
 
+static int solve(const struct plan_kind *kind, const json_t *request, const struct sb_stop *stop,
+                 json_t **out, json_t **out_extra, struct sb_error *err)
+{
+	int rc = kind->search ? kind->search(request, stop, out, out_extra, err)
+	                      : kind->solve(request, out, out_extra, err);
+
+	if (rc == SB_OK || !sb_stopped(stop))
+		return rc;
+	json_decref(*out_extra); /* what was found out up to then */
+	*out_extra = NULL;
+	return sb_fail(err, SB_ECANCELED, "canceled", "The search was canceled.");
+}
+
 int plan_solve(const struct plan_lookup *lookup, const json_t *request, json_t **out, json_t **out_extra,
                struct sb_error *err)
 {
@@ -107,7 +120,7 @@ int plan_solve(const struct plan_lookup *lookup, const json_t *request, json_t *
 		rc = problem_resolve(lookup, request, &resolved, err);
 	if (rc != SB_OK)
 		return rc;
-	rc = kind->solve(resolved, &answer, &extra, err);
+	rc = solve(kind, resolved, lookup ? lookup->stop : NULL, &answer, &extra, err);
 	if (out_extra)
 		*out_extra = extra;
 	else
@@ -120,15 +133,19 @@ int plan_solve(const struct plan_lookup *lookup, const json_t *request, json_t *
 	return SB_OK;
 }
 
-int plan_canonical(const struct plan_lookup *lookup, const json_t *request, char **out_text,
-                   struct sb_error *err)
+int plan_canonical(const struct plan_lookup *lookup, const json_t *request, json_t **out_resolved,
+                   char **out_text, struct sb_error *err)
 {
 	SB_BUF_AUTO text;
 	JSON_AUTO resolved = NULL;
+	const char *method;
 	int rc = SB_OK;
+	const struct plan_kind *kind = find_kind(request, &rc, err);
 
 	sb_buf_init(&text, CANONICAL_MAX);
-	if (find_kind(request, &rc, err))
+	if (kind)
+		rc = check_method(kind, request, &method, err);
+	if (rc == SB_OK)
 		rc = problem_resolve(lookup, request, &resolved, err);
 	if (rc != SB_OK)
 		return rc;
@@ -137,6 +154,8 @@ int plan_canonical(const struct plan_lookup *lookup, const json_t *request, char
 		rc = canonical_write(resolved, &text);
 	if (rc != SB_OK)
 		return sb_fail(err, rc, "too_large", "the request is too large");
+	if (out_resolved)
+		*out_resolved = json_incref(resolved);
 	*out_text = sb_buf_take(&text);
 	return SB_OK;
 }

@@ -6,30 +6,34 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/stop.h"
 
 /* Plan requests: JSON problem in, JSON answer out, over the pure planners. The same code serves POST
  * /v1/plans and `signalbox plan`. One row of the table of kinds and one file in this folder a kind. */
 
-/* Where names of stored models and clusters are looked up; presets are tried first. Any pointer may be NULL.
- */
+/* What a request is solved with: where names of stored models and clusters are looked up (presets are tried
+ * first), and who stops it. Any pointer may be NULL. */
 struct plan_lookup {
 	void *self;
 	/* The stored document of a name (family "models", "clusters" or "calibrations"; "profiles": the
 	 * layers of that id),
 	 * owned by the caller (free()). SB_ENOENT. */
 	int (*named)(void *self, const char *family, const char *name, char **out_text);
+	const struct sb_stop *stop;
 };
 
 /* Solves a request. *out is the answer of api.md without id and created_at. On failure err says why, with the
  * JSON pointer in err->field: SB_EINVAL (400: unknown or missing member, wrong type), SB_EIMPOSSIBLE and
- * SB_EINFEASIBLE (422). *out_extra, when not NULL, holds further members of the problem document
- * (least_memory_bytes, nearest); both are owned by the caller. */
+ * SB_EINFEASIBLE (422), SB_ECANCELED when it was stopped. *out_extra, when not NULL, holds further members of
+ * the problem document (least_memory_bytes, nearest); both are owned by the caller. */
 int plan_solve(const struct plan_lookup *lookup, const json_t *request, json_t **out, json_t **out_extra,
                struct sb_error *err);
-/* The digest input of a request: the request with its names resolved, canonically written (sorted members,
- * shortest numbers), with the program's version in front. Owned by the caller (free()). */
-int plan_canonical(const struct plan_lookup *lookup, const json_t *request, char **out_text,
-                   struct sb_error *err);
+/* A request of a known kind and method with its names resolved (plan_solve() takes that, too: a name may
+ * stand for another document later), and the digest input of it: canonically written (sorted members,
+ * shortest numbers), with the program's version in front. Both are owned by the caller (json_decref(),
+ * free()); out_resolved may be NULL. */
+int plan_canonical(const struct plan_lookup *lookup, const json_t *request, json_t **out_resolved,
+                   char **out_text, struct sb_error *err);
 /* The answer of GET /v1/plan-kinds: {items:[{kind, methods, limits, schema}]}. */
 json_t *plan_kinds(void);
 /* A stored plan in the language of a launcher. SB_ENOENT for a format that this kind does not have. *out_type

@@ -8,11 +8,12 @@ static const char *const methods[] = {"lemmas", NULL};
 static const char *const given_needs[] = {"compute_seconds", NULL};
 static const char *const searched_needs[] = {"model", "cluster", "batch", NULL};
 
-static int solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+static int search(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+                  struct sb_error *err)
 {
 	for (int i = 0; searched_needs[i]; i++)
 		if (json_object_get(request, searched_needs[i]))
-			return scaling_searched(request, out, out_extra, err);
+			return scaling_searched(request, stop, out, out_extra, err);
 	return scaling_given(request, out, err);
 }
 
@@ -71,4 +72,4 @@ static json_t *limits_of(void)
 }
 
 const struct plan_kind scaling_kind = {
-    .name = "scaling", .methods = methods, .solve = solve, .schema = schema, .limits = limits_of};
+    .name = "scaling", .methods = methods, .search = search, .schema = schema, .limits = limits_of};

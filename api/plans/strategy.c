@@ -189,13 +189,14 @@ static int check_members(const json_t *request, const struct strategy_method *me
 	return SB_OK;
 }
 
-static int solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+static int search(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+                  struct sb_error *err)
 {
 	const struct strategy_method *method =
 	    strategy_method_of(json_string_value(json_object_get(request, "method")));
 	int rc = check_members(request, method, err);
 
-	return rc == SB_OK ? method->solve(request, out, out_extra, err) : rc;
+	return rc == SB_OK ? method->solve(request, stop, out, out_extra, err) : rc;
 }
 
 /* One value, or a list of those that are allowed. */
@@ -251,7 +252,7 @@ static json_t *limits_of(void)
 
 const struct plan_kind strategy_kind = {.name = "strategy",
                                         .methods = strategy_method_names,
-                                        .solve = solve,
+                                        .search = search,
                                         .schema = schema,
                                         .limits = limits_of,
                                         .export = strategy_export};

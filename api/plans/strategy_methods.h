@@ -6,9 +6,9 @@
 /* The methods of the kind `strategy`. A new one adds its file api/plans/strategy_NAME.c and its row here:
  * ROW(public name, solve, schema). The first is the default.
  *
- * solve: a request whose members are all known, the answer of api.md out, as in struct plan_kind. It says in
- * the answer's quality what it proved and for which objective (strategy_proved()), and predicts its plan by
- * the cost model of the kind `estimate` where that can run it, so that methods can be compared.
+ * solve: a request whose members are all known, the answer of api.md out, as search in struct plan_kind. It
+ * says in the answer's quality what it proved and for which objective (strategy_proved()), and predicts its
+ * plan by the cost model of the kind `estimate` where that can run it, so that methods can be compared.
  * schema: the members that only this method takes, name -> JSON Schema; NULL = none. New reference. */
 #define STRATEGY_METHODS(ROW)                                                                                \
 	ROW("exact", strategy_exact, NULL)                                                                   \
@@ -22,11 +22,13 @@
 
 struct strategy_method {
 	const char *name;
-	int (*solve)(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
+	int (*solve)(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+	             struct sb_error *err);
 	json_t *(*schema)(void);
 };
 #define STRATEGY_METHOD_DECLARED(name, solve, schema)                                                        \
-	int solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
+	int solve(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,       \
+	          struct sb_error *err);
 STRATEGY_METHODS(STRATEGY_METHOD_DECLARED)
 /* Members of the methods' own. */
 json_t *strategy_amp_schema(void);

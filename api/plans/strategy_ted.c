@@ -182,13 +182,15 @@ static int solve(const struct search_request *r, const struct ted_switches *w, b
 	return rc;
 }
 
-int strategy_ted(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+int strategy_ted(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+                 struct sb_error *err)
 {
 	struct search_request r = {0};
 	struct ted_switches w = {true, true, TED_TILE};
 	bool attention_given = false;
 	int rc = strategy_request_from_json(request, &r, &attention_given, err);
 
+	(void)stop;
 	if (rc == SB_OK)
 		rc = read_switches(request, &w, err);
 	if (rc == SB_OK)

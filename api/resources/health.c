@@ -65,6 +65,7 @@ void health_version(struct call *c)
 	json_object_set_new(limits, "inflation_ratio_from_bytes", json_integer(l->ratio_from));
 	json_object_set_new(limits, "archive_files", json_integer(l->archive_files));
 	json_object_set_new(limits, "request_bytes", json_integer(l->request_bytes));
+	json_object_set_new(limits, "plan_wait_seconds", json_integer(l->plan_wait_seconds));
 	json_object_set_new(o, "name", json_string("signalbox"));
 	json_object_set_new(o, "version", json_string(SB_VERSION));
 	json_object_set_new(o, "api", json_string("v1"));

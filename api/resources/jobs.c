@@ -1,7 +1,8 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "api/internal.h"
+#include "api/plan_jobs.h"
 #include "api/profiles/documents.h"
 
 static const char *const STATES[] = {"queued", "running", "done", "failed", "canceled"};
@@ -32,12 +33,39 @@ static json_t *error_or_null(const struct sb_error *e)
 	return o;
 }
 
-static json_t *job_json(const struct job_status *j)
+static json_t *path_of(const char *collection, const char *id)
 {
-	json_t *o = json_object();
 	char path[80];
 
-	snprintf(path, sizeof(path), "/v1/profiles/%.40s", j->object);
+	snprintf(path, sizeof(path), "/v1/%s/%.40s", collection, id);
+	return json_string(path);
+}
+
+/* A plan is there only once its search has ended; what that failed with is the problem document that the
+ * request is answered with. */
+static void add_plan(struct call *c, const struct job_status *j, json_t *o)
+{
+	struct plan_job job = {0};
+	struct api_res res = {0};
+
+	plan_jobs_look(c->s->plan_jobs, j->id, &job);
+	json_object_set_new(o, "result",
+	                    j->state == JOB_DONE ? path_of("plans", job.plan[0] ? job.plan : j->id)
+	                                         : json_null());
+	if (!job.problem && j->error.code != SB_OK) { /* forgotten, but for its sentence */
+		api_problem_from(&res, &j->error);
+		job.problem = res.body;
+		res.body = NULL;
+		api_res_clear(&res);
+	}
+	json_object_set_new(o, "error", job.problem ? json_loads(job.problem, 0, NULL) : json_null());
+	free(job.problem);
+}
+
+static json_t *job_json(struct call *c, const struct job_status *j)
+{
+	json_t *o = json_object();
+
 	json_object_set_new(o, "id", json_string(j->id));
 	json_object_set_new(o, "kind", json_string(j->kind));
 	json_object_set_new(o, "state", json_string(STATES[j->state]));
@@ -45,8 +73,12 @@ static json_t *job_json(const struct job_status *j)
 	json_object_set_new(o, "created_at", time_or_null(j->created_us));
 	json_object_set_new(o, "started_at", time_or_null(j->started_us));
 	json_object_set_new(o, "ended_at", time_or_null(j->ended_us));
-	json_object_set_new(o, "result", json_string(path));
-	json_object_set_new(o, "error", error_or_null(&j->error));
+	if (strcmp(j->kind, "plan") == 0) {
+		add_plan(c, j, o);
+	} else {
+		json_object_set_new(o, "result", path_of("profiles", j->object));
+		json_object_set_new(o, "error", error_or_null(&j->error));
+	}
 	return o;
 }
 
@@ -73,38 +105,82 @@ static int stored_end(struct call *c, const char *object, struct job_status *out
 	return SB_OK;
 }
 
-/* A job that the queue has forgotten, or not taken yet, is as its profile stands. */
-static bool from_profile(struct call *c, struct job_status *out)
+static int stored_plan(struct call *c, const char *id, struct job_status *out, struct sb_error *err)
 {
-	struct sb_error err = {0};
+	struct store_plan p = {0};
+	int rc = store_plan_get(c->s->config.store, id, &p, err);
 
-	*out = (struct job_status){.kind = "profile", .state = JOB_QUEUED};
-	if (stored_end(c, c->param, out, &err) != SB_OK) {
-		if (err.code == SB_ENOENT)
-			sb_fail(&err, SB_ENOENT, "not_found", "there is no such job");
-		api_problem_from(c->res, &err);
-		return false;
-	}
-	return true;
+	if (rc != SB_OK)
+		return rc;
+	*out = (struct job_status){.kind = "plan",
+	                           .state = JOB_DONE,
+	                           .progress = 1,
+	                           .created_us = p.created_us,
+	                           .ended_us = p.created_us};
+	memcpy(out->id, p.id, sizeof(out->id));
+	memcpy(out->object, p.id, sizeof(out->object));
+	store_plan_clear(&p);
+	return SB_OK;
 }
 
-static bool find_job(struct call *c, struct job_status *out)
+/* A job that the queue has forgotten, or not taken yet, is as its profile or plan stands. */
+static bool from_store(struct call *c, const char *id, struct job_status *out)
 {
-	if (c->s->config.job_ops->status(c->s->config.jobs, c->param, out) != SB_OK)
-		return from_profile(c, out);
+	struct sb_error err = {0};
+	int rc;
+
+	*out = (struct job_status){.kind = "profile", .state = JOB_QUEUED};
+	rc = stored_end(c, id, out, &err);
+	if (rc == SB_ENOENT)
+		rc = stored_plan(c, id, out, &err);
+	if (rc == SB_OK)
+		return true;
+	if (rc == SB_ENOENT)
+		sb_fail(&err, SB_ENOENT, "not_found", "there is no such job");
+	api_problem_from(c->res, &err);
+	return false;
+}
+
+/* How far a plan's search is. */
+static void searched(struct call *c, struct job_status *out)
+{
+	struct plan_job job = {0};
+
+	if (!plan_jobs_look(c->s->plan_jobs, out->id, &job) || !job.ended)
+		return;
+	out->error = job.error;
+	out->state = job.error.code == SB_OK          ? JOB_DONE
+	             : job.error.code == SB_ECANCELED ? JOB_CANCELED
+	                                              : JOB_FAILED;
+	if (out->state == JOB_DONE)
+		out->progress = 1;
+	free(job.problem);
+}
+
+static bool find_job(struct call *c, const char *id, struct job_status *out)
+{
+	if (c->s->config.job_ops->status(c->s->config.jobs, id, out) != SB_OK)
+		return from_store(c, id, out);
 	/* its result is stored a moment before the queue sees it end: who has seen the result must not find
 	 * the job running */
-	if (out->state == JOB_RUNNING)
+	if (out->state == JOB_RUNNING && strcmp(out->kind, "plan") == 0)
+		searched(c, out);
+	else if (out->state == JOB_RUNNING)
 		stored_end(c, out->object, out, NULL);
 	return true;
 }
 
-void jobs_get(struct call *c)
+void job_reply(struct call *c, int status, const char *id)
 {
 	struct job_status j = {0};
 
-	if (find_job(c, &j))
-		reply_json(c, 200, job_json(&j));
+	if (find_job(c, id, &j))
+		reply_json(c, status, job_json(c, &j));
+}
+
+void jobs_get(struct call *c)
+{
+	job_reply(c, 200, c->param);
 }
 
 void jobs_cancel(struct call *c)
@@ -112,15 +188,16 @@ void jobs_cancel(struct call *c)
 	struct job_status j = {0};
 	int rc = SB_ECONFLICT;
 
-	if (!find_job(c, &j))
+	if (!find_job(c, c->param, &j))
 		return;
 	if (j.state < JOB_DONE) {
+		plan_jobs_cancel(c->s->plan_jobs, c->param);
 		rc = c->s->config.job_ops->cancel(c->s->config.jobs, c->param);
-		if (!find_job(c, &j))
+		if (!find_job(c, c->param, &j))
 			return;
 	}
 	if (rc == SB_OK)
-		reply_json(c, 202, job_json(&j));
+		reply_json(c, 202, job_json(c, &j));
 	else if (rc == SB_ECONFLICT || j.state >= JOB_DONE)
 		api_problem(c->res, 409, "already_ended", "The job has ended already.");
 	else

@@ -78,8 +78,7 @@ void plans_list(struct call *c)
 	page_end(c, 'l', &page, items, more ? last : NULL);
 }
 
-/* Hands the text of a stored plan over to the answer. */
-static void answer_plan(struct call *c, int status, struct store_plan *p)
+void plan_reply(struct call *c, int status, struct store_plan *p)
 {
 	char path[80];
 
@@ -90,80 +89,6 @@ static void answer_plan(struct call *c, int status, struct store_plan *p)
 		api_res_header(c->res, "Location", path);
 	}
 	store_plan_clear(p);
-}
-
-/* Stores a fresh answer; somebody may have stored the same one meanwhile. */
-static void keep(struct call *c, const char *digest, const json_t *request, json_t *answer)
-{
-	struct store_plan p = {0}, stored = {0};
-	const char *kind = json_string_value(json_object_get(request, "kind"));
-	struct sb_error err = {0};
-	bool existing = false;
-	JSON_AUTO o = NULL;
-
-	p.created_us = store_now_us();
-	store_new_id(p.id);
-	snprintf(p.digest, sizeof(p.digest), "%s", digest);
-	snprintf(p.kind, sizeof(p.kind), "%s", kind ? kind : "");
-	o = plan_document(p.id, p.created_us, answer);
-	p.text = o ? json_write(o, NULL) : NULL;
-	if (!p.text)
-		sb_fail(&err, SB_ENOMEM, "out_of_memory", "The service is out of memory.");
-	else
-		store_plan_put(c->s->config.store, &p, &stored, &existing, &err);
-	free(p.text);
-	if (err.code != SB_OK)
-		api_problem_from(c->res, &err);
-	else
-		answer_plan(c, existing ? 200 : 201, &stored);
-}
-
-static void solve(struct call *c, const struct plan_lookup *lookup, const char *digest, const json_t *request)
-{
-	struct sb_error err = {0};
-	json_t *answer = NULL, *extra = NULL;
-	double start = monotonic_seconds();
-	int rc = plan_solve(lookup, request, &answer, &extra, &err);
-
-	metrics_plan(c->s->metrics, rc, monotonic_seconds() - start);
-	if (rc == SB_OK) {
-		json_decref(extra);
-		keep(c, digest, request, answer);
-		return;
-	}
-	if (rc == SB_EINFEASIBLE && !err.word[0])
-		snprintf(err.word, sizeof(err.word), "infeasible");
-	problem_with(c->res, &err, extra);
-}
-
-void plans_create(struct call *c)
-{
-	struct plan_lookup lookup = plans_lookup(c->s);
-	JSON_AUTO request = body_object(c);
-	struct store_plan stored = {0};
-	struct sb_error err = {0};
-	char *canonical = NULL, digest[65];
-	IDEM_AUTO idem = {0};
-	int rc;
-
-	if (!request)
-		return;
-	if (plan_canonical(&lookup, request, &canonical, &err) != SB_OK) {
-		api_problem_from(c->res, &err);
-		return;
-	}
-	store_sha256(canonical, strlen(canonical), digest);
-	free(canonical);
-	if (!idem_begin(c, "POST /v1/plans", &idem) || idem_replay(c, &idem, digest))
-		return;
-	rc = store_plan_find(c->s->config.store, digest, &stored, &err);
-	if (rc == SB_OK)
-		answer_plan(c, 200, &stored);
-	else if (rc == SB_ENOENT)
-		solve(c, &lookup, digest, request);
-	else
-		api_problem_from(c->res, &err);
-	idem_keep(c, &idem, digest);
 }
 
 static bool find_plan(struct call *c, struct store_plan *out)
@@ -184,7 +109,7 @@ void plans_get(struct call *c)
 		return;
 	/* a plan never changes, and its id is never given again */
 	memcpy(c->version, p.id, sizeof(c->version));
-	answer_plan(c, 200, &p);
+	plan_reply(c, 200, &p);
 }
 
 void plans_delete(struct call *c)

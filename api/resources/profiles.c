@@ -1,13 +1,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "api/internal.h"
 #include "api/profiles/documents.h"
-#include "base/num.h"
-
-#define WAIT_MAX 25
 
 static void fail(struct call *c, const struct sb_error *err)
 {
@@ -84,25 +80,6 @@ void profiles_delete(struct call *c)
 	timelines_forget(c->s, c->param);
 }
 
-/* Prefer: wait=SECONDS (RFC 7240); other preferences are passed over. */
-static int wait_wanted(const struct api_req *req)
-{
-	const char *prefer = api_header(req, "Prefer");
-
-	while (prefer && *prefer) {
-		size_t n;
-		int64_t v;
-
-		prefer += strspn(prefer, " \t,;");
-		n = strcspn(prefer, ",; \t");
-		if (n > 5 && strncasecmp(prefer, "wait=", 5) == 0 &&
-		    sb_parse_int(prefer + 5, n - 5, &v) == SB_OK && v > 0)
-			return v > WAIT_MAX ? WAIT_MAX : (int)v;
-		prefer += n;
-	}
-	return 0;
-}
-
 static void add_location(struct call *c, const char *id)
 {
 	char path[80];
@@ -175,7 +152,7 @@ static bool replayed(struct call *c, const struct idem *idem, const char *digest
 static void created(struct call *c, const struct idem *idem, struct store_profile *p)
 {
 	char text[400], digest[65];
-	int wait = wait_wanted(c->req);
+	int wait = prefer_wait(c->req, 0);
 
 	snprintf(text, sizeof(text), "%s %s", p->sha256, p->name);
 	store_sha256(text, strlen(text), digest);
@@ -187,8 +164,7 @@ static void created(struct call *c, const struct idem *idem, struct store_profil
 	add_location(c, p->id);
 	idem_keep(c, idem, digest);
 	if (wait > 0 && c->res->status == 202) {
-		memcpy(c->res->wait_job, p->id, sizeof(c->res->wait_job));
-		c->res->wait_seconds = wait;
+		wait_for_job(c, p->id, wait);
 		api_res_header(c->res, "Preference-Applied", "wait");
 	}
 }

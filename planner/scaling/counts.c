@@ -86,7 +86,12 @@ static int search_one(struct workspace *w, struct point_result *out, struct sb_e
 
 	out->rc = strategy_search(&w->request, &w->result, &why);
 	out->gave_up = strcmp(why.word, "search_too_large") == 0;
-	return out->rc == SB_ENOMEM ? sb_no_memory(err) : SB_OK;
+	if (out->rc == SB_ENOMEM || out->rc == SB_ECANCELED) {
+		if (err)
+			*err = why;
+		return out->rc;
+	}
+	return SB_OK;
 }
 
 int search_points(const struct search_request *r, const struct search_point *points, size_t count,

@@ -29,6 +29,14 @@ const char *rejection_word(enum rejection r)
 	return words[r];
 }
 
+static int gave_up(const struct search *x, struct sb_error *err)
+{
+	if (x->stopped)
+		return sb_fail(err, SB_ECANCELED, "canceled", "the search was stopped");
+	return sb_fail(err, SB_EIMPOSSIBLE, "search_too_large",
+	               "the space of strategies is too large to search: constrain some degrees");
+}
+
 int search_settle(struct search *x, int room, struct sb_error *err)
 {
 	struct choice c;
@@ -42,6 +50,9 @@ int search_settle(struct search *x, int room, struct sb_error *err)
 		x->effort += 1 + (int64_t)(fmin(passes, SCHEDULE_OPERATIONS_MAX) / PASSES_A_STEP);
 		if (rc != SB_OK)
 			return rc;
+		search_exhausted(x); /* asks whether to stop */
+		if (x->stopped)
+			return gave_up(x, err);
 		if (c.cost.step_seconds < x->reached) {
 			x->reached = c.cost.step_seconds;
 			x->out->best = c;
@@ -123,8 +134,7 @@ int strategy_search(const struct search_request *r, struct search_result *out, s
 	if (rc != SB_OK)
 		return rc;
 	if (!whole)
-		return sb_fail(err, SB_EIMPOSSIBLE, "search_too_large",
-		               "the space of strategies is too large to search: constrain some degrees");
+		return gave_up(&x, err);
 	if (x.out_of_memory)
 		return sb_no_memory(err);
 	if (!x.any_fits)

@@ -1,5 +1,6 @@
 #ifndef SB_PLANNER_STRATEGY_SEARCH_H
 #define SB_PLANNER_STRATEGY_SEARCH_H
+#include "base/stop.h"
 #include "planner/strategy/cost.h"
 
 /* The search for the fastest strategy that fits in memory: exact over the space below, best first, with
@@ -72,10 +73,11 @@ struct search_request {
 	struct allowed only[CONSTRAINTS];
 	enum attention attention;
 	int gradient_bytes;
-	int alternatives; /* wanted, at most SEARCH_ALTERNATIVES */
-	int frontier;     /* points wanted, at most SEARCH_FRONTIER_MOST; 0 = SEARCH_FRONTIER */
-	bool unfolded;    /* experts as without parallel folding: etp = tp, ep within dp */
-	int64_t effort;   /* steps of the walk after which to give up, 0 = SEARCH_EFFORT */
+	int alternatives;           /* wanted, at most SEARCH_ALTERNATIVES */
+	int frontier;               /* points wanted, at most SEARCH_FRONTIER_MOST; 0 = SEARCH_FRONTIER */
+	bool unfolded;              /* experts as without parallel folding: etp = tp, ep within dp */
+	int64_t effort;             /* steps of the walk after which to give up, 0 = SEARCH_EFFORT */
+	const struct sb_stop *stop; /* NULL: never */
 };
 
 enum rejection {
@@ -132,7 +134,7 @@ struct search_result {
 
 /* SB_EINFEASIBLE when nothing fits: then out->least_memory, leanest, candidates and rejected are valid. When
  * the constraints leave no strategy at all, or the walk takes more steps than the effort
- * ("search_too_large"): SB_EIMPOSSIBLE. SB_ENOMEM. Deterministic. */
+ * ("search_too_large"): SB_EIMPOSSIBLE. SB_ENOMEM, SB_ECANCELED. Deterministic. */
 int strategy_search(const struct search_request *r, struct search_result *out, struct sb_error *err);
 /* What would make the request feasible. Costs memory only. *effort: steps taken so far, which count for what
  * these take together.

@@ -5,6 +5,8 @@
 
 #include "base/grow.h"
 
+#define ASK_EFFORT ((int64_t)1 << 16) /* steps between two questions whether to stop: some 10 ms */
+
 void search_free(struct search *x)
 {
 	free(x->keep);
@@ -255,9 +257,13 @@ int search_prepare(struct search *x, struct sb_error *err)
 	return rc == SB_OK && x->ep.count > 0 && x->etp.count > 0 ? prepare_layouts(x, err) : rc;
 }
 
-bool search_exhausted(const struct search *x)
+bool search_exhausted(struct search *x)
 {
-	return x->effort > (x->r->effort > 0 ? x->r->effort : SEARCH_EFFORT);
+	if (x->effort >= x->ask_at) {
+		x->ask_at = x->effort + ASK_EFFORT;
+		x->stopped = x->stopped || sb_stopped(x->r->stop);
+	}
+	return x->stopped || x->effort > (x->r->effort > 0 ? x->r->effort : SEARCH_EFFORT);
 }
 
 bool search_wants(const struct search *x, double bound, double memory)

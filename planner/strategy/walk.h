@@ -130,14 +130,16 @@ struct search {
 	bool any_fits;
 	int64_t effort; /* steps of the walk so far: runs of stages weighed, and what is cut off in one go as
 	                   one */
+	int64_t ask_at; /* with so much effort: whether to stop */
+	bool stopped;
 };
 
 /* Lists the cuts, batch sizes and layouts. SB_ENOMEM. */
 int search_prepare(struct search *x, struct sb_error *err);
 /* Is a strategy of at least these seconds and bytes worth costing in this walk? */
 bool search_wants(const struct search *x, double bound, double memory);
-/* Has the walk taken more steps than the request allows? */
-bool search_exhausted(const struct search *x);
+/* Has the walk taken more steps than the request allows, or was it stopped? */
+bool search_exhausted(struct search *x);
 /* Weighs every strategy that offloads nothing, or, with x->away, those that do and may be faster than any
  * that does not; what is worth keeping is in x->keep. False when it gave up after SEARCH_EFFORT steps. */
 bool search_walk(struct search *x);

@@ -30,7 +30,8 @@ export class Service {
   // owns it: when it fails, the service ends with it)
   static async start({ dir, listen, args = [], limits = {}, t } = {}) {
     const s = new Service();
-    const bounds = Object.entries(limits).flatMap(([name, value]) => ["--limit", `${name}=${value}`]);
+    // a plan that is quick is waited for, however slow the machine
+    const bounds = Object.entries({ plan_wait_seconds: 25, ...limits }).flatMap(([name, value]) => ["--limit", `${name}=${value}`]);
     s.process = await start({ dir, listen, args: [...args, ...bounds] });
     t?.after(() => { s.child.kill("SIGKILL"); s.process.remove(); });
     Object.assign(s, { url: s.process.url, dir: s.process.dir, child: s.process.child, ended: s.process.ended });

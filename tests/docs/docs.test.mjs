@@ -41,6 +41,7 @@ async function prepare(commands, address) {
       const data = args.indexOf("--data");
       if (data > 0) args[data + 1] = "DATA";
       else args.push("--data", "DATA");
+      args.push("--limit", "plan_wait_seconds=25"); // a loaded machine is slow
       const service = await start({ command: args });
       running.push(service);
       address.url = service.url;

@@ -17,10 +17,10 @@ static void check_canonical(const json_t *request)
 	json_error_t error;
 	json_t *again = text ? json_read_request(text, strlen(text), &error) : NULL;
 	struct sb_error err = {0};
-	int rc = plan_canonical(NULL, request, &first, &err);
+	int rc = plan_canonical(NULL, request, NULL, &first, &err);
 
 	if (again && rc == SB_OK &&
-	    (plan_canonical(NULL, again, &second, &err) != SB_OK || strcmp(first, second) != 0))
+	    (plan_canonical(NULL, again, NULL, &second, &err) != SB_OK || strcmp(first, second) != 0))
 		abort();
 	json_decref(again);
 	free(text);

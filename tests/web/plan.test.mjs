@@ -214,3 +214,44 @@ test('any kind can be asked for by its problem as JSON', async () => {
   }
   await close();
 });
+
+// Seconds of work: many experts on many devices, for many numbers of them.
+const LONG = { model: 'deepseek-v3', cluster: { preset: 'dgx-h100', nodes: 2048 }, batch: { global_sequences: 15360 } };
+
+async function searchLong(page, sequences) {
+  await page.getByLabel('Kind').selectOption('scaling');
+  await page.getByLabel('Problem as JSON').fill(JSON.stringify({ ...LONG, batch: { global_sequences: sequences } }));
+  await page.getByRole('button', { name: 'Make the plan' }).click();
+}
+
+test('a long search shows that it runs, and can be canceled', async () => {
+  const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
+  await searchLong(page, 15360);
+  const cancel = page.getByRole('button', { name: 'Cancel' });
+  await cancel.waitFor({ timeout: 30000 });
+  assert.match(await page.getByRole('status').innerText(), /Searching for \d+ s|Waiting for other searches/);
+  assert.ok(await page.getByRole('progressbar', { name: 'Search' }).isVisible());
+  assert.ok(await page.getByRole('button', { name: 'Searching…' }).isDisabled());
+  await cancel.click();
+  await page.getByRole('button', { name: 'Make the plan' }).waitFor({ timeout: 30000 });
+  assert.equal(await page.getByRole('alert').count(), 0, 'who canceled need not be told');
+  assert.match(page.url(), /#\/plans\/new$/);
+  await close();
+});
+
+test('a search goes on when the form is left, and does not pull the page back', async () => {
+  const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
+  await searchLong(page, 7680);
+  await page.getByRole('button', { name: 'Cancel' }).waitFor({ timeout: 30000 });
+  await page.goto(`${service.url}/#/plans`);
+  for (const end = Date.now() + 60000; Date.now() < end;) {
+    const { items } = await (await fetch(`${service.url}/v1/plans`)).json();
+    if (items.some((plan) => plan.problem.batch?.global_sequences === 7680)) break;
+    await page.waitForTimeout(200);
+  }
+  await page.waitForTimeout(2500); // longer than it waits between two questions
+  assert.match(page.url(), /#\/plans$/);
+  await page.reload();
+  assert.match(await page.locator('.row').first().innerText(), /7,680 sequences a step/);
+  await close();
+});

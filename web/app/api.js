@@ -83,7 +83,8 @@ export async function follow(id, seen, signal) {
   }
 }
 
-async function rest(milliseconds, signal) {
+// Waits, and longer while the page is hidden.
+export async function rest(milliseconds, signal) {
   await new Promise((resolve) => setTimeout(resolve, milliseconds));
   while (document.hidden && !signal?.aborted)
     await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));

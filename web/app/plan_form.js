@@ -4,7 +4,7 @@ import { html, useState } from './dom.js';
 import { words } from './format.js';
 import { Loaded, useLoaded } from './parts.js';
 import { ProblemForm } from './plan_problem_form.js';
-import { Failed, FieldError, parse, useSubmit } from './plan_request.js';
+import { Failed, FieldError, Submit, parse, useSubmit } from './plan_request.js';
 import { constraintFields, enumOf } from './schema.js';
 
 const OWN = ' own'; // no name starts with a space
@@ -90,7 +90,7 @@ function Form({ models, clusters, schema }) {
   const set = (change) => setForm((old) => ({ ...old, ...change }));
   const fields = constraintFields(schema);
   const objectives = enumOf(schema, 'objective');
-  const { submit, busy, error } = useSubmit(() => requestOf(form, fields));
+  const { submit, error, ...state } = useSubmit(() => requestOf(form, fields));
   return html`<form class="panel plan-form" onSubmit=${submit}>
     <${Named} id="model" label="Model" items=${models} value=${form.model} set=${(model) => set({ model })} />
     <${Named} id="cluster" label="Cluster" items=${clusters} value=${form.cluster} set=${(cluster) => set({ cluster })} />
@@ -106,7 +106,7 @@ function Form({ models, clusters, schema }) {
         set=${(v) => set({ constraints: { ...form.constraints, [f.name]: v } })} />`)}
       <div class="field wide"><label for="more">More constraints, as JSON</label><textarea id="more" rows="3" spellcheck="false" value=${form.more}
         placeholder=${'{ }'} onInput=${(e) => set({ more: e.target.value })}></textarea></div></div></details>
-    <p class="wide"><button type="submit" class="primary" disabled=${busy}>${busy ? 'Searching…' : 'Find the best plan'}</button></p>
+    <${Submit} label="Find the best plan" ...${state} />
     <${Failed} error=${error} />
   </form>`;
 }

@@ -1,6 +1,6 @@
 // The form of any kind of plan: its problem as JSON.
 import { html, useState } from './dom.js';
-import { Failed, FieldError, parse, useSubmit } from './plan_request.js';
+import { Failed, FieldError, Submit, parse, useSubmit } from './plan_request.js';
 
 // Where to start from; a kind without one starts from the members that it needs.
 const SAMPLES = {
@@ -33,7 +33,7 @@ export function requestOf(kind, method, text) {
 export function ProblemForm({ kind }) {
   const [text, setText] = useState(() => JSON.stringify(sampleOf(kind), null, 2));
   const [method, setMethod] = useState('');
-  const { submit, busy, error } = useSubmit(() => requestOf(kind.kind, method, text));
+  const { submit, error, ...state } = useSubmit(() => requestOf(kind.kind, method, text));
   const methods = kind.methods ?? [];
   return html`<form class="panel plan-form" onSubmit=${submit}>
     ${methods.length > 1 && html`<div class="field"><label for="method">Method</label><select id="method" value=${method} onChange=${(e) => setMethod(e.target.value)}>
@@ -41,6 +41,6 @@ export function ProblemForm({ kind }) {
     <div class="field wide"><label for="problem">Problem as JSON</label><textarea id="problem" rows="14" spellcheck="false" value=${text}
       onInput=${(e) => setText(e.target.value)}></textarea></div>
     <details class="wide"><summary>What it takes</summary><pre tabindex="0" aria-label="Schema">${JSON.stringify(kind.schema ?? {}, null, 2)}</pre></details>
-    <p class="wide"><button type="submit" class="primary" disabled=${busy}>${busy ? 'Searching…' : 'Make the plan'}</button></p>
+    <${Submit} label="Make the plan" ...${state} />
     <${Failed} error=${error} /></form>`;
 }

@@ -26,8 +26,8 @@ FAKE int plan_solve(const struct plan_lookup *lookup, const json_t *request, jso
 	return SB_OK;
 }
 
-FAKE int plan_canonical(const struct plan_lookup *lookup, const json_t *request, char **out_text,
-                        struct sb_error *err)
+FAKE int plan_canonical(const struct plan_lookup *lookup, const json_t *request, json_t **out_resolved,
+                        char **out_text, struct sb_error *err)
 {
 	const char *model = json_string_value(json_object_get(request, "model"));
 	char *stored = NULL;
@@ -35,6 +35,7 @@ FAKE int plan_canonical(const struct plan_lookup *lookup, const json_t *request,
 	if (model && lookup->named(lookup->self, "models", model, &stored) != SB_OK)
 		return sb_fail_field(err, SB_EIMPOSSIBLE, "unknown_name", "/model", "No such model.");
 	free(stored);
+	*out_resolved = json_deep_copy(request);
 	*out_text = json_dumps(request, JSON_SORT_KEYS | JSON_COMPACT);
 	return SB_OK;
 }

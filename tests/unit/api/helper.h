@@ -13,14 +13,24 @@ struct job_queue {
 	int submit_rc, status_rc, cancel_rc;
 	struct job_status status;
 	bool canceled; /* what the running job is told */
+	bool slow;     /* no search ends while a request waits for it */
+	size_t plans;  /* submitted */
 };
 
 static inline int queue_submit(struct job_queue *q, const char *id, const char *kind, const char *object)
 {
-	assert_string_equal(kind, "profile");
 	assert_string_equal(id, object);
 	if (q->submit_rc != SB_OK)
 		return q->submit_rc;
+	if (strcmp(kind, "plan") == 0) {
+		q->status = (struct job_status){.kind = "plan", .created_us = 1};
+		snprintf(q->status.id, STORE_ID_MAX, "%s", id);
+		snprintf(q->status.object, STORE_ID_MAX, "%s", id);
+		q->status_rc = SB_OK;
+		q->plans++;
+		return SB_OK;
+	}
+	assert_string_equal(kind, "profile");
 	assert_true(q->count < 64);
 	snprintf(q->ids[q->count++], STORE_ID_MAX, "%s", id);
 	return SB_OK;
@@ -141,6 +151,56 @@ static inline void keep_json(struct fixture *f)
 		assert_non_null(f->json = json_loadb(f->res.body, f->res.body_len, 0, NULL));
 }
 
+static inline void never_progress(void *self, double share)
+{
+	(void)self;
+	assert_true(share >= 0 && share <= 1);
+}
+
+static inline bool queue_canceled(void *self)
+{
+	return ((struct job_queue *)self)->canceled;
+}
+
+static inline int run_kind(struct fixture *f, const char *kind, const char *id, struct sb_error *err)
+{
+	const struct job_control control = {
+	    .self = &f->queue, .progress = never_progress, .canceled = queue_canceled};
+
+	return api_job_run(f->api, kind, id, &control, err);
+}
+
+/* Runs the job of a profile here and now. */
+static inline int run_job(struct fixture *f, const char *id, struct sb_error *err)
+{
+	return run_kind(f, "profile", id, err);
+}
+
+/* Runs the search that was submitted last, as a job thread would. */
+static inline int run_search(struct fixture *f)
+{
+	struct job_status *j = &f->queue.status;
+	int rc = run_kind(f, "plan", j->id, &j->error);
+
+	j->state = rc == SB_OK ? JOB_DONE : rc == SB_ECANCELED ? JOB_CANCELED : JOB_FAILED;
+	return rc;
+}
+
+/* What the server does with an answer that asks to wait. */
+static inline void wait_as_asked(struct fixture *f, struct api_req *req)
+{
+	if (!f->res.wait_job[0])
+		return;
+	assert_true(f->res.wait_seconds > 0 && f->res.wait_seconds <= 25);
+	if (!f->queue.slow && strcmp(f->res.wait_job, f->queue.status.id) == 0 &&
+	    f->queue.status.state == JOB_QUEUED)
+		run_search(f);
+	req->waited = true;
+	memcpy(req->waited_job, f->res.wait_job, sizeof(req->waited_job));
+	api_res_clear(&f->res);
+	api_handle(f->api, req, &f->res);
+}
+
 /* One request; headers is a list of name, value, …, NULL. Returns the status. */
 static inline int ask_with(struct fixture *f, const char *method, const char *target, const char *body,
                            struct upload **up, const char *const *headers)
@@ -157,6 +217,8 @@ static inline int ask_with(struct fixture *f, const char *method, const char *ta
 	req.body_len = body ? strlen(body) : 0;
 	clear_answer(f);
 	api_handle(f->api, &req, &f->res);
+	if (strcmp(copy, "/v1/plans") == 0)
+		wait_as_asked(f, &req);
 	keep_json(f);
 	return f->res.status;
 }
@@ -217,23 +279,4 @@ static inline int upload_one(struct fixture *f, const char *target, const char *
 	return ask_with(f, "POST", target, NULL, &up, headers);
 }
 
-static inline void never_progress(void *self, double share)
-{
-	(void)self;
-	assert_true(share >= 0 && share <= 1);
-}
-
-static inline bool queue_canceled(void *self)
-{
-	return ((struct job_queue *)self)->canceled;
-}
-
-/* Runs the job of a profile here and now. */
-static inline int run_job(struct fixture *f, const char *id, struct sb_error *err)
-{
-	const struct job_control control = {
-	    .self = &f->queue, .progress = never_progress, .canceled = queue_canceled};
-
-	return api_job_run(f->api, "profile", id, &control, err);
-}
 #endif

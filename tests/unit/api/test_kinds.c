@@ -223,7 +223,7 @@ static void test_canonical(void **state)
 	for (int i = 0; i < 2; i++) {
 		JSON_AUTO request = json_loads(same[i], 0, NULL);
 
-		assert_int_equal(plan_canonical(&lookup, request, &text[i], &err), SB_OK);
+		assert_int_equal(plan_canonical(&lookup, request, NULL, &text[i], &err), SB_OK);
 	}
 	assert_string_equal(text[0], text[1]);
 	assert_non_null(strstr(text[0],
@@ -234,7 +234,7 @@ static void test_canonical(void **state)
 	{
 		JSON_AUTO request = json_loads("{\"kind\":\"strategy\",\"model\":\"mine\"}", 0, NULL);
 
-		assert_int_equal(plan_canonical(&lookup, request, &text[0], &err), SB_OK);
+		assert_int_equal(plan_canonical(&lookup, request, NULL, &text[0], &err), SB_OK);
 		assert_non_null(strstr(text[0], "\"hidden\":2304"));
 		free(text[0]);
 	}

@@ -27,7 +27,7 @@ static int work(void *self, const char *kind, const char *object, const struct j
 	struct bench *b = self;
 
 	atomic_fetch_add(&b->runs, 1);
-	if (strcmp(kind, "profile") != 0)
+	if (strcmp(kind, "profile") != 0 && strcmp(kind, "plan") != 0)
 		return SB_EINVAL;
 	if (strcmp(object, "fail") == 0)
 		return sb_fail_at(err, SB_EFORMAT, "truncated", "a.json", 3, 9, "cut off");
@@ -134,7 +134,7 @@ static void a_running_job_can_be_canceled_and_its_id_used_again(void **state)
 static void the_queue_is_bounded_and_forgets(void **state)
 {
 	const struct job_queue_config config = {
-	    .threads = 1, .queued_max = 2, .ended_max = 1, .keep_ns = 3600 * CLOCK_SECOND_NS};
+	    .lanes = {{1, 2}, {1, 2}}, .ended_max = 1, .keep_ns = 3600 * CLOCK_SECOND_NS};
 	struct bench b;
 	struct job_status s;
 
@@ -147,6 +147,36 @@ static void the_queue_is_bounded_and_forgets(void **state)
 	bench_start(&b);
 	assert_int_equal(ended(&b, "2").state, JOB_DONE);
 	assert_int_equal(JOB_OPS.status(b.queue, "1", &s), SB_ENOENT);
+	jobs_free(&b.queue);
+}
+
+static void a_plan_waits_for_plans_alone(void **state)
+{
+	const struct job_queue_config config = {
+	    .lanes = {[JOB_LANE_PROFILE] = {1, 10}, [JOB_LANE_PLAN] = {1, 1}},
+	    .ended_max = 10,
+	    .keep_ns = 3600 * CLOCK_SECOND_NS};
+	int64_t counts[5];
+	struct bench b;
+
+	(void)state;
+	bench_start(bench_new(&b, &config));
+	submit(&b, "read", "hold");
+	sem_wait(&b.begun);
+	submit(&b, "read next", "ok");
+	assert_int_equal(JOB_OPS.submit(b.queue, "plan", "plan", "ok"), SB_OK);
+	assert_int_equal(ended(&b, "plan").state, JOB_DONE);
+	assert_int_equal(JOB_OPS.submit(b.queue, "slow plan", "plan", "hold"), SB_OK);
+	sem_wait(&b.begun);
+	assert_int_equal(JOB_OPS.submit(b.queue, "second", "plan", "ok"), SB_OK);
+	assert_int_equal(JOB_OPS.submit(b.queue, "third", "plan", "ok"), SB_EBUSY);
+	assert_int_equal(submit(&b, "read last", "ok"), SB_OK);
+	JOB_OPS.counts(b.queue, counts);
+	assert_int_equal(counts[JOB_QUEUED], 3);
+	assert_int_equal(counts[JOB_RUNNING], 2);
+	assert_int_equal(JOB_OPS.cancel(b.queue, "slow plan"), SB_OK);
+	assert_int_equal(ended(&b, "second").state, JOB_DONE);
+	assert_int_equal(status(&b, "read").state, JOB_RUNNING);
 	jobs_free(&b.queue);
 }
 
@@ -204,7 +234,7 @@ static void waiters_wake_once(void **state)
 static void a_stop_leaves_queued_jobs_alone(void **state)
 {
 	const struct job_queue_config config = {
-	    .threads = 1, .queued_max = 10, .ended_max = 10, .keep_ns = 3600 * CLOCK_SECOND_NS};
+	    .lanes = {{1, 10}, {1, 10}}, .ended_max = 10, .keep_ns = 3600 * CLOCK_SECOND_NS};
 	struct bench b;
 
 	(void)state;
@@ -251,6 +281,7 @@ int main(void)
 	    cmocka_unit_test(jobs_run_and_tell_how_it_went),
 	    cmocka_unit_test(a_running_job_can_be_canceled_and_its_id_used_again),
 	    cmocka_unit_test(the_queue_is_bounded_and_forgets),
+	    cmocka_unit_test(a_plan_waits_for_plans_alone),
 	    cmocka_unit_test(waiters_wake_once),
 	    cmocka_unit_test(a_stop_leaves_queued_jobs_alone),
 	    cmocka_unit_test(the_pool_runs_all_before_it_ends),

@@ -206,6 +206,10 @@ static void named_documents_and_keys(void **state)
 	assert_string_equal(digest, "d1");
 	assert_string_equal(answer, "201");
 	free(answer);
+	assert_int_equal(store_idempotency_put(s, "k", "POST /v1/plans", "d1", "200", NULL), SB_OK);
+	assert_int_equal(store_idempotency_get(s, "k", "POST /v1/plans", digest, &answer, NULL), SB_OK);
+	assert_string_equal(answer, "200");
+	free(answer);
 	store_close(&s);
 	drop_dir(&p);
 }
