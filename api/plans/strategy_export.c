@@ -4,9 +4,11 @@
 
 #include "api/plans/kinds.h"
 
-const char *const launch_format_names[] = {"megatron", "deepspeed", "mindformers", "torchtitan", "env", NULL};
-static const struct launch_format *const formats[] = {&launch_megatron, &launch_deepspeed,
-                                                      &launch_mindformers, &launch_torchtitan, &launch_env};
+const char *const launch_format_names[] = {"megatron",   "mindspeed", "deepspeed", "mindformers",
+                                           "torchtitan", "env",       NULL};
+static const struct launch_format *const formats[] = {&launch_megatron,   &launch_mindspeed,
+                                                      &launch_deepspeed,  &launch_mindformers,
+                                                      &launch_torchtitan, &launch_env};
 
 const struct launch_format *launch_format_named(const char *name)
 {
@@ -57,8 +59,8 @@ int strategy_export(const json_t *plan, const char *format, char **out_text, con
 	sb_buf_init(&text, OPTIONS_TEXT_MAX);
 	if (!f)
 		return sb_fail(err, SB_ENOENT, "unknown_format",
-		               "this plan can be exported as: megatron, deepspeed, mindformers, torchtitan, "
-		               "env");
+		               "this plan can be exported as: megatron, mindspeed, deepspeed, mindformers, "
+		               "torchtitan, env");
 	rc = read_plan(plan, &p, &launch, err);
 	if (rc != SB_OK)
 		return rc;

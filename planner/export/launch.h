@@ -88,7 +88,8 @@ struct launch_format {
 	const char *const *why; /* [LAUNCH_FIELDS] */
 	const char *label;
 };
-extern const struct launch_format launch_megatron, launch_mindformers, launch_torchtitan, launch_env;
+extern const struct launch_format launch_megatron, launch_mindspeed, launch_mindformers, launch_torchtitan,
+    launch_env;
 
 /* Appends a fitting strategy in the format, with its notes. SB_EIMPOSSIBLE, SB_ENOMEM, SB_ELIMIT. */
 int launch_write(const struct launch_format *f, const struct launch_plan *l, struct sb_buf *out,

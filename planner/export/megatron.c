@@ -274,15 +274,11 @@ static int refuse_shapes(const struct launch_plan *l, struct sb_error *err)
 	if (s->cp > 1 && l->model->seq_len % (2 * s->cp) != 0)
 		return sb_fail(err, SB_EIMPOSSIBLE, "context_parallel",
 		               "Megatron splits sequences into 2 x cp parts: they must divide the sequence");
-	return refuse_offload(l, err);
+	return SB_OK;
 }
 
-static int refuse(const struct launch_plan *l, struct sb_error *err)
+int megatron_refuse(const struct launch_plan *l, struct sb_error *err)
 {
-	int rc = launch_one_dimension(l, launch_megatron.label, err);
-
-	if (rc != SB_OK)
-		return rc;
 	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
 		return sb_fail(err, SB_EIMPOSSIBLE, "zero_with_pipeline",
 		               "Megatron has no ZeRO 2 or 3 together with a pipeline");
@@ -292,7 +288,16 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 	return refuse_shapes(l, err);
 }
 
-static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
+static int refuse(const struct launch_plan *l, struct sb_error *err)
+{
+	int rc = launch_one_dimension(l, launch_megatron.label, err);
+
+	if (rc == SB_OK)
+		rc = megatron_refuse(l, err);
+	return rc == SB_OK ? refuse_offload(l, err) : rc;
+}
+
+void megatron_write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
 {
 	launch_comments(notes, out);
 	if (l->model->bidirectional)
@@ -303,13 +308,18 @@ static void write(const struct launch_plan *l, const char *notes, struct sb_buf 
 	parallel(out, l);
 	number(out, "micro-batch-size", l->strategy.micro_batch);
 	number(out, "global-batch-size", l->sequences);
-	kernel(out, l);
 	recomputation(out, l);
 	precision(out, l->model, &l->strategy);
+}
+
+static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
+{
+	megatron_write(l, notes, out);
+	kernel(out, l);
 	offloading(out, l);
 }
 
-static const char *const why[LAUNCH_FIELDS] = {
+const char *const megatron_why[LAUNCH_FIELDS] = {
     [FIELD_ORDER] = "Megatron knows tp,cp,dp,pp and tp,cp,pp,dp",
     [FIELD_STAGE_RECOMPUTE] = "Megatron recomputes as many first layers of every stage, or a part of all",
     [FIELD_ZERO] = "Megatron's offload wants the distributed optimizer, on one replica too",
@@ -323,5 +333,5 @@ const struct launch_format launch_megatron = {.name = "megatron",
                                               .write = write,
                                               .parse = options_from_arguments,
                                               .read = megatron_read,
-                                              .why = why,
+                                              .why = megatron_why,
                                               .label = "Megatron"};

@@ -93,7 +93,7 @@ test("what a launcher refuses, and a format that is none", async () => {
   assert.match(refused.json.detail, /pipeline/);
   const none = await exported(PLAN, "smoke");
   assert.equal(none.status, 400);
-  assert.match(none.body.toString(), /megatron, deepspeed, mindformers, torchtitan, env/);
+  assert.match(none.body.toString(), /megatron, mindspeed, deepspeed, mindformers, torchtitan, env/);
 });
 
 // The plan that is exported, and the same plan read from what was exported, cost the same.
@@ -102,7 +102,7 @@ test("an estimate of a launcher's own text", async () => {
   const searched = { kind: "strategy", model: MODEL, cluster: small, batch: PLAN.batch, constraints: { pp: 4, cp: 1, recompute: ["full"] } };
   for (const plan of [PLAN, { ...PLAN, cluster: small, strategy: (await service.post("/v1/plans", searched)).json.solution }]) {
     const made = (await service.post("/v1/plans", plan)).json;
-    for (const format of ["megatron", "deepspeed", "mindformers", "torchtitan", "env"]) {
+    for (const format of ["megatron", "mindspeed", "deepspeed", "mindformers", "torchtitan", "env"]) {
       const body = await text(plan, format, /./);
       const { status, json } = await service.post("/v1/plans",
         { ...plan, strategy: { format, text: body, devices: made.solution.devices_used } });

@@ -56,4 +56,8 @@ test("the search tries grids where it is asked to, and exports say one where the
   const said = await exported("mindformers");
   assert.equal(said.status, 200, said.body.toString());
   assert.match(said.body.toString(), /^ *tp_x: 2$/m);
+  // MindSpeed calls the inner ranks, which cut heads, x; it wants more than one of both
+  const arguments_ = await exported("mindspeed");
+  assert.equal(arguments_.status, set.solution.tp_y > 1 ? 200 : 422);
+  if (set.solution.tp_y > 1) assert.ok(arguments_.body.toString().includes(`--tp-2d\n--tp-x ${set.solution.tp_y}\n--tp-y 2\n`));
 });

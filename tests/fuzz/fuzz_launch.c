@@ -53,9 +53,11 @@ static void check_text(const struct launch_format *f, const struct model *m, con
 	}
 }
 
-/* The first byte, a digit, says which launcher's text the rest is; from 5 on, for a model with experts. */
+/* The first byte, a digit, says which launcher's text the rest is; from 5 on, for a model with experts. An m
+ * is MindSpeed's, an M the same with experts. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const char *const names[] = {"megatron", "deepspeed", "mindformers", "torchtitan", "env"};
 	struct cluster c = {.nodes = 8, .devices_per_node = 8};
 	const struct launch_format *f;
 	struct model m;
@@ -64,8 +66,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1)
 		return 0;
 	format = data[0] >= '0' && data[0] <= '9' ? data[0] - '0' : 0;
-	m = model_of(format >= 5);
-	f = launch_format_named(launch_format_names[format % 5]);
+	m = model_of(format >= 5 || data[0] == 'M');
+	f = data[0] == 'm' || data[0] == 'M' ? &launch_mindspeed : launch_format_named(names[format % 5]);
 	check_text(f, &m, &c, (const char *)data + 1, size - 1);
 	return 0;
 }

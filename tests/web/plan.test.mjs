@@ -92,7 +92,7 @@ test('the flags are those of the service, and can be copied', async () => {
   // every launcher that the page offers is one that the service has
   const choice = page.locator('#export select');
   const formats = await choice.locator('option').evaluateAll((options) => options.map((option) => option.value));
-  assert.deepEqual(formats, ['megatron', 'deepspeed', 'mindformers', 'torchtitan', 'env']);
+  assert.deepEqual(formats, ['megatron', 'mindspeed', 'deepspeed', 'mindformers', 'torchtitan', 'env']);
   for (const format of formats) {
     await choice.selectOption(format);
     const text = await (await fetch(`${service.url}/v1/plans/${plan.id}/export?format=${format}`)).text();

@@ -3,7 +3,7 @@ import { call, planPath } from './api.js';
 import { html, useState } from './dom.js';
 import { Loaded, Section, useLoaded } from './parts.js';
 
-const LAUNCHERS = [['megatron', 'Megatron-LM'], ['deepspeed', 'DeepSpeed'], ['mindformers', 'MindFormers'],
+const LAUNCHERS = [['megatron', 'Megatron-LM'], ['mindspeed', 'MindSpeed'], ['deepspeed', 'DeepSpeed'], ['mindformers', 'MindFormers'],
   ['torchtitan', 'TorchTitan'], ['env', 'environment']];
 
 function Copy({ text }) {
