@@ -37,7 +37,7 @@ struct strategy amp_strategy(const struct amp_input *in, const struct amp_candid
 	while (s.zero < 3 && !allowed_value(r, ONLY_ZERO, s.zero))
 		s.zero++;
 	s.overlap_gradients = s.zero > 0;
-	s.stage_layers = stages;
+	s.slice_layers = stages;
 	return s;
 }
 

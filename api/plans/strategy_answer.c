@@ -7,34 +7,55 @@
 #include "api/plans/strategy_json.h"
 #include "planner/cost/offload.h"
 
+/* Stage i, with the chunks of an interleaved pipeline. start: the first layer of each slice. */
+static json_t *stage_to_json(const struct strategy *s, int64_t layers, int64_t i, const int64_t *start,
+                             int64_t recomputed)
+{
+	json_t *chunks, *o = json_pack("{s:I,s:I,s:s,s:I}", "first_layer", (json_int_t)start[i], "layers",
+	                               (json_int_t)strategy_stage_layers(s, layers, i), "recompute",
+	                               recompute_words[recomputed > 0 ? s->recompute : RECOMPUTE_NONE],
+	                               "recompute_layers", (json_int_t)recomputed);
+
+	if (s->vpp == 1)
+		return o;
+	chunks = json_array();
+	for (int64_t k = i; k < s->pp * s->vpp; k += s->pp)
+		json_array_append_new(chunks,
+		                      json_pack("{s:I,s:I}", "first_layer", (json_int_t)start[k], "layers",
+		                                (json_int_t)strategy_slice_layers(s, layers, k)));
+	json_object_set_new(o, "chunks", chunks);
+	return o;
+}
+
 /* NULL when out of memory. */
 static json_t *stages_to_json(const struct cost_problem *p, const struct strategy *s)
 {
-	static const char *const dimension_words[] = {"tp", "cp", "dp", "pp"};
-	json_t *o = json_object(), *stages = json_array(), *order = json_array();
-	int64_t next = 0, *recomputed = calloc((size_t)s->pp, sizeof(*recomputed));
+	int64_t slices = s->pp * s->vpp, *start = calloc((size_t)(slices + s->pp), sizeof(*start));
+	int64_t next = 0, *recomputed = start ? start + slices : NULL;
+	json_t *list = NULL;
 
-	if (!recomputed || strategy_recomputed(p, s, recomputed, NULL) != SB_OK)
-		s = NULL;
-	for (int i = 0; s && i < DIMS; i++)
-		json_array_append_new(order, json_string(dimension_words[s->order[i]]));
-	for (int64_t i = 0; s && i < s->pp; i++) {
-		int64_t n = strategy_stage_layers(s, p->model.layers, i);
-
-		json_array_append_new(
-		    stages,
-		    json_pack("{s:I,s:I,s:s,s:I}", "first_layer", (json_int_t)next, "layers", (json_int_t)n,
-		              "recompute", recompute_words[recomputed[i] > 0 ? s->recompute : RECOMPUTE_NONE],
-		              "recompute_layers", (json_int_t)recomputed[i]));
-		next += n;
+	if (start && strategy_recomputed(p, s, recomputed, NULL) == SB_OK) {
+		for (int64_t i = 0; i < slices; i++) {
+			start[i] = next;
+			next += strategy_slice_layers(s, p->model.layers, i);
+		}
+		list = json_array();
+		for (int64_t i = 0; i < s->pp; i++)
+			json_array_append_new(list,
+			                      stage_to_json(s, p->model.layers, i, start, recomputed[i]));
 	}
-	free(recomputed);
-	json_object_set_new(o, "order", order);
-	json_object_set_new(o, "stages", stages);
-	if (s)
-		return o;
-	json_decref(o);
-	return NULL;
+	free(start);
+	return list;
+}
+
+static json_t *order_to_json(const struct strategy *s)
+{
+	static const char *const dimension_words[] = {"tp", "cp", "dp", "pp"};
+	json_t *order = json_array();
+
+	for (int i = 0; i < DIMS; i++)
+		json_array_append_new(order, json_string(dimension_words[s->order[i]]));
+	return order;
 }
 
 json_t *offload_to_json(const struct offload *o)
@@ -47,7 +68,7 @@ json_t *offload_to_json(const struct offload *o)
 
 json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 {
-	JSON_AUTO lists = stages_to_json(p, s);
+	json_t *stages = stages_to_json(p, s);
 	struct tensor_grid grid = tensor_grid_of(s);
 	json_t *o;
 	const struct {
@@ -65,7 +86,7 @@ json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 	            {"micro_batch", s->micro_batch},
 	            {"micro_batches", strategy_micro_batches(s, p->sequences)}};
 
-	if (!lists)
+	if (!stages)
 		return NULL;
 	o = json_object();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -80,7 +101,8 @@ json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 	json_object_set_new(o, "overlap_gradients", json_boolean(s->overlap_gradients));
 	json_object_set_new(o, "gradient_dtype", json_string(dtype_words[s->gradient_bytes == 4 ? 1 : 0]));
 	json_object_set_new(o, "offload", offload_to_json(&s->offload));
-	json_object_update(o, lists);
+	json_object_set_new(o, "order", order_to_json(s));
+	json_object_set_new(o, "stages", stages);
 	return o;
 }
 

@@ -19,7 +19,9 @@ static void demands(const struct launch_plan *l, json_t *list)
 		sb_buf_init(&cut, OPTIONS_TEXT_MAX);
 		sb_buf_adds(
 		    &cut, "the model must be a PipelineModule of num_stages = pipeline.stages, with layers ");
-		launch_field_write(l, FIELD_STAGES, &cut);
+		for (int64_t i = 0; i < s->pp; i++)
+			sb_buf_addf(&cut, "%s%lld", i ? "," : "",
+			            (long long)strategy_stage_layers(s, l->model->layers, i));
 		if (s->tp > 1)
 			sb_buf_addf(&cut,
 			            ", that splits its tensors over the topology "

@@ -121,66 +121,6 @@ static int check_node_order(const json_t *value, const struct place *at, struct 
 	return SB_OK;
 }
 
-static int read_stage(const json_t *stage, const struct place *at, int64_t next, enum recompute recompute,
-                      int64_t *out_layers, int64_t *out_recomputed, struct sb_error *err)
-{
-	static const char *const members[] = {"first_layer", "layers", "recompute", "recompute_layers", NULL};
-	int64_t first = next;
-	int own = (int)recompute, rc = parse_members(stage, at, members, err);
-
-	if (rc == SB_OK)
-		rc = parse_integer(stage, at, "layers", REQUIRED, 0, 1 << 20, out_layers, err);
-	if (rc == SB_OK)
-		rc = parse_integer(stage, at, "first_layer", OPTIONAL, 0, 1 << 20, &first, err);
-	if (rc == SB_OK)
-		rc = parse_word(stage, at, "recompute", OPTIONAL, recompute_words, &own, err);
-	if (rc == SB_OK && first != next)
-		return parse_fail(err, SB_EIMPOSSIBLE, "stages", at, "first_layer",
-		                  "does not follow the stage before it");
-	if (rc == SB_OK && own != (int)recompute && own != RECOMPUTE_NONE)
-		return parse_fail(err, SB_EIMPOSSIBLE, "recompute", at, "recompute",
-		                  "stages of different recomputation belong to the kind pipeline");
-	*out_recomputed = own == RECOMPUTE_NONE ? 0 : *out_layers;
-	return rc == SB_OK ? parse_integer(stage, at, "recompute_layers", OPTIONAL, 0, *out_recomputed,
-	                                   out_recomputed, err)
-	                   : rc;
-}
-
-static int read_stages(const json_t *value, const struct place *at, struct strategy *s, int64_t **out_stages,
-                       struct sb_error *err)
-{
-	const json_t *stages = json_object_get(value, "stages");
-	struct place here = place_member(at, "stages");
-	int64_t next = 0, *recomputed;
-	bool partly = false;
-
-	if (!stages || json_is_null(stages))
-		return SB_OK;
-	if (!json_is_array(stages))
-		return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a list");
-	if ((int64_t)json_array_size(stages) != s->pp)
-		return parse_fail(err, SB_EIMPOSSIBLE, "stages", &here, NULL, "must have pp entries");
-	*out_stages = calloc(2 * (size_t)s->pp, sizeof(**out_stages));
-	if (!*out_stages)
-		return sb_no_memory(err);
-	recomputed = *out_stages + s->pp;
-	for (int64_t i = 0; i < s->pp; i++) {
-		struct place p = place_index(&here, (size_t)i);
-		int rc = read_stage(json_array_get(stages, (size_t)i), &p, next, s->recompute,
-		                    &(*out_stages)[i], &recomputed[i], err);
-
-		if (rc != SB_OK)
-			return rc;
-		next += (*out_stages)[i];
-		partly = partly || recomputed[i] != (*out_stages)[i];
-	}
-	if (s->vpp == 1) /* an interleaved pipeline is cut evenly: its list only says so */
-		s->stage_layers = *out_stages;
-	if (s->recompute != RECOMPUTE_NONE && partly)
-		s->stage_recompute = recomputed;
-	return SB_OK;
-}
-
 /* tp_x, tp_y or both; what is left out of them and tp follows from the rest. */
 static int read_grid(const json_t *value, const struct place *at, struct strategy *s, struct sb_error *err)
 {
@@ -317,7 +257,7 @@ int strategy_from_json(const json_t *value, const struct place *at, struct strat
 	if (rc == SB_OK)
 		rc = parse_integer(value, at, "micro_batches", OPTIONAL, 1, INT64_MAX, &used, err);
 	if (rc == SB_OK)
-		rc = read_stages(value, at, &s, out_stages, err);
+		rc = stages_from_json(value, at, &s, out_stages, err);
 	if (rc != SB_OK) {
 		free(*out_stages);
 		*out_stages = NULL;

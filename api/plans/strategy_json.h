@@ -11,11 +11,15 @@
 int cost_problem_from_json(const json_t *request, struct cost_problem *out, int64_t *out_micro,
                            struct sb_error *err);
 
-/* A strategy in the shape of a solution; what is left out keeps the value in *io. *out_stages: the cut, NULL
- * when even; io->stage_layers points to it (and
- * io->stage_recompute behind it); the caller frees it. */
+/* A strategy in the shape of a solution; what is left out keeps the value in *io. *out_stages: what it says
+ * of its stages, NULL when nothing; io->slice_layers and io->stage_recompute point into it; the caller frees
+ * it. */
 int strategy_from_json(const json_t *value, const struct place *at, struct strategy *io, int64_t **out_stages,
                        struct sb_error *err);
+/* Of it the stages, once degrees and recomputation are known: [{layers, first_layer?, recompute?,
+ * recompute_layers?, chunks?: [{layers, first_layer?}]}]. */
+int stages_from_json(const json_t *value, const struct place *at, struct strategy *s, int64_t **out_stages,
+                     struct sb_error *err);
 /* SB_EIMPOSSIBLE, with the reason, at the member that is to blame when the strategy cannot be run. */
 int strategy_check(const struct cost_problem *p, const struct strategy *s, struct sb_error *err);
 /* A solution. NULL when out of memory. */

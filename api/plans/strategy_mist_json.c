@@ -82,7 +82,7 @@ static struct strategy plain_strategy(const struct mist_input *in, const struct 
 		layers[i] = plan->stage[i].layers;
 		layers[plan->stages + i] = plan->stage[i].checkpointed;
 	}
-	s.stage_layers = layers;
+	s.slice_layers = layers;
 	if (s.recompute == RECOMPUTE_FULL)
 		s.stage_recompute = layers + plan->stages;
 	return s;

@@ -147,12 +147,27 @@ static json_t *offload_schema(void)
 	return schema_either(schema_words(none), schema_object(shares, NULL));
 }
 
+static json_t *stages_schema(void)
+{
+	static const char *const required[] = {"layers", NULL};
+	json_t *chunk = schema_object(json_pack("{s:o,s:o}", "first_layer", schema_integer(0, INT64_MAX),
+	                                        "layers", schema_integer(0, INT64_MAX)),
+	                              required);
+	json_t *stage = json_pack(
+	    "{s:o,s:o,s:o,s:o,s:o}", "first_layer", schema_integer(0, INT64_MAX), "layers",
+	    schema_integer(0, INT64_MAX), "recompute", schema_words(recompute_words), "recompute_layers",
+	    schema_integer(0, INT64_MAX), "chunks",
+	    json_pack("{s:s,s:s,s:o}", "type", "array", "description",
+	              "with vpp above 1: of every stage, or of none for an even cut", "items", chunk));
+
+	return json_pack("{s:s,s:o}", "type", "array", "items", schema_object(stage, required));
+}
+
 json_t *strategy_schema(void)
 {
 	static const char *const degrees[] = {
 	    "dp",  "tp",          "tp_x",         "tp_y",          "cp", "pp", "vpp", "ep",
 	    "etp", "micro_batch", "devices_used", "micro_batches", NULL};
-	static const char *const stage[] = {"layers", NULL};
 	json_t *p = json_object();
 
 	integers(p, degrees, 1);
@@ -172,15 +187,7 @@ json_t *strategy_schema(void)
 	    json_pack("{s:s,s:{s:s},s:s}", "type", "array", "items", "type", "integer", "description",
 	              "of plans of the method amp: the nodes in the order of ranks, as a list "
 	              "of hosts has them; the cost model has all nodes alike"));
-	json_object_set_new(
-	    p, "stages",
-	    json_pack(
-	        "{s:s,s:o}", "type", "array", "items",
-	        schema_object(json_pack("{s:o,s:o,s:o,s:o}", "first_layer", schema_integer(0, INT64_MAX),
-	                                "layers", schema_integer(0, INT64_MAX), "recompute",
-	                                schema_words(recompute_words), "recompute_layers",
-	                                schema_integer(0, INT64_MAX)),
-	                      stage)));
+	json_object_set_new(p, "stages", stages_schema());
 	return schema_object(p, NULL);
 }
 

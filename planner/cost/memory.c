@@ -216,23 +216,69 @@ struct memory_parts stage_states(const struct cost_problem *p, const struct memo
 	                             .optimizer = 12 * (s->zero >= 1 ? shard : all)};
 }
 
+static double stored_of(const struct memory_model *m, const int64_t layers[LAYER_KINDS],
+                        const int64_t kept[LAYER_KINDS])
+{
+	double stored = 0;
+
+	for (int k = 0; k < LAYER_KINDS; k++)
+		stored += (double)(layers[k] - kept[k]) * m->stored[k] + (double)kept[k] * m->kept_stored[k];
+	return stored;
+}
+
+double stage_stored(const struct memory_model *m, const struct stage_run *run)
+{
+	return stored_of(m, run->layers, run->kept);
+}
+
+/* What chunks that are not alike hold, at most. Groups of pp micro-batches take turns on the chunks, forward
+ * from the first chunk on and back from the last one; once `ahead` are in flight, every forward is followed
+ * by a backward, over and over again. What is held changes its course where a turn ends. A shorter last
+ * group counts as a whole one. */
+static double uneven_stored(const struct cost_problem *p, const struct memory_model *m,
+                            const struct strategy *s, const struct stage_run *run, int64_t micro_batches)
+{
+	int64_t pp = s->pp, v = s->vpp, groups = (micro_batches + pp - 1) / pp;
+	int64_t ahead = chunks_in_flight(pp, v, groups * pp, run->first), end = ahead + pp * v;
+	double held = 0, most = 0;
+
+	if (end > groups * pp * v)
+		end = groups * pp * v;
+	for (int64_t forward = 0, step; forward < end; forward += step) {
+		int64_t back = forward - ahead;
+		struct chunk made = strategy_chunk(&p->model, s, run, forward / pp % v), used;
+
+		step = pp - forward % pp;
+		if (back < 0) {
+			step = forward + step > ahead ? ahead - forward : step;
+			held += (double)step * stored_of(m, made.layers, made.kept);
+		} else {
+			used = strategy_chunk(&p->model, s, run, v - 1 - back / pp % v);
+			step = pp - back % pp < step ? pp - back % pp : step;
+			step = forward + step > end ? end - forward : step;
+			held += (double)step *
+			        (stored_of(m, made.layers, made.kept) - stored_of(m, used.layers, used.kept));
+		}
+		most = fmax(most, held);
+	}
+	return most;
+}
+
 struct memory_parts stage_memory_beside(const struct cost_problem *p, const struct memory_model *m,
                                         const struct strategy *s, const struct stage_run *run,
                                         int64_t micro_batches, const struct memory_parts *states)
 {
 	bool first = run->first == 0, last = run->first + run->count == s->pp;
-	double stored = 0, moving;
+	double moving;
 	double in_flight =
 	    (double)chunks_in_flight(s->pp, s->vpp, micro_batches, run->first) / (double)s->vpp;
 	struct memory_parts r = *states;
 	int64_t recomputed = 0;
 
-	for (int k = 0; k < LAYER_KINDS; k++) {
-		stored += (double)(run->layers[k] - run->kept[k]) * m->stored[k] +
-		          (double)run->kept[k] * m->kept_stored[k];
+	for (int k = 0; k < LAYER_KINDS; k++)
 		recomputed += run->layers[k] - run->kept[k];
-	}
-	r.activations = in_flight * stored;
+	r.activations =
+	    run->uneven ? uneven_stored(p, m, s, run, micro_batches) : in_flight * stage_stored(m, run);
 	/* Of the activations the layers' alone count as such, as published figures have it. */
 	moving = (recomputed > 0 ? m->transient : m->kept_transient) + (last ? m->last_transient : 0) +
 	         (first ? in_flight * m->first_stored : 0);

@@ -50,6 +50,8 @@ struct parameters_held stage_parameters(const struct cost_problem *p, const stru
                                         const struct strategy *s, const struct stage_run *run);
 /* How many of them are left where the replicas divide them. */
 double shard_of(const struct strategy *s, const struct parameters_held *n);
+/* Activations of one micro-batch in all chunks of a stage of the run, bytes. */
+double stage_stored(const struct memory_model *m, const struct stage_run *run);
 /* The peak of the first stage of a run, which is the fullest one of it, bytes; `m` of the same strategy. */
 struct memory_parts stage_memory(const struct cost_problem *p, const struct memory_model *m,
                                  const struct strategy *s, const struct stage_run *run,

@@ -38,7 +38,7 @@ static bool is_said(const struct launch_plan *l, int field)
 	if (field == FIELD_TP_X)
 		return tensor_grid_of(&l->strategy).x > 1;
 	if (field == FIELD_STAGES)
-		return l->strategy.pp > 1 && l->strategy.vpp == 1;
+		return l->strategy.pp > 1 && !launch_even_chunks(l);
 	return field < FIELD_OFFLOAD_WEIGHTS || field > FIELD_OFFLOAD_ACTIVATIONS ||
 	       offload_any(&l->strategy.offload);
 }
@@ -88,11 +88,10 @@ static int read(const struct options *o, struct launch_plan *io, struct sb_error
 	for (int f = FIELD_STAGES; rc == SB_OK && f < LAUNCH_FIELDS; f++) {
 		const char *value = options_get(o, names[f]);
 
-		if (value &&
-		    ((double)io->strategy.pp * (double)io->strategy.vpp > (double)io->model->layers ||
-		     !launch_field_read(io, (enum launch_field)f, value)))
+		if (value && (!strategy_slices_fit(io->strategy.pp, io->strategy.vpp, io->model->layers) ||
+		              !launch_field_read(io, (enum launch_field)f, value)))
 			return options_fail(o, names[f], err,
-			                    "does not list layers of PP stages of the model");
+			                    "does not list layers of PP x VPP stages of the model");
 	}
 	return rc;
 }

@@ -58,28 +58,50 @@ int64_t launch_slices(const struct launch_plan *l)
 
 int64_t launch_slice_layers(const struct launch_plan *l, int64_t slice)
 {
-	int64_t slices = launch_slices(l), layers = l->model->layers;
-
-	/* The cost of an interleaved pipeline counts these slices (strategy_runs()). */
-	if (l->strategy.vpp > 1)
-		return (slice + 1) * layers / slices - slice * layers / slices;
-	return strategy_stage_layers(&l->strategy, layers, slice);
+	return strategy_slice_layers(&l->strategy, l->model->layers, slice);
 }
 
-/* Room for both counts of each stage; what is there stays. */
+bool launch_even_chunks(const struct launch_plan *l)
+{
+	const struct strategy even = {.pp = l->strategy.pp, .vpp = l->strategy.vpp};
+
+	for (int64_t i = 0; l->strategy.vpp > 1 && i < launch_slices(l); i++)
+		if (launch_slice_layers(l, i) != strategy_slice_layers(&even, l->model->layers, i))
+			return false;
+	return l->strategy.vpp > 1;
+}
+
+bool launch_equal_chunks(const struct launch_plan *l)
+{
+	return launch_even_chunks(l) && l->model->layers % launch_slices(l) == 0;
+}
+
+/* Room for both lists; what is there stays. */
 static int own_stages(struct launch_plan *l, struct sb_error *err)
 {
 	if (l->stages)
 		return SB_OK;
-	l->stages = calloc(2 * (size_t)l->strategy.pp, sizeof(*l->stages));
+	l->stages = calloc((size_t)(l->strategy.pp + launch_slices(l)), sizeof(*l->stages));
 	return l->stages ? SB_OK : sb_no_memory(err);
+}
+
+/* A pipeline is cut by the layers of its model. */
+static int check_stages(const struct launch_plan *l, struct sb_error *err)
+{
+	if (strategy_slices_fit(l->strategy.pp, l->strategy.vpp, l->model->layers))
+		return SB_OK;
+	return sb_fail(err, SB_EIMPOSSIBLE, "stages",
+	               "the model's %lld layers are too few for pp x vpp = %lld x %lld",
+	               (long long)l->model->layers, (long long)l->strategy.pp, (long long)l->strategy.vpp);
 }
 
 int launch_cut(struct launch_plan *l, const int64_t *slices, struct sb_error *err)
 {
 	int64_t count = launch_slices(l), sum = 0;
-	int rc;
+	int rc = check_stages(l, err);
 
+	if (rc != SB_OK)
+		return rc;
 	for (int64_t i = 0; i < count; i++) {
 		if (slices[i] < 0 || slices[i] > l->model->layers)
 			return sb_fail(err, SB_EIMPOSSIBLE, "stages",
@@ -89,19 +111,11 @@ int launch_cut(struct launch_plan *l, const int64_t *slices, struct sb_error *er
 	if (sum != l->model->layers)
 		return sb_fail(err, SB_EIMPOSSIBLE, "stages", "the stages hold %lld layers, the model %lld",
 		               (long long)sum, (long long)l->model->layers);
-	if (l->strategy.vpp > 1) {
-		for (int64_t i = 0; i < count; i++)
-			if (slices[i] != launch_slice_layers(l, i))
-				return sb_fail(err, SB_EIMPOSSIBLE, "stages",
-				               "an interleaved pipeline that is cut unevenly belongs to the "
-				               "kind pipeline");
-		return SB_OK;
-	}
 	rc = own_stages(l, err);
 	if (rc != SB_OK)
 		return rc;
-	memcpy(l->stages, slices, (size_t)count * sizeof(*l->stages));
-	l->strategy.stage_layers = l->stages;
+	memcpy(l->stages + l->strategy.pp, slices, (size_t)count * sizeof(*l->stages));
+	l->strategy.slice_layers = l->stages + l->strategy.pp;
 	return SB_OK;
 }
 
@@ -123,29 +137,57 @@ bool launch_recomputes_all(const struct launch_plan *l)
 	return true;
 }
 
-int launch_recompute(struct launch_plan *l, const int64_t *slices, struct sb_error *err)
+int64_t launch_slice_recomputed(const struct launch_plan *l, int64_t slice)
 {
-	struct strategy *s = &l->strategy;
-	int rc;
+	const struct strategy *s = &l->strategy;
+	int64_t stage = slice % s->pp, has = launch_slice_layers(l, slice), each = has;
 
-	for (int64_t i = 0; i < launch_slices(l); i++) {
-		int64_t has = strategy_stage_layers(s, l->model->layers, i % s->pp);
+	if (s->recompute == RECOMPUTE_NONE)
+		return 0;
+	if (s->stage_recompute)
+		each = strategy_recompute_each(s, l->model->layers, stage, s->stage_recompute[stage]);
+	return each < has ? each : has;
+}
 
-		if (slices[i] < 0 || slices[i] > has / s->vpp)
+static int check_recompute(const struct launch_plan *l, const int64_t *slices, int64_t stage,
+                           struct sb_error *err)
+{
+	int64_t pp = l->strategy.pp, each = 0;
+
+	for (int64_t i = stage; i < launch_slices(l); i += pp)
+		each = slices[i] > each ? slices[i] : each;
+	for (int64_t i = stage; i < launch_slices(l); i += pp) {
+		int64_t has = launch_slice_layers(l, i);
+
+		if (slices[i] < 0 || slices[i] > has)
 			return sb_fail(err, SB_EIMPOSSIBLE, "recompute",
 			               "a stage recomputes fewer than 0 layers, or more than it has");
-		if (slices[i] != slices[i % s->pp])
+		if (slices[i] != (each < has ? each : has))
 			return sb_fail(
 			    err, SB_EIMPOSSIBLE, "recompute",
 			    "chunks of one stage that recompute different numbers of layers belong "
 			    "to the kind pipeline");
 	}
-	rc = own_stages(l, err);
+	return SB_OK;
+}
+
+int launch_recompute(struct launch_plan *l, const int64_t *slices, struct sb_error *err)
+{
+	struct strategy *s = &l->strategy;
+	int rc = SB_OK;
+
+	for (int64_t i = 0; rc == SB_OK && i < s->pp; i++)
+		rc = check_recompute(l, slices, i, err);
+	if (rc == SB_OK)
+		rc = own_stages(l, err);
 	if (rc != SB_OK)
 		return rc;
-	for (int64_t i = 0; i < s->pp; i++)
-		l->stages[s->pp + i] = slices[i] * s->vpp;
-	s->stage_recompute = l->stages + s->pp;
+	for (int64_t i = 0; i < s->pp; i++) {
+		l->stages[i] = 0;
+		for (int64_t k = i; k < launch_slices(l); k += s->pp)
+			l->stages[i] += slices[k];
+	}
+	s->stage_recompute = l->stages;
 	/* All of them is no number of its own. */
 	if (launch_recomputes_all(l))
 		s->stage_recompute = NULL;
@@ -188,21 +230,10 @@ void launch_comments(const char *notes, struct sb_buf *out)
 	}
 }
 
-/* A pipeline is cut by the layers of its model. */
-static int check_stages(const struct launch_plan *l, struct sb_error *err)
-{
-	if ((double)l->strategy.pp * (double)l->strategy.vpp > (double)l->model->layers)
-		return sb_fail(err, SB_EIMPOSSIBLE, "stages",
-		               "pp x vpp = %lld x %lld is more than the model's %lld layers",
-		               (long long)l->strategy.pp, (long long)l->strategy.vpp,
-		               (long long)l->model->layers);
-	return SB_OK;
-}
-
 static void drop_cut(struct launch_plan *l)
 {
 	launch_free(l);
-	l->strategy.stage_layers = l->strategy.stage_recompute = NULL;
+	l->strategy.slice_layers = l->strategy.stage_recompute = NULL;
 }
 
 /* The comments "plan FIELD=VALUE": the cut last, because it needs the degrees. */
@@ -258,7 +289,7 @@ static int compare(const struct launch_format *f, const struct launch_plan *l, c
 	int rc;
 
 	back.stages = NULL;
-	back.strategy.stage_layers = back.strategy.stage_recompute = NULL;
+	back.strategy.slice_layers = back.strategy.stage_recompute = NULL;
 	/* A launcher that has no say in the kernel must not seem to have chosen it. */
 	back.strategy.attention =
 	    l->strategy.attention == ATTENTION_FLASH ? ATTENTION_UNFUSED : ATTENTION_FLASH;

@@ -10,8 +10,9 @@
  * "plan FIELD=VALUE: why". The reader takes those comments over, so that text and plan are always the same.
  */
 
-/* What is launched. model and cluster are borrowed; stages is owned: layers of each stage and how many of
- * them are recomputed, to which strategy.stage_layers and stage_recompute point, or to the caller's. */
+/* What is launched. model and cluster are borrowed; stages is owned: how many layers each stage recomputes,
+ * and behind them the layers of each slice, to which strategy.stage_recompute and slice_layers point, or to
+ * the caller's. */
 struct launch_plan {
 	const struct model *model;
 	const struct cluster *cluster;
@@ -45,7 +46,7 @@ enum launch_field {
 	FIELD_OFFLOAD_OPTIMIZER,
 	FIELD_OFFLOAD_ACTIVATIONS,
 	FIELD_ORDER,
-	FIELD_STAGES,          /* layers of each; of equal chunks when vpp > 1, then not a field of its own */
+	FIELD_STAGES, /* layers of each slice, chunk by chunk; an even cut into chunks comes with vpp */
 	FIELD_STAGE_RECOMPUTE, /* layers of each stage, where not all are recomputed */
 	LAUNCH_FIELDS
 };
@@ -62,14 +63,20 @@ bool launch_field_same(const struct launch_plan *a, const struct launch_plan *b,
 /* pp * vpp, and the layers of one of them: chunk by chunk through the devices. */
 int64_t launch_slices(const struct launch_plan *l);
 int64_t launch_slice_layers(const struct launch_plan *l, int64_t slice);
+/* Chunks that are cut as those of a strategy that says nothing of its cut. */
+bool launch_even_chunks(const struct launch_plan *l);
+/* Chunks that have all the same number of layers. */
+bool launch_equal_chunks(const struct launch_plan *l);
 /* Takes over layers of each slice, launch_slices() of them, as they were read. SB_EIMPOSSIBLE when they do
- * not add up to the model, or an interleaved pipeline is cut otherwise than evenly; SB_ENOMEM. */
+ * not add up to the model, or are too many for it; SB_ENOMEM. */
 int launch_cut(struct launch_plan *l, const int64_t *slices, struct sb_error *err);
 /* Layers of a stage that are recomputed, in the strategy's way. */
 int64_t launch_recomputed(const struct launch_plan *l, int64_t stage);
 bool launch_recomputes_all(const struct launch_plan *l);
+/* Of a slice: the first ones. */
+int64_t launch_slice_recomputed(const struct launch_plan *l, int64_t slice);
 /* Takes over how many layers of each slice are recomputed, its first ones. SB_EIMPOSSIBLE when one has fewer,
- * or the chunks of a stage recompute different numbers; SB_ENOMEM. */
+ * or the chunks of a stage recompute different numbers (a shorter one all that it has); SB_ENOMEM. */
 int launch_recompute(struct launch_plan *l, const int64_t *slices, struct sb_error *err);
 
 /* A launcher. */

@@ -128,9 +128,8 @@ void launch_field_write(const struct launch_plan *l, enum launch_field f, struct
 		return;
 	}
 	if (f == FIELD_STAGES) {
-		for (int64_t i = 0; i < l->strategy.pp; i++)
-			sb_buf_addf(out, "%s%lld", i ? "," : "",
-			            (long long)strategy_stage_layers(&l->strategy, l->model->layers, i));
+		for (int64_t i = 0; i < launch_slices(l); i++)
+			sb_buf_addf(out, "%s%lld", i ? "," : "", (long long)launch_slice_layers(l, i));
 		return;
 	}
 	if (f == FIELD_STAGE_RECOMPUTE) {
@@ -167,9 +166,9 @@ static bool read_order(struct strategy *s, const char *value)
 
 static bool read_stages(struct launch_plan *l, const char *value)
 {
-	int64_t count = l->strategy.pp, *layers = malloc((size_t)count * sizeof(*layers));
-	bool fine = l->strategy.vpp == 1 && layers && options_list(value, layers, count) == count &&
-	            launch_cut(l, layers, NULL) == SB_OK;
+	int64_t count = launch_slices(l), *layers = malloc((size_t)count * sizeof(*layers));
+	bool fine =
+	    layers && options_list(value, layers, count) == count && launch_cut(l, layers, NULL) == SB_OK;
 
 	free(layers);
 	return fine;
@@ -182,11 +181,14 @@ static bool read_stage_recompute(struct launch_plan *l, const char *value)
 	bool fine = layers && s->recompute != RECOMPUTE_NONE && options_list(value, layers, s->pp) == s->pp;
 
 	for (int64_t i = 0; fine && i < s->pp; i++) {
-		fine = layers[i] % s->vpp == 0;
-		layers[i] /= s->vpp;
+		layers[i] = strategy_recompute_each(s, l->model->layers, i, layers[i]);
+		fine = layers[i] >= 0;
 	}
-	for (int64_t i = s->pp; fine && i < slices; i++)
-		layers[i] = layers[i % s->pp];
+	for (int64_t i = slices - 1; fine && i >= 0; i--) {
+		int64_t has = launch_slice_layers(l, i);
+
+		layers[i] = layers[i % s->pp] < has ? layers[i % s->pp] : has;
+	}
 	fine = fine && launch_recompute(l, layers, NULL) == SB_OK;
 	free(layers);
 	return fine;
@@ -279,14 +281,12 @@ bool launch_field_same(const struct launch_plan *a, const struct launch_plan *b,
 		return same_recompute(a, b);
 	if (f != FIELD_STAGES)
 		return get(x, f) == get(y, f);
-	/* Chunks are always cut evenly. */
-	if (x->vpp > 1)
-		return true;
-	if (x->pp != y->pp || y->vpp > 1)
+	if (launch_even_chunks(a) && (y->vpp == 1 || launch_even_chunks(b)))
+		return true; /* vpp says it */
+	if (x->pp != y->pp || x->vpp != y->vpp)
 		return false;
-	for (int64_t i = 0; i < x->pp; i++)
-		if (strategy_stage_layers(x, a->model->layers, i) !=
-		    strategy_stage_layers(y, b->model->layers, i))
+	for (int64_t i = 0; i < launch_slices(a); i++)
+		if (launch_slice_layers(a, i) != launch_slice_layers(b, i))
 			return false;
 	return true;
 }

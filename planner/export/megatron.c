@@ -121,7 +121,7 @@ static void layout(struct sb_buf *out, const struct launch_plan *l)
 	sb_buf_adds(out, ",L\"\n");
 }
 
-/* The stable arguments know a first and a last stage of their own size, and equal chunks. */
+/* The stable arguments know equal chunks, or a first and a last stage of their own size without chunks. */
 static void cut(struct sb_buf *out, const struct launch_plan *l)
 {
 	int64_t slices = launch_slices(l), first = launch_slice_layers(l, 0);
@@ -132,7 +132,7 @@ static void cut(struct sb_buf *out, const struct launch_plan *l)
 	for (int64_t i = 2; i < slices - 1; i++)
 		even = even && launch_slice_layers(l, i) == middle;
 	if (!even || middle == 0 || first == 0 || last == 0 ||
-	    (l->strategy.vpp > 1 && l->model->layers % slices != 0)) {
+	    (l->strategy.vpp > 1 && !launch_equal_chunks(l))) {
 		layout(out, l);
 		return;
 	}
@@ -186,8 +186,8 @@ static int64_t most_recomputed(const struct launch_plan *l)
 {
 	int64_t most = 0;
 
-	for (int64_t i = 0; i < l->strategy.pp; i++) {
-		int64_t n = launch_recomputed(l, i) / l->strategy.vpp;
+	for (int64_t i = 0; i < launch_slices(l); i++) {
+		int64_t n = launch_slice_recomputed(l, i);
 
 		most = n > most ? n : most;
 	}

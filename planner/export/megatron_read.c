@@ -129,17 +129,16 @@ static int block(struct launch_plan *l, int64_t most, struct sb_error *err)
 	bool all = true;
 	int rc;
 
-	if ((double)l->strategy.pp * (double)l->strategy.vpp > (double)l->model->layers)
+	if (!strategy_slices_fit(l->strategy.pp, l->strategy.vpp, l->model->layers))
 		return sb_fail(err, SB_EIMPOSSIBLE, "stages", "there are more stages than layers");
 	slices = calloc((size_t)count, sizeof(*slices));
 	if (!slices)
 		return sb_no_memory(err);
 	for (int64_t i = 0; i < count; i++) {
-		int64_t stage = i % l->strategy.pp;
-		int64_t n = strategy_stage_layers(&l->strategy, l->model->layers, stage) / l->strategy.vpp;
+		int64_t n = launch_slice_layers(l, i);
 
 		slices[i] = n < most ? n : most;
-		all = all && launch_slice_layers(l, i) <= most;
+		all = all && n <= most;
 	}
 	rc = all ? SB_OK : launch_recompute(l, slices, err);
 	free(slices);

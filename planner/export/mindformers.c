@@ -112,7 +112,7 @@ static void recomputing(struct sb_buf *out, const char *name, const struct launc
 		sb_buf_adds(out, chunk ? ", [" : "[");
 		for (int64_t i = 0; i < s->pp; i++)
 			sb_buf_addf(out, "%s%lld", i ? ", " : "",
-			            (long long)(launch_recomputed(l, i) / s->vpp));
+			            (long long)launch_slice_recomputed(l, chunk * s->pp + i));
 		sb_buf_adds(out, "]");
 	}
 	sb_buf_adds(out, s->vpp > 1 ? "]\n" : "\n");
@@ -155,7 +155,9 @@ static int refuse_offload(const struct launch_plan *l, struct sb_error *err)
 }
 
 /* _check_moe_config() of mindformers/modules/transformer/moe.py at 06d7698342bf and, of
- * expert_model_parallel, the feed-forward of llama_layer.py: "must be 1 or model_parallel". */
+ * expert_model_parallel, the feed-forward of llama_layer.py: "must be 1 or model_parallel"; of chunks,
+ * "num_layers should be greater than `pp * pp_interleave_num`" of its models' check_pipeline_stage(), which
+ * refuses what is below. */
 static int refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	const struct strategy *s = &l->strategy;
@@ -163,6 +165,8 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 	if (s->pp > 1 && strategy_micro_batches(s, l->sequences) < s->pp)
 		return sb_fail(err, SB_EIMPOSSIBLE, "micro_batches",
 		               "MindSpore's pipeline needs as many micro-batches as stages");
+	if (s->vpp > 1 && launch_slices(l) > l->model->layers)
+		return sb_fail(err, SB_EIMPOSSIBLE, "stages", "MindFormers has no more chunks than layers");
 	if (l->model->has_moe && tensor_grid_of(s).x > 1)
 		return sb_fail_field(err, SB_EIMPOSSIBLE, "tensor_grid", "tp_x",
 		                     "MindFormers has no two-dimensional tensor parallelism with experts");

@@ -98,7 +98,7 @@ static int cut(const struct options *o, struct launch_plan *l, struct sb_error *
 
 	if (!text || l->strategy.pp == 1)
 		return SB_OK;
-	if ((double)l->strategy.pp * (double)l->strategy.vpp > (double)l->model->layers)
+	if (!strategy_slices_fit(l->strategy.pp, l->strategy.vpp, l->model->layers))
 		return options_fail(o, "parallel_config.pipeline_stage", err, too_many_stages);
 	layers = calloc((size_t)count, sizeof(*layers));
 	if (!layers)
@@ -147,7 +147,7 @@ static int recomputation(const struct options *o, struct launch_plan *l, struct 
 	int64_t *layers;
 	int rc;
 
-	if ((double)l->strategy.pp * (double)l->strategy.vpp > (double)l->model->layers)
+	if (!strategy_slices_fit(l->strategy.pp, l->strategy.vpp, l->model->layers))
 		return options_fail(o, "parallel_config.pipeline_stage", err, too_many_stages);
 	layers = calloc((size_t)launch_slices(l), sizeof(*layers));
 	if (!layers)

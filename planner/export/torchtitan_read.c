@@ -104,7 +104,7 @@ static int64_t count_parts(const char *text, int64_t *out_layers, int64_t room)
 
 static int parts(const struct options *o, const char *name, struct launch_plan *l, struct sb_error *err)
 {
-	int64_t room = l->model->layers, count, *layers = calloc((size_t)room, sizeof(*layers));
+	int64_t room = l->model->layers + 2, count, *layers = calloc((size_t)room, sizeof(*layers));
 	int rc;
 
 	if (!layers)

@@ -190,7 +190,7 @@ static void add_fitted_offloads(struct weighing *w, const struct memory_model *m
 	shape_of(&w->s, &b);
 	x->effort++;
 	kept = stage_memory(&x->r->problem, memory, &w->s, &x->runs[b.first_run], m);
-	load = offload_load_of(&w->s, &x->runs[b.first_run], &kept, m);
+	load = offload_load_of(&w->s, memory, &x->runs[b.first_run], &kept);
 	quick_enough = offload_quick_enough(w, &load, m);
 	/* While nothing fits, it matters how little each needs. */
 	if (x->any_fits || x->memory_only) {

@@ -112,14 +112,11 @@ static struct offload_load load_of(const struct cost_problem *p, const struct la
                                    const struct strategy *s, const struct stage_run *run)
 {
 	const struct memory_parts states = stage_states(p, &l->memory, s, run);
-	struct offload_load x = {.weights = states.weights,
-	                         .gradients = states.gradients,
-	                         .own = states.optimizer / OFFLOAD_STATE_BYTES};
 
-	for (int k = 0; k < LAYER_KINDS; k++)
-		x.activations += (double)(run->layers[k] - run->kept[k]) * l->memory.stored[k] +
-		                 (double)run->kept[k] * l->memory.kept_stored[k];
-	return x;
+	return (struct offload_load){.weights = states.weights,
+	                             .gradients = states.gradients,
+	                             .activations = stage_stored(&l->memory, run),
+	                             .own = states.optimizer / OFFLOAD_STATE_BYTES};
 }
 
 /* A pass with what runs under it: what goes to the host and comes back has the window that the exchange
@@ -154,10 +151,47 @@ static void add_sharded_weights(const struct cost_problem *p, const struct strat
 	t->offload += run_under(p, s, back, host.backward, &t->backward);
 }
 
+/* Of layers alone. */
+static struct pass_time layers_seconds(const struct layer_costs *l, const int64_t layers[LAYER_KINDS],
+                                       const int64_t kept[LAYER_KINDS])
+{
+	struct pass_time t = {0};
+
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		t.forward += (double)layers[k] * l->layer[k].forward;
+		t.backward += (double)(layers[k] - kept[k]) * l->layer[k].backward +
+		              (double)kept[k] * l->kept[k].backward;
+	}
+	return t;
+}
+
+static double share_of(double part, double whole, double parts)
+{
+	return whole > 0 ? part / whole : 1 / parts;
+}
+
+struct pass_time chunk_seconds(const struct cost_problem *p, const struct layer_costs *l,
+                               const struct strategy *s, const struct stage_run *run,
+                               const struct stage_time *t, int64_t j)
+{
+	double v = (double)s->vpp, send = s->pp > 1 ? l->send : 0;
+	struct pass_time all, own;
+	struct chunk c;
+
+	if (!run->uneven)
+		return (struct pass_time){t->forward / v, t->backward / v};
+	c = strategy_chunk(&p->model, s, run, j);
+	own = layers_seconds(l, c.layers, c.kept);
+	all = layers_seconds(l, run->layers, run->kept);
+	return (struct pass_time){send + (t->forward - v * send) * share_of(own.forward, all.forward, v),
+	                          send + (t->backward - v * send) * share_of(own.backward, all.backward, v)};
+}
+
 struct stage_time stage_seconds(const struct cost_problem *p, const struct layer_costs *l,
                                 const struct strategy *s, const struct groups *g, const struct stage_run *run)
 {
-	struct stage_time t = {0};
+	struct pass_time layers = layers_seconds(l, run->layers, run->kept);
+	struct stage_time t = {.forward = layers.forward, .backward = layers.backward};
 	struct parameters_held n = stage_parameters(p, &l->memory, s, run);
 	bool first = run->first == 0, last = run->first + run->count == s->pp;
 	double sends = s->pp > 1 ? (double)s->vpp * l->send : 0;
@@ -165,11 +199,6 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 	const struct offload_load load = away ? load_of(p, l, s, run) : (struct offload_load){0};
 	struct offload_passes host = {0}, window;
 
-	for (int k = 0; k < LAYER_KINDS; k++) {
-		t.forward += (double)run->layers[k] * l->layer[k].forward;
-		t.backward += (double)(run->layers[k] - run->kept[k]) * l->layer[k].backward +
-		              (double)run->kept[k] * l->kept[k].backward;
-	}
 	if (away)
 		host = offload_pass_seconds(p, s, &load);
 	/* What the host's transfers leave of it: each window hides one exchange. */
@@ -218,13 +247,14 @@ double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, 
                      int64_t micro_batches)
 {
 	double reach = 0, reach_both = 0, best = 0, optimizer = 0;
-	double m = (double)micro_batches, v = (double)s->vpp;
+	double m = (double)micro_batches;
 
 	for (int64_t r = 0; r < count; r++) {
 		struct stage_time t = stage_seconds(p, l, s, g, &runs[r]);
+		struct pass_time first = chunk_seconds(p, l, s, &runs[r], &t, 0);
 		double skip = (double)(runs[r].count - 1);
 		double work = m * (t.forward + t.backward + t.head_forward + t.head_backward);
-		double f = t.forward / v, b = t.backward / v;
+		double f = first.forward, b = first.backward;
 
 		if (runs[r].first == 0) { /* the embedding sits in the first chunk */
 			f += t.head_forward;
@@ -240,6 +270,22 @@ double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, 
 	return cost_outside(p, s, best + optimizer);
 }
 
+/* As long as vpp of the longest chunk of the run's stages. */
+static struct pass_time longest_chunks(const struct cost_problem *p, const struct layer_costs *l,
+                                       const struct strategy *s, const struct stage_run *run,
+                                       const struct stage_time *t)
+{
+	struct pass_time longest = {0};
+
+	for (int64_t j = 0; j < (run->uneven ? s->vpp : 1); j++) {
+		struct pass_time one = chunk_seconds(p, l, s, run, t, j);
+
+		longest.forward = fmax(longest.forward, (double)s->vpp * one.forward);
+		longest.backward = fmax(longest.backward, (double)s->vpp * one.backward);
+	}
+	return longest;
+}
+
 double upper_seconds(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,
                      const struct groups *g, const struct stage_run *runs, int64_t count,
                      int64_t micro_batches)
@@ -249,12 +295,13 @@ double upper_seconds(const struct cost_problem *p, const struct layer_costs *l, 
 
 	for (int64_t r = 0; r < count; r++) {
 		struct stage_time t = stage_seconds(p, l, s, g, &runs[r]);
+		struct pass_time longest = longest_chunks(p, l, s, &runs[r], &t);
 		double end = t.head_forward + t.head_backward, work = t.forward + t.backward + end;
 
 		sum += (double)runs[r].count * work;
 		slowest = fmax(slowest, work);
-		forward = fmax(forward, t.forward);
-		backward = fmax(backward, t.backward);
+		forward = fmax(forward, longest.forward);
+		backward = fmax(backward, longest.backward);
 		ends += end;
 		exchange = fmax(exchange, t.exchange);
 		optimizer = fmax(optimizer, t.optimizer);

@@ -57,6 +57,14 @@ struct stage_time {
 struct stage_time stage_seconds(const struct cost_problem *p, const struct layer_costs *l,
                                 const struct strategy *s, const struct groups *g,
                                 const struct stage_run *run);
+struct pass_time {
+	double forward, backward;
+};
+/* Chunk j of the first stage of a run, whose seconds are t: of these what its layers are of the stage's, and
+ * its own sends. Embedding and head left out. */
+struct pass_time chunk_seconds(const struct cost_problem *p, const struct layer_costs *l,
+                               const struct strategy *s, const struct stage_run *run,
+                               const struct stage_time *t, int64_t j);
 
 /* A lower bound of the simulated step: for every stage, the first micro-batch must reach it, it must do its
  * work, and the last must flow back; plus the exchange, and the slowest optimizer. */
@@ -64,8 +72,8 @@ double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, 
                      const struct groups *g, const struct stage_run *runs, int64_t count,
                      int64_t micro_batches);
 /* An upper bound of it, where whole groups of pp micro-batches fill an interleaved pipeline. Straight: every
- * micro-batch waits for the slowest stage (cost-model section 10, the uneven form). Interleaved: chunks as
- * long as the slowest stage's take the uniform form of that section; the ends, which lengthen one chunk of
+ * micro-batch waits for the slowest stage (cost-model section 10, the uneven form). Interleaved: chunks all
+ * as long as the longest one take the uniform form of that section; the ends, which lengthen one chunk of
  * the first and of the last stage, add to the longest path no more than all that they do. */
 double upper_seconds(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,
                      const struct groups *g, const struct stage_run *runs, int64_t count,

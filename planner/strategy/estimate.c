@@ -46,8 +46,10 @@ static int expand(const struct cost_problem *p, const struct layer_costs *l, con
 
 		for (int64_t i = x->runs[r].first; i < x->runs[r].first + x->runs[r].count; i++) {
 			for (int64_t j = 0; j < s->vpp; j++) {
-				x->forward[j * s->pp + i] = t.forward / (double)s->vpp;
-				x->backward[j * s->pp + i] = t.backward / (double)s->vpp;
+				struct pass_time one = chunk_seconds(p, l, s, &x->runs[r], &t, j);
+
+				x->forward[j * s->pp + i] = one.forward;
+				x->backward[j * s->pp + i] = one.backward;
 			}
 		}
 	}

@@ -136,7 +136,7 @@ struct work search_least_work(struct search *x, const struct strategy *s, bool e
 	return known->work;
 }
 
-/* What m x v times the lightest stage is of all stages' work; of the last pipeline that was asked for. */
+/* What m times the lightest stage is of all stages' work; of the last pipeline that was asked for. */
 static double share_of(struct search *x, double slots, int64_t pp)
 {
 	if (x->share.slots != slots || x->share.pp != pp)
@@ -144,15 +144,19 @@ static double share_of(struct search *x, double slots, int64_t pp)
 	return x->share.share;
 }
 
-/* Stage i waits for a share 1/v of what the first micro-batch takes in the stages before it, and then does m
- * times its own work: the cut that makes the longest of these least has stages that shrink by 1 - 1/(m v)
- * each. And some stage holds at least an even share of the layers, rounded up. */
+/* Without chunks stage i waits for all that the first micro-batch takes in the stages before it, and then
+ * does m times its own work: the cut that makes the longest of these least has stages that shrink by 1 - 1/m
+ * each. With chunks it waits for a chunk of each stage before it: the longest of these is no shorter than
+ * their mean. And some stage holds at least an even share of the layers, rounded up. */
 double least_seconds(struct search *x, const struct strategy *s, const struct pipeline *q, struct work w,
                      int64_t m)
 {
-	double v = m % q->pp == 0 && q->cuts > 0 ? (double)x->cuts[q->first_cut + q->cuts - 1].vpp : 1;
-	double all = share_of(x, (double)m * v, q->pp);
-	double heaviest = (double)((x->r->problem.model.layers + q->pp - 1) / q->pp);
+	double heaviest = (double)((x->r->problem.model.layers + q->pp - 1) / q->pp), passes;
 
-	return cost_outside(&x->r->problem, s, fmax(w.all / v / all, (double)m * heaviest * w.layer));
+	if (q->interleaves && m % q->pp == 0)
+		passes =
+		    (double)m * w.all / (double)q->pp + (double)(q->least_chunk * (q->pp - 1)) * w.layer / 2;
+	else
+		passes = w.all / share_of(x, (double)m, q->pp);
+	return cost_outside(&x->r->problem, s, fmax(passes, (double)m * heaviest * w.layer));
 }

@@ -76,7 +76,7 @@ static void list_rooms(struct weighing *w, const struct memory_model *memory, co
 		if (all <= t->device[0])
 			continue;
 		t->device[0] = all;
-		t->fullest = offload_load_of(&w->s, run, &kept, m);
+		t->fullest = offload_load_of(&w->s, memory, run, &kept);
 	}
 }
 
@@ -134,6 +134,8 @@ unsigned offload_may_fit(const struct weighing *w, const struct memory_model *me
 
 		memcpy(none.kept, none.layers, sizeof(none.kept));
 		memset(all.kept, 0, sizeof(all.kept));
+		none.each = 0;
+		all.each = INT64_MAX;
 		fits &= sets_that_fit(w, memory, &all, m) | sets_that_fit(w, memory, &none, m);
 	}
 	return fits;
@@ -159,12 +161,11 @@ static int64_t least_steps(const struct weighing *w, const struct body *b, unsig
 	return (int64_t)fmin(OFFLOAD_STEPS, fmax(1, ceil(OFFLOAD_STEPS * most - ROUNDING)));
 }
 
-struct offload_load offload_load_of(const struct strategy *s, const struct stage_run *run,
-                                    const struct memory_parts *kept, int64_t m)
+struct offload_load offload_load_of(const struct strategy *s, const struct memory_model *memory,
+                                    const struct stage_run *run, const struct memory_parts *kept)
 {
 	/* Where the rest is recomputed, how much is stored is not known here. */
-	double chunks = (double)chunks_in_flight(s->pp, s->vpp, m, run->first);
-	double stored = s->recompute_fit ? 0 : kept->activations * (double)s->vpp / chunks;
+	double stored = s->recompute_fit ? 0 : stage_stored(memory, run);
 
 	return (struct offload_load){kept->weights, kept->gradients, stored,
 	                             kept->optimizer / OFFLOAD_STATE_BYTES};

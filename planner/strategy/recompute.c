@@ -21,35 +21,35 @@ static double bytes_with(const struct fitting *f, int64_t n, struct stage_run *s
 	return memory_total(&parts);
 }
 
-/* A stage fits from some number of recomputed layers on, or not at all: more of them store less, and what one
- * layer needs while it is replayed is needed from the first on. What does not fit either way takes the leaner
- * one; *out_fits says which it is. sure: it fits with `high` of each chunk recomputed. */
+/* A stage fits from some number of recomputed layers of each chunk on, or not at all: more of them store
+ * less, and what one layer needs while it is replayed is needed from the first on. What does not fit either
+ * way takes the leaner one; *out_fits says which it is. sure: it fits with `high` recomputed. */
 static int64_t fewest_of(const struct fitting *f, int64_t high, bool sure, struct stage_run *stage,
                          bool *out_fits)
 {
 	double most = (double)(f->s->recompute_bytes > 0 ? f->s->recompute_bytes : f->p->memory_bytes);
 	double none = bytes_with(f, 0, stage);
-	int64_t low = 1, v = f->s->vpp;
+	int64_t low = 1;
 
 	*out_fits = true;
 	if (none <= most)
 		return 0;
 	if (!sure) {
-		double all = bytes_with(f, high * v, stage);
+		double all = bytes_with(f, high, stage);
 
 		*out_fits = all <= most;
 		if (all > most)
-			return all < none ? high * v : 0;
+			return all < none ? high : 0;
 	}
 	while (low < high) {
 		int64_t mid = low + (high - low) / 2;
 
-		if (bytes_with(f, mid * v, stage) <= most)
+		if (bytes_with(f, mid, stage) <= most)
 			high = mid;
 		else
 			low = mid + 1;
 	}
-	return high * v;
+	return high;
 }
 
 static int64_t layers_of(const struct stage_run *run)
@@ -61,19 +61,40 @@ static int64_t layers_of(const struct stage_run *run)
 	return layers;
 }
 
+/* The layers of the longest chunk. */
+static int64_t longest_chunk(const struct model *m, const struct strategy *s, const struct stage_run *run)
+{
+	int64_t longest = 0;
+
+	if (!run->uneven)
+		return layers_of(run) / s->vpp;
+	for (int64_t j = 0; j < s->vpp; j++) {
+		int64_t n = strategy_slice_layers(s, m->layers, j * s->pp + run->first);
+
+		longest = n > longest ? n : longest;
+	}
+	return longest;
+}
+
 static struct fitting fitting_of(const struct cost_problem *p, const struct memory_model *m,
                                  const struct strategy *s, int64_t micro_batches, const struct stage_run *run)
 {
 	return (struct fitting){p, m, s, micro_batches, stage_states(p, m, s, run)};
 }
 
+/* Layers of the stage. */
 static int64_t fewest(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
                       int64_t micro_batches, struct stage_run *stage)
 {
 	const struct fitting f = fitting_of(p, m, s, micro_batches, stage);
+	int64_t kept = 0;
 	bool fits;
 
-	return fewest_of(&f, layers_of(stage) / s->vpp, false, stage, &fits);
+	strategy_recompute_first(
+	    &p->model, s, fewest_of(&f, longest_chunk(&p->model, s, stage), false, stage, &fits), stage);
+	for (int k = 0; k < LAYER_KINDS; k++)
+		kept += stage->kept[k];
+	return layers_of(stage) - kept;
 }
 
 static bool one_kind(const struct stage_run *run)
@@ -96,7 +117,7 @@ int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_mode
 
 	for (int64_t r = 0; r < count; r++) {
 		const struct fitting f = fitting_of(p, m, s, micro_batches, &runs[r]);
-		int64_t layers = layers_of(&runs[r]), most = layers / s->vpp;
+		int64_t layers = layers_of(&runs[r]), most = longest_chunk(&p->model, s, &runs[r]);
 		bool alike = one_kind(&runs[r]), sure = false;
 
 		for (int64_t i = 0; i < runs[r].count; i++) {
@@ -112,7 +133,7 @@ int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_mode
 				return 0;
 			strategy_recompute_first(&p->model, s, n, &one);
 			if (alike) {
-				most = n / s->vpp;
+				most = n;
 				sure = fits;
 			}
 			if (n == 0)

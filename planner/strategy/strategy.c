@@ -1,7 +1,5 @@
 #include "planner/strategy/strategy.h"
 
-#include <string.h>
-
 #include "planner/schedule/schedule.h"
 
 #define FUSED_FROM_TOKENS 2048
@@ -106,22 +104,21 @@ static enum misfit fit_pipeline(const struct model *m, const struct strategy *s,
 {
 	int64_t sum = 0;
 
-	if (s->pp * s->vpp > m->layers)
+	if (!strategy_slices_fit(s->pp, s->vpp, m->layers))
 		return MISFIT_STAGES;
-	for (int64_t i = 0; s->stage_layers && i < s->pp; i++) {
-		if (s->stage_layers[i] < 0 || s->stage_layers[i] > m->layers)
+	for (int64_t i = 0; i < s->pp * s->vpp; i++) {
+		int64_t n = strategy_slice_layers(s, m->layers, i);
+
+		if (n < 0 || n > m->layers)
 			return MISFIT_STAGES;
-		sum += s->stage_layers[i];
+		sum += n;
 	}
-	if (s->stage_layers && sum != m->layers)
-		return MISFIT_STAGES;
-	if (!s->stage_layers && strategy_stage_layers(s, m->layers, s->pp - 1) < 0)
+	if (sum != m->layers)
 		return MISFIT_STAGES;
 	if (s->stage_recompute && s->recompute == RECOMPUTE_NONE)
 		return MISFIT_RECOMPUTE;
 	for (int64_t i = 0; s->stage_recompute && i < s->pp; i++) {
-		if (s->stage_recompute[i] < 0 || s->stage_recompute[i] % s->vpp != 0 ||
-		    s->stage_recompute[i] > strategy_stage_layers(s, m->layers, i))
+		if (strategy_recompute_each(s, m->layers, i, s->stage_recompute[i]) < 0)
 			return MISFIT_RECOMPUTE;
 	}
 	if (s->vpp > 1 && (s->pp < 2 || micro_batches < s->pp ||
@@ -178,7 +175,9 @@ static const struct {
                      "sequence_parallel and a fused attention kernel",
                      "tp_x"},
     [MISFIT_ATTENTION] = {"attention_kernel", "context parallelism needs a fused attention kernel", "cp"},
-    [MISFIT_STAGES] = {"stages", "pp x vpp is more than the layers, or the stages do not add up to them",
+    [MISFIT_STAGES] = {"stages",
+                       "pp is more than the layers, or pp x vpp than two more of them, or the "
+                       "stages do not add up to them",
                        "pp"},
     [MISFIT_INTERLEAVE] = {"interleaving",
                            "vpp above 1 needs pp of at least 2 and micro-batches that fill the pipeline: a "
@@ -192,7 +191,8 @@ static const struct {
     [MISFIT_EXPERT_TOKENS] = {"expert_tokens", "ep together with tp needs sequence parallelism",
                               "sequence_parallel"},
     [MISFIT_RECOMPUTE] = {"recompute",
-                          "a stage recomputes more layers than it has, or not as many in each chunk",
+                          "a stage recomputes more layers than it has, or not as many in each chunk "
+                          "(or all that a shorter one has)",
                           "stages"},
     [MISFIT_NO_EXPERTS] = {"no_experts", "the model has no experts to distribute", "ep"},
 };
@@ -210,91 +210,4 @@ const char *misfit_text(enum misfit f)
 const char *misfit_field(enum misfit f)
 {
 	return misfits[f].field;
-}
-
-int64_t strategy_stage_layers(const struct strategy *s, int64_t layers, int64_t stage)
-{
-	int64_t last, rest, extra;
-
-	if (s->stage_layers)
-		return s->stage_layers[stage];
-	if (s->pp == 1)
-		return layers;
-	last = layers / s->pp - s->last_fewer;
-	if (stage == s->pp - 1)
-		return last;
-	rest = (layers - last - s->first_more) / (s->pp - 1);
-	extra = (layers - last - s->first_more) % (s->pp - 1);
-	/* Later stages hold fewer micro-batches in flight: they take what does not divide. */
-	return rest + (stage == 0 ? s->first_more : 0) + (stage >= s->pp - 1 - extra ? 1 : 0);
-}
-
-/* Layers of one kind on a stage of an interleaved pipeline: chunk j of stage i is the (j x pp + i)-th slice.
- */
-static void count_interleaved(const struct model *m, const struct strategy *s, int64_t stage,
-                              int64_t out_layers[LAYER_KINDS])
-{
-	int64_t slices = s->pp * s->vpp;
-
-	for (int k = 0; k < LAYER_KINDS; k++) {
-		out_layers[k] = 0;
-		for (int64_t j = 0; j < s->vpp; j++) {
-			int64_t slice = j * s->pp + stage;
-			int64_t from = slice * m->layers / slices, to = (slice + 1) * m->layers / slices;
-
-			out_layers[k] += model_layers_of(m, to, (enum layer_kind)k) -
-			                 model_layers_of(m, from, (enum layer_kind)k);
-		}
-	}
-}
-
-void strategy_recompute_first(const struct model *m, const struct strategy *s, int64_t n,
-                              struct stage_run *run)
-{
-	int64_t slices = s->pp * s->vpp, experts = 0;
-
-	memcpy(run->kept, run->layers, sizeof(run->kept));
-	for (int k = 0; k < LAYER_KINDS; k++) {
-		if (run->layers[k] == 0) { /* which of equal layers they are does not matter */
-			run->kept[LAYER_KINDS - 1 - k] -= n;
-			return;
-		}
-	}
-	for (int64_t j = 0; j < s->vpp; j++) {
-		int64_t from = s->vpp > 1 ? (j * s->pp + run->first) * m->layers / slices : run->start;
-
-		experts +=
-		    model_layers_of(m, from + n / s->vpp, LAYER_MOE) - model_layers_of(m, from, LAYER_MOE);
-	}
-	run->kept[LAYER_MOE] -= experts;
-	run->kept[LAYER_DENSE] -= n - experts;
-}
-
-int64_t strategy_runs(const struct model *m, const struct strategy *s, struct stage_run *out_runs)
-{
-	int64_t runs = 0, at = 0;
-
-	for (int64_t i = 0; i < s->pp; i++) {
-		struct stage_run r = {.first = i, .count = 1, .start = at};
-		int64_t n = strategy_stage_layers(s, m->layers, i);
-
-		if (s->vpp > 1 && !s->stage_layers) {
-			count_interleaved(m, s, i, r.layers);
-		} else {
-			for (int k = 0; k < LAYER_KINDS; k++)
-				r.layers[k] = model_layers_of(m, at + n, (enum layer_kind)k) -
-				              model_layers_of(m, at, (enum layer_kind)k);
-		}
-		at += n;
-		if (s->stage_recompute)
-			strategy_recompute_first(m, s, s->stage_recompute[i], &r);
-		/* The first and the last stage carry the embedding and the head: always their own runs. */
-		if (i > 1 && i < s->pp - 1 &&
-		    memcmp(out_runs[runs - 1].layers, r.layers, sizeof(r.layers)) == 0 &&
-		    memcmp(out_runs[runs - 1].kept, r.kept, sizeof(r.kept)) == 0)
-			out_runs[runs - 1].count++;
-		else
-			out_runs[runs++] = r;
-	}
-	return runs;
 }

@@ -30,18 +30,21 @@ struct strategy {
 	bool sequence_parallel;
 	bool overlap_gradients; /* gradient reduction and weight gathering run under compute */
 	int gradient_bytes;     /* of one gradient element on the wire: 4 or 2 */
-	/* Of the recomputed layers: all of them, or the first of each stage (of each of its chunks, evenly).
-	 */
+	/* Of the recomputed layers: all of them, or the first of each stage (of each of its chunks as many,
+	 * or all that a shorter one has). */
 	enum recompute recompute;
 	bool recompute_fit; /* as few as make each stage fit in the problem's memory (strategy_fit_runs()) */
 	int64_t recompute_bytes;        /* fit in these instead of all of the problem's; 0 = all */
-	const int64_t *stage_recompute; /* or as many as these: pp counts, borrowed; NULL: none given */
+	const int64_t *stage_recompute; /* or as many as these of each stage, pp counts in all its chunks,
+	                                   borrowed; NULL: none given */
 	enum attention attention;
 	struct offload offload;
 	enum dimension order[DIMS]; /* innermost first */
-	/* The pipeline cut. NULL: even, with the last stage `last_fewer` layers short of an equal share and
-	 * the first with `first_more` beyond what the others have. Else pp counts, borrowed. */
-	const int64_t *stage_layers;
+	/* The pipeline cut into pp x vpp slices, of which slice j * pp + i is chunk j of stage i. NULL: even,
+	 * with the last slice `last_fewer` layers short of an equal share (rounded down) and the first with
+	 * `first_more` beyond what the others have; what does not divide lies on the later of these. Else
+	 * layers of each slice, borrowed. */
+	const int64_t *slice_layers;
 	int64_t last_fewer, first_more;
 };
 
@@ -99,8 +102,15 @@ const char *misfit_text(enum misfit f);
 /* The member of the strategy that is to blame. */
 const char *misfit_field(enum misfit f);
 
-/* Layers of stage i under the strategy's cut. */
+/* Can a model of so many layers be cut so? Of an interleaved pipeline the first and the last chunk may be
+ * without layers, with embedding and head alone. */
+bool strategy_slices_fit(int64_t pp, int64_t vpp, int64_t layers);
+/* Layers of slice i, and of all slices of stage i, under the strategy's cut. */
+int64_t strategy_slice_layers(const struct strategy *s, int64_t layers, int64_t slice);
 int64_t strategy_stage_layers(const struct strategy *s, int64_t layers, int64_t stage);
+/* How many layers of each of its chunks a stage recomputes that recomputes n: its first ones, or all that a
+ * shorter chunk has. -1 where no such number comes to n. */
+int64_t strategy_recompute_each(const struct strategy *s, int64_t layers, int64_t stage, int64_t n);
 
 /* Equal neighbouring stages. */
 struct stage_run {
@@ -109,11 +119,20 @@ struct stage_run {
 	int64_t
 	    kept[LAYER_KINDS]; /* of them, those that are not recomputed although the strategy recomputes */
 	int64_t start;         /* the first stage's first layer; without chunks */
+	int64_t each;          /* with chunks: of each the layers that are recomputed, or all that it has */
+	bool uneven;           /* its chunks are not all alike */
 };
 /* Writes the runs of a fitting strategy, at most pp of them, and returns their number. */
 int64_t strategy_runs(const struct model *m, const struct strategy *s, struct stage_run *out_runs);
-/* Sets run->kept for a stage (a run of one) that recomputes its first n layers; with chunks n / vpp of each.
- */
+/* Sets run->kept for a stage (a run of one) that recomputes the first n layers of each of its chunks, or all
+ * that a shorter one has. */
 void strategy_recompute_first(const struct model *m, const struct strategy *s, int64_t n,
                               struct stage_run *run);
+/* A chunk of a stage. */
+struct chunk {
+	int64_t layers[LAYER_KINDS], kept[LAYER_KINDS];
+};
+/* Chunk j of the first stage of a run. */
+struct chunk strategy_chunk(const struct model *m, const struct strategy *s, const struct stage_run *run,
+                            int64_t j);
 #endif

@@ -44,6 +44,19 @@ static int add_cut(struct search *x, const struct strategy *s, struct sb_error *
 	return SB_OK;
 }
 
+/* A cut with chunks, and how long their first ones are. */
+static int add_chunks(struct search *x, const struct strategy *s, struct pipeline *q, struct sb_error *err)
+{
+	for (int64_t i = 0; i < s->pp - 1; i++) {
+		int64_t n = strategy_slice_layers(s, x->r->problem.model.layers, i);
+
+		if (!q->interleaves || n < q->least_chunk)
+			q->least_chunk = n;
+		q->interleaves = true;
+	}
+	return add_cut(x, s, err);
+}
+
 /* A straight cut with those lengths of its first stage that leave the other stages before the last equally
  * long: with others one of these is no shorter. Of two stages the last one's length says it. */
 static int add_lengthened(struct search *x, struct strategy *s, struct sb_error *err)
@@ -68,7 +81,7 @@ static int add_pipeline(struct search *x, int64_t pp, struct sb_error *err)
 	struct pipeline *q = &x->pipelines[x->pipeline_count];
 	int rc = SB_OK;
 
-	*q = (struct pipeline){pp, x->cut_count, 0};
+	*q = (struct pipeline){.pp = pp, .first_cut = x->cut_count};
 	s.pp = pp;
 	for (int64_t k = 0; rc == SB_OK && k <= (pp > 1 ? most_last_fewer(m) : 0); k++) {
 		s.last_fewer = k;
@@ -79,7 +92,7 @@ static int add_pipeline(struct search *x, int64_t pp, struct sb_error *err)
 	for (int64_t v = 2; rc == SB_OK && pp > 1 && m->layers % pp == 0 && v <= m->layers / pp; v++) {
 		s.vpp = v;
 		if (m->layers / pp % v == 0 && allowed_value(x->r, ONLY_VPP, v))
-			rc = add_cut(x, &s, err);
+			rc = add_chunks(x, &s, q, err);
 	}
 	q->cuts = x->cut_count - q->first_cut;
 	x->pipeline_count++;

@@ -16,6 +16,8 @@ struct cut {
 struct pipeline {
 	int64_t pp;
 	int first_cut, cuts;
+	bool interleaves;    /* some cuts have chunks, */
+	int64_t least_chunk; /* and the first ones of the stages before the last so many layers at least */
 };
 
 /* The degrees of the attention's ranks, and a bound of the seconds of every strategy that has them. */

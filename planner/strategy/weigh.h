@@ -48,8 +48,8 @@ unsigned offload_quick_enough(const struct weighing *w, const struct offload_loa
 unsigned offload_may_fit(const struct weighing *w, const struct memory_model *memory,
                          const struct stage_run *runs, int64_t count, int64_t m);
 /* What w->s could move of a stage that needs `kept` when nothing is on the host. */
-struct offload_load offload_load_of(const struct strategy *s, const struct stage_run *run,
-                                    const struct memory_parts *kept, int64_t m);
+struct offload_load offload_load_of(const struct strategy *s, const struct memory_model *memory,
+                                    const struct stage_run *run, const struct memory_parts *kept);
 /* Lists the bodies of w->s with m micro-batches that fit in memory: w->x->bodies. quick: seconds below those
  * of any of them. */
 void list_bodies(struct weighing *w, int64_t m, double quick);

@@ -33,7 +33,8 @@ static void check_text(const struct launch_format *f, const struct model *m, con
 		must(err.code == SB_EIMPOSSIBLE || err.code == SB_ENOMEM);
 		return;
 	}
-	must(l.strategy.pp >= 1 && l.strategy.vpp >= 1 && l.strategy.pp * l.strategy.vpp <= m->layers);
+	must(l.strategy.pp >= 1 && l.strategy.vpp >= 1);
+	must(strategy_slices_fit(l.strategy.pp, l.strategy.vpp, m->layers));
 	for (int64_t i = 0; i < launch_slices(&l); i++)
 		must(launch_slice_layers(&l, i) <= m->layers);
 	if (l.sequences < 1 || strategy_fit(m, c, &l.strategy, l.sequences) != FIT_OK)

@@ -16,26 +16,34 @@ static int64_t pick(uint64_t *seed, const int64_t *from, uint64_t count)
 	return from[sb_random(seed) % count];
 }
 
-static void random_cut(uint64_t *seed, const struct model *m, struct strategy *s, int64_t *stages)
+static void random_cut(uint64_t *seed, const struct model *m, struct strategy *s, int64_t *slices)
 {
-	int64_t left = m->layers;
+	int64_t left = m->layers, count = s->pp * s->vpp;
 
-	for (int64_t i = 0; i < s->pp; i++) {
-		int64_t rest = s->pp - 1 - i;
+	for (int64_t i = 0; i < count; i++) {
+		int64_t rest = count - 1 - i, most = 2 * left / (rest + 1);
 
-		stages[i] = rest == 0 ? left : 1 + (int64_t)(sb_random(seed) % (uint64_t)(left - rest));
-		left -= stages[i];
+		if (most > left - rest)
+			most = left - rest;
+		slices[i] = rest == 0 ? left : 1 + (int64_t)(sb_random(seed) % (uint64_t)most);
+		left -= slices[i];
 	}
-	s->stage_layers = stages;
+	s->slice_layers = slices;
 }
 
-/* The first layers of every chunk, as many as it has at most. */
+/* The first layers of every chunk, or all that a shorter one has. */
 static void random_recompute(uint64_t *seed, const struct model *m, struct strategy *s, int64_t *recomputed)
 {
 	for (int64_t i = 0; i < s->pp; i++) {
-		int64_t most = strategy_stage_layers(s, m->layers, i) / s->vpp;
+		int64_t most = strategy_slice_layers(s, m->layers, i);
+		int64_t each = (int64_t)(sb_random(seed) % (uint64_t)(most + 1));
 
-		recomputed[i] = s->vpp * (int64_t)(sb_random(seed) % (uint64_t)(most + 1));
+		recomputed[i] = 0;
+		for (int64_t k = i; k < s->pp * s->vpp; k += s->pp) {
+			int64_t n = strategy_slice_layers(s, m->layers, k);
+
+			recomputed[i] += n < each ? n : each;
+		}
 	}
 	s->stage_recompute = recomputed;
 }
@@ -67,7 +75,7 @@ static void random_offload(uint64_t *seed, const struct model *m, struct strateg
 	}
 }
 
-/* Any strategy; not all fit. stages: room for both counts of 8 stages. */
+/* Any strategy; not all fit. stages: room for the layers of 8 x 4 slices, and counts of 8 stages. */
 static struct strategy random_strategy(uint64_t *seed, const struct setting *x, int64_t *stages)
 {
 	static const int64_t degrees[] = {1, 1, 2, 4, 8}, stages_of[] = {1, 2, 3, 4, 5, 8};
@@ -81,6 +89,8 @@ static struct strategy random_strategy(uint64_t *seed, const struct setting *x, 
 	s.cp = pick(seed, degrees, 3);
 	s.pp = pick(seed, stages_of, 6);
 	s.vpp = pick(seed, degrees, 4);
+	if (s.pp == 1)
+		s.vpp = 1;
 	if (x->model.has_moe) {
 		s.ep = pick(seed, degrees, 5);
 		s.etp = sb_random(seed) % 2 ? 1 : s.tp;
@@ -100,10 +110,10 @@ static struct strategy random_strategy(uint64_t *seed, const struct setting *x, 
 	}
 	if (sb_random(seed) % 2)
 		random_offload(seed, &x->model, &s);
-	if (s.vpp == 1 && s.pp > 1 && sb_random(seed) % 2)
+	if (s.pp > 1 && sb_random(seed) % 2)
 		random_cut(seed, &x->model, &s, stages);
 	if (s.recompute != RECOMPUTE_NONE && sb_random(seed) % 2)
-		random_recompute(seed, &x->model, &s, stages + 8);
+		random_recompute(seed, &x->model, &s, stages + 32);
 	return s;
 }
 
@@ -146,7 +156,7 @@ static void round_trip(const char *model, const char *cluster)
 {
 	struct setting x = setting(model, cluster, 512);
 	uint64_t seed = 20260101;
-	int64_t stages[16];
+	int64_t stages[40];
 	int said[5] = {0};
 
 	/* torchtitan has no pipeline for others */

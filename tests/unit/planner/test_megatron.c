@@ -59,10 +59,11 @@ static void test_arguments(void **state)
 	/* 120 micro-batches are no multiple of 16 stages: "The remainder of M ... should be 0" */
 	refused(&x, &s, 15360);
 	{
-		/* 61 layers in 32 chunks, the i-th up to layer floor(61 (i + 1) / 32): 1, 3, 5, 7, ... */
+		/* 61 layers in 32 chunks: 1 in the last, and 60 = 2 x 1 + 29 x 2 in the others. */
 		SB_BUF_AUTO text = exported(&x, &s, 16384);
 
-		assert_non_null(strstr(text.data, "--pipeline-model-parallel-layout \"E,t*1|t*2|t*2|t*2|"));
+		assert_non_null(strstr(text.data, "--pipeline-model-parallel-layout \"E,t*1|t*1|t*2|t*2|"));
+		assert_non_null(strstr(text.data, "|t*2|t*2|t*1,L\"\n"));
 		assert_null(strstr(text.data, "--num-virtual-stages-per-pipeline-rank"));
 	}
 	s.vpp = 1;

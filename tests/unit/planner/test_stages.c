@@ -57,7 +57,7 @@ static void test_alike_stages_are_a_strategy(void **state)
 		for (int i = 0; i < STAGES; i++)
 			each[i] = s;
 		runs_of(cuts[n % 3], run);
-		s.stage_layers = cuts[n % 3];
+		s.slice_layers = cuts[n % 3];
 		assert_int_equal(strategy_fit(&p.model, &p.cluster, &s, p.sequences), FIT_OK);
 		assert_int_equal(strategy_cost(&p, &s, &whole, NULL), SB_OK);
 		assert_int_equal(stages_cost(&p, each, run, memory, &parts, NULL), SB_OK);

@@ -253,7 +253,7 @@ static void test_cuts(void **state)
 	s.last_fewer = 2;
 	for (int64_t i = 0; i < 4; i++)
 		assert_int_equal(strategy_stage_layers(&s, 126, i), lighter[i]);
-	s.stage_layers = even;
+	s.slice_layers = even;
 	for (int64_t i = 0; i < 4; i++)
 		assert_int_equal(strategy_stage_layers(&s, 126, i), even[i]);
 }

@@ -1,0 +1,53 @@
+// Interleaved pipelines whose chunks differ: what an estimate takes and refuses, and what an answer tells of them.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Service } from "./service.mjs";
+
+let s;
+before(async () => { s = await Service.start(); });
+after(() => s.stop());
+
+const problem = { model: "llama3-8b", cluster: { preset: "dgx-h100", nodes: 1 }, batch: { global_sequences: 16 } };
+const estimate = (strategy, rest = problem) => s.post("/v1/plans", { kind: "estimate", ...rest, strategy });
+const chunked = (layers) => layers.map((chunks) => ({ layers: chunks.reduce((a, b) => a + b), chunks: chunks.map((n) => ({ layers: n })) }));
+
+test("Llama 3 405B as it was trained: 126 layers on 16 stages, the first and the last chunk one layer less", async () => {
+  const { status, json } = await estimate({ dp: 128, tp: 8, pp: 16, vpp: 8, zero: 1, sequence_parallel: true },
+    { model: "llama3-405b", cluster: { preset: "dgx-h100", nodes: 2048 }, batch: { global_sequences: 2048 } });
+  assert.equal(status, 201, JSON.stringify(json));
+});
+
+test("chunks of a stage are said one by one, and an even cut need not be", async () => {
+  const even = await estimate({ pp: 4, vpp: 2 });
+  const said = await estimate({ pp: 4, vpp: 2, stages: chunked([[4, 4], [4, 4], [4, 4], [4, 4]]) });
+  const whole = await estimate({ pp: 4, vpp: 2, stages: [{ layers: 8 }, { layers: 8 }, { layers: 8 }, { layers: 8 }] });
+  const shorter = await estimate({ pp: 4, vpp: 2, stages: chunked([[4, 4], [4, 4], [4, 5], [4, 3]]) });
+  for (const x of [even, said, whole, shorter]) assert.equal(x.status, 201, JSON.stringify(x.json));
+  assert.deepEqual(said.json.predicted, even.json.predicted);
+  assert.deepEqual(whole.json.predicted, even.json.predicted);
+  assert.notEqual(shorter.json.predicted.step_seconds, even.json.predicted.step_seconds);
+});
+
+test("a stage recomputes as many layers of each chunk, or all that a shorter one has", async () => {
+  const stages = (n) => chunked([[4, 4], [4, 4], [4, 5], [4, 3]]).map((x, i) => ({ ...x, recompute_layers: i === 3 ? n : 8 }));
+  for (const [n, status] of [[7, 201], [6, 201], [2, 201], [5, 422]]) {
+    const x = await estimate({ pp: 4, vpp: 2, recompute: "full", stages: stages(n) });
+    assert.equal(x.status, status, JSON.stringify(x.json));
+  }
+});
+
+test("what is no cut is refused where it is", async () => {
+  const rows = [
+    [chunked([[4, 4], [4, 4], [4, 4], [4, 5]]), "/strategy/pp"], // a layer too many
+    [[{ layers: 7 }, { layers: 9 }, { layers: 8 }, { layers: 8 }], "/strategy/stages/0/layers"],
+    [chunked([[4, 4], [4, 4], [4, 4], [4, 4, 0]]), "/strategy/stages/3/chunks"],
+    [[...chunked([[4, 4], [4, 4], [4, 4]]), { layers: 8 }], "/strategy/stages/3/chunks"],
+    [[{ layers: 9, chunks: [{ layers: 4 }, { layers: 4 }] }, ...chunked([[4, 4], [4, 4], [4, 4]])], "/strategy/stages/0/layers"],
+    [[{ layers: 8, chunks: [{ layers: 4 }, { layers: 4, first_layer: 4 }] }, ...chunked([[4, 4], [4, 4], [4, 4]])], "/strategy/stages/0/chunks/1/first_layer"],
+  ];
+  for (const [stages, at] of rows) {
+    const { status, json } = await estimate({ pp: 4, vpp: 2, stages });
+    assert.equal(status, 422, JSON.stringify(json));
+    assert.ok(JSON.stringify(json).includes(`"${at}"`), JSON.stringify(json));
+  }
+});
