@@ -6,6 +6,7 @@
 #include "api/plans/kinds.h"
 #include "api/plans/strategy_export.h"
 #include "api/plans/strategy_methods.h"
+#include "api/plans/strategy_overlap.h"
 
 #define ALTERNATIVES_DEFAULT 5
 
@@ -98,6 +99,19 @@ static int read_allowed(const json_t *v, const struct place *at, size_t row, str
 	return rc;
 }
 
+static int read_stack(const json_t *value, const struct place *at, struct stack *out, struct sb_error *err)
+{
+	struct strategy s = {.overlap_gradients = false};
+	int rc = overlap_from_json(value, at, &s, &out->given, err);
+
+	out->gradients = s.overlap_gradients;
+	out->tensor = s.overlap_tensor;
+	out->expert = s.overlap_expert;
+	out->sends = s.overlap_sends;
+	out->dispatch_fp8 = s.dispatch_fp8;
+	return rc;
+}
+
 static int read_constraints(const json_t *request, struct search_request *r, bool *out_attention,
                             struct sb_error *err)
 {
@@ -118,6 +132,8 @@ static int read_constraints(const json_t *request, struct search_request *r, boo
 	                                      "offload",
 	                                      "attention",
 	                                      "gradient_dtype",
+	                                      "overlap",
+	                                      "dispatch_dtype",
 	                                      NULL};
 	struct place root = place_of(""), here = place_of("/constraints");
 	const json_t *value;
@@ -138,6 +154,8 @@ static int read_constraints(const json_t *request, struct search_request *r, boo
 		rc = parse_word(value, &here, "attention", OPTIONAL, attention_words, &attention, err);
 	if (rc == SB_OK)
 		rc = parse_word(value, &here, "gradient_dtype", OPTIONAL, dtype_words, &dtype, err);
+	if (rc == SB_OK)
+		rc = read_stack(value, &here, &r->stack, err);
 	r->attention = (enum attention)attention;
 	r->gradient_bytes = dtype == 1 ? 4 : 2;
 	*out_attention = json_object_get(value, "attention") != NULL;
@@ -231,6 +249,7 @@ static json_t *schema(void)
 		json_object_set_new(constraints, only[i].member, value_or_list(i));
 	json_object_set_new(constraints, "attention", json_pack("{s:[s,s]}", "enum", "unfused", "flash"));
 	json_object_set_new(constraints, "gradient_dtype", json_pack("{s:[s,s]}", "enum", "fp32", "bf16"));
+	overlap_schema(constraints);
 	json_object_set_new(constraints, "memory_bytes",
 	                    json_pack("{s:s,s:s}", "type", "integer", "description",
 	                              "what a device may use; default 95% of its memory"));

@@ -36,7 +36,7 @@ struct strategy amp_strategy(const struct amp_input *in, const struct amp_candid
 	s.sequence_parallel = !allowed_value(r, ONLY_SEQUENCE_PARALLEL, 0);
 	while (s.zero < 3 && !allowed_value(r, ONLY_ZERO, s.zero))
 		s.zero++;
-	s.overlap_gradients = s.zero > 0;
+	stack_apply(&r->stack, &s);
 	s.slice_layers = stages;
 	return s;
 }

@@ -5,7 +5,9 @@
 #include "api/plans/kinds.h"
 #include "api/plans/problem.h"
 #include "api/plans/strategy_json.h"
+#include "api/plans/strategy_overlap.h"
 #include "planner/cost/offload.h"
+#include "planner/cost/overlap.h"
 
 /* Stage i, with the chunks of an interleaved pipeline. start: the first layer of each slice. */
 static json_t *stage_to_json(const struct strategy *s, int64_t layers, int64_t i, const int64_t *start,
@@ -98,7 +100,7 @@ json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 	json_object_set_new(o, "sequence_parallel", json_boolean(s->sequence_parallel));
 	json_object_set_new(o, "recompute", json_string(recompute_words[s->recompute]));
 	json_object_set_new(o, "attention", json_string(attention_words[s->attention]));
-	json_object_set_new(o, "overlap_gradients", json_boolean(s->overlap_gradients));
+	overlap_to_json(s, o);
 	json_object_set_new(o, "gradient_dtype", json_string(dtype_words[s->gradient_bytes == 4 ? 1 : 0]));
 	json_object_set_new(o, "offload", offload_to_json(&s->offload));
 	json_object_set_new(o, "order", order_to_json(s));
@@ -173,6 +175,14 @@ json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
 		              ? "a fused attention kernel is assumed; say attention: \"unfused\" otherwise"
 		              : "unfused attention is assumed, as usual for this model and device; say "
 		                "attention: \"flash\" otherwise");
+	if (s->overlap_expert && s->ep > 1 && !overlap_in_pairs(s))
+		plan_warn(list, "overlap_without_partner",
+		          "a plain 1F1B pipeline runs no two micro-batches side by side: the traffic of "
+		          "experts is not hidden (vpp above 1, or no pipeline, does)");
+	if (s->overlap_tensor && s->tp > 1 && !overlap_tensor_ranks(s))
+		plan_warn(list, "overlap_without_sequence_parallel",
+		          "collectives of tensor ranks run under products with sequence_parallel, in one "
+		          "dimension, alone: they are not hidden");
 	if (isnan(p->constants.model_error))
 		plan_warn(
 		    list, "uncalibrated",

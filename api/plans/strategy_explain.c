@@ -44,10 +44,13 @@ static json_t *traffic_json(const struct explanation *e)
 		const struct explained_traffic *t = &e->traffic[i];
 
 		if (t->bytes > 0)
-			json_array_append_new(list, json_pack("{s:s,s:I,s:I,s:f,s:f}", "between", names[i],
-			                                      "ranks", (json_int_t)t->ranks, "ranks_inside",
-			                                      (json_int_t)t->ranks_inside, "bytes", t->bytes,
-			                                      "seconds", t->seconds));
+			json_array_append_new(
+			    list, json_pack("{s:s,s:I,s:I,s:f,s:f,s:o,s:o}", "between", names[i], "ranks",
+			                    (json_int_t)t->ranks, "ranks_inside", (json_int_t)t->ranks_inside,
+			                    "bytes", t->bytes, "seconds", t->seconds, "exposed_seconds",
+			                    json_real_or_null(t->exposed), "hidden_seconds",
+			                    json_real_or_null(
+			                        isnan(t->exposed) ? NAN : fmax(0, t->seconds - t->exposed))));
 	}
 	return list;
 }

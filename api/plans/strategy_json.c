@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/plans/problem.h"
+#include "api/plans/strategy_overlap.h"
 #include "planner/cost/offload.h"
 
 #define MOST_SEQUENCES ((int64_t)1 << 32)
@@ -188,12 +189,13 @@ static int read_options(const json_t *value, const struct place *at, struct stra
 {
 	int recompute = (int)s->recompute, attention = (int)s->attention;
 	int dtype = s->gradient_bytes == 4 ? 1 : 0;
+	bool overlap_given;
 	int rc = parse_boolean(value, at, "sequence_parallel", &s->sequence_parallel, err);
 
 	/* Stacks that shard the optimizer also hide its traffic; plain data parallelism waits for it. */
 	s->overlap_gradients = s->zero > 0;
 	if (rc == SB_OK)
-		rc = parse_boolean(value, at, "overlap_gradients", &s->overlap_gradients, err);
+		rc = overlap_from_json(value, at, s, &overlap_given, err);
 	if (rc == SB_OK)
 		rc = parse_word(value, at, "recompute", OPTIONAL, recompute_words, &recompute, err);
 	if (rc == SB_OK)
@@ -231,7 +233,9 @@ int strategy_from_json(const json_t *value, const struct place *at, struct strat
 	                                      "node_order",
 	                                      "stages",
 	                                      "attention",
+	                                      "overlap",
 	                                      "overlap_gradients",
+	                                      "dispatch_dtype",
 	                                      "gradient_dtype",
 	                                      NULL};
 	struct strategy s = *io;

@@ -3,6 +3,7 @@
 #include "api/plans/problem.h"
 #include "api/plans/schema.h"
 #include "api/plans/strategy_json.h"
+#include "api/plans/strategy_overlap.h"
 
 static json_t *positive_number(void)
 {
@@ -174,7 +175,9 @@ json_t *strategy_schema(void)
 	json_object_set_new(p, "zero",
 	                    json_pack("{s:s,s:i,s:i}", "type", "integer", "minimum", 0, "maximum", 3));
 	json_object_set_new(p, "sequence_parallel", schema_boolean("default false"));
-	json_object_set_new(p, "overlap_gradients", schema_boolean("default: true from zero 1 on"));
+	json_object_set_new(p, "overlap_gradients",
+	                    schema_boolean("as \"gradients\" in overlap; default: true from zero 1 on"));
+	overlap_schema(p);
 	json_object_set_new(p, "recompute", schema_words(recompute_words));
 	json_object_set_new(p, "attention", schema_words(attention_words));
 	json_object_set_new(p, "gradient_dtype", schema_words(dtype_words));

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "planner/cost/overlap.h"
 #include "planner/cost/tensor_grid.h"
 
 /* Bytes a score element, backward over forward. Forward 13: the product writes 2, softmax reads and writes 4,
@@ -97,7 +98,13 @@ static double memory_seconds(const struct cost_problem *p, double bytes)
 	return bytes / (p->cluster.device.memory_bandwidth * p->constants.memory_share);
 }
 
-static double attention_gemms(const struct cost_problem *p, const struct strategy *s, double rows)
+/* Seconds of the products into a block and of the one out of it: sequence parallelism gathers before those,
+ * and scatters behind this. */
+struct products {
+	double in, out;
+};
+
+static struct products attention_gemms(const struct cost_problem *p, const struct strategy *s, double rows)
 {
 	const struct model *m = &p->model;
 	const struct mla *q = &m->mla;
@@ -110,21 +117,23 @@ static double attention_gemms(const struct cost_problem *p, const struct strateg
 		    q->q_rank > 0 ? gemm_seconds(p, rows, rq, h) + gemm_seconds(p, rows, a * key / t, rq / x)
 		                  : gemm_seconds(p, rows, a * key / t, h);
 
-		return seconds + gemm_seconds(p, rows, (double)(q->kv_rank + q->rope_dim), h) +
-		       gemm_seconds(p, rows, a * (double)(q->nope_dim + q->value_dim) / t,
-		                    (double)q->kv_rank / x) +
-		       gemm_seconds(p, rows, h, a * (double)q->value_dim / t);
+		seconds += gemm_seconds(p, rows, (double)(q->kv_rank + q->rope_dim), h) +
+		           gemm_seconds(p, rows, a * (double)(q->nope_dim + q->value_dim) / t,
+		                        (double)q->kv_rank / x);
+		return (struct products){seconds, gemm_seconds(p, rows, h, a * (double)q->value_dim / t)};
 	}
-	return gemm_seconds(p, rows, (a + 2 * (double)m->kv_heads) * (double)m->head_dim / t, h) +
-	       gemm_seconds(p, rows, h, a * (double)m->head_dim / t);
+	return (struct products){
+	    gemm_seconds(p, rows, (a + 2 * (double)m->kv_heads) * (double)m->head_dim / t, h),
+	    gemm_seconds(p, rows, h, a * (double)m->head_dim / t)};
 }
 
 /* width and hidden: of the block on one device. */
-static double ffn_gemms(const struct cost_problem *p, double rows, double width, double hidden)
+static struct products ffn_gemms(const struct cost_problem *p, double rows, double width, double hidden)
 {
 	double up = p->model.gated_ffn ? 2 : 1;
 
-	return up * gemm_seconds(p, rows, width, hidden) + gemm_seconds(p, rows, hidden, width);
+	return (struct products){up * gemm_seconds(p, rows, width, hidden),
+	                         gemm_seconds(p, rows, hidden, width)};
 }
 
 /* Tokens that one device sends to experts, counted once for each expert they go to (balanced routing). */
@@ -134,24 +143,33 @@ static double routed_tokens(const struct model *m, const struct strategy *s)
 	       ((double)s->tp * (double)s->cp);
 }
 
+/* Of the routed experts and the router. */
 static double expert_gemms(const struct cost_problem *p, const struct strategy *s, double rows)
 {
 	const struct model *m = &p->model;
-	struct tensor_grid t = tensor_grid_of(s);
 	double h = (double)m->hidden, experts = (double)m->moe.experts / (double)s->ep;
 	double tokens = routed_tokens(m, s) * (double)s->etp / experts;
 	double width = (double)m->moe.ffn_hidden / (double)s->etp;
+	const struct products one = ffn_gemms(p, tokens, width, h);
 	/* One launch serves all local experts. */
-	double seconds = experts * (ffn_gemms(p, tokens, width, h) -
-	                            (m->gated_ffn ? 3 : 2) * p->constants.launch_seconds) +
+	double seconds = experts * (one.in + one.out - (m->gated_ffn ? 3 : 2) * p->constants.launch_seconds) +
 	                 (m->gated_ffn ? 3 : 2) * p->constants.launch_seconds;
 
-	seconds += gemm_seconds(p, rows / (double)s->tp, (double)m->moe.experts, h);
-	if (m->moe.shared_experts > 0)
-		seconds += ffn_gemms(p, rows,
-		                     (double)(m->moe.shared_experts * m->moe.shared_ffn_hidden) / (double)t.y,
-		                     h / (double)t.x);
-	return seconds;
+	return seconds + gemm_seconds(p, rows / (double)s->tp, (double)m->moe.experts, h);
+}
+
+/* Of the block behind attention that tensor ranks divide: the FFN, or the shared experts if there are any. */
+static struct products block_gemms(const struct cost_problem *p, const struct strategy *s,
+                                   enum layer_kind kind, double rows)
+{
+	const struct model *m = &p->model;
+	struct tensor_grid t = tensor_grid_of(s);
+	int64_t width =
+	    kind == LAYER_DENSE ? m->ffn_hidden : m->moe.shared_experts * m->moe.shared_ffn_hidden;
+
+	if (width == 0)
+		return (struct products){0, 0};
+	return ffn_gemms(p, rows, (double)width / (double)t.y, (double)m->hidden / (double)t.x);
 }
 
 struct passes {
@@ -199,68 +217,99 @@ double overlapped_seconds(const struct constants *k, double exchange, double win
 	return fmax(0, exchange - window) + (k->overlap_slowdown - 1) * fmin(exchange, window);
 }
 
+/* What is exposed of an exchange in each pass, and how long it runs under compute in both. */
+struct exposed {
+	double forward, backward, hidden;
+};
+
+/* One block's gathers and scatters in pieces: in the backward pass the output's gradient is gathered under
+ * the product that makes its input's, and this one scattered under the gradients of the weights. Returns
+ * what runs under products that make inputs' gradients. */
+static double overlap_block(const struct constants *k, const struct strategy *s, double gather,
+                            const struct products *x, struct exposed *io)
+{
+	double again = overlap_pieces(gather, x->out, (double)s->tp);
+	double forward =
+	    overlap_pieces(gather, x->in, (double)s->tp) + overlap_pieces(gather, x->out, SCATTER_SPLITS);
+	double backward = again + overlap_pieces(gather, x->in, SCATTER_SPLITS);
+
+	io->forward -= overlap_won(k, forward);
+	io->backward -= overlap_won(k, backward);
+	io->hidden += forward + backward;
+	return again;
+}
+
 /* `linear` is the time of the layer's products, and of their input gradients: sequence parallelism gathers
  * the products' inputs again under those. In a grid this is the exchange of the y ranks, each with the hidden
  * columns of one x rank; that of the x ranks comes on top. */
-static struct passes tensor_exchange(const struct cost_problem *p, const struct strategy *s,
-                                     const struct groups *g, enum layer_kind kind, double linear)
+static struct exposed tensor_exchange(const struct cost_problem *p, const struct strategy *s,
+                                      const struct groups *g, enum layer_kind kind,
+                                      const struct products x[2], double linear)
 {
 	struct tensor_grid t = tensor_grid_of(s);
 	double y = column_bytes(p, s) * (double)p->model.hidden / (double)t.x;
-	double blocks = kind == LAYER_DENSE || p->model.moe.shared_experts > 0 ? 2 : 1;
 	double gather = s->sequence_parallel ? all_gather_seconds(&p->network, &g->tp_y, y) : 0;
 	double once = s->sequence_parallel ? 2 * gather : all_reduce_seconds(&p->network, &g->tp_y, y);
 	struct grid_exchange wide = {0};
+	struct exposed e;
+	double again, blocks = kind == LAYER_DENSE || p->model.moe.shared_experts > 0 ? 2 : 1;
 
 	if (t.x > 1)
 		wide = grid_exchange_of(p, s, g, kind);
 	once = blocks * once + wide.once;
-	return (struct passes){
-	    once, once + overlapped_seconds(&p->constants, blocks * gather + wide.again, linear)};
+	e = (struct exposed){once, once, 0};
+	for (int i = 0; overlap_tensor_ranks(s) && i < (int)blocks; i++)
+		linear -= overlap_block(&p->constants, s, gather, &x[i], &e);
+	again = blocks * gather + wide.again;
+	e.backward += overlapped_seconds(&p->constants, again, linear);
+	e.hidden += fmin(again, linear);
+	return e;
 }
 
 /* Ring attention: each of the cp x tp_x steps hides the next block's transfer under its compute. */
-static struct passes context_exchange(const struct cost_problem *p, const struct strategy *s,
-                                      const struct groups *g, struct passes core)
+static struct exposed context_exchange(const struct cost_problem *p, const struct strategy *s,
+                                       const struct groups *g, struct passes core)
 {
 	const struct model *m = &p->model;
-	double c = (double)(s->cp * tensor_grid_of(s).x);
+	double c = (double)(s->cp * tensor_grid_of(s).x), once, twice;
 	double block = column_bytes(p, s) * (double)model_key_values(m) / (double)s->tp;
 
 	if (c == 1)
-		return (struct passes){0, 0};
-	return (struct passes){(c - 1) * fmax(0, send_seconds(&p->network, &g->cp, block) - core.forward / c),
-	                       (c - 1) *
-	                           fmax(0, send_seconds(&p->network, &g->cp, 2 * block) - core.backward / c)};
+		return (struct exposed){0, 0, 0};
+	once = send_seconds(&p->network, &g->cp, block);
+	twice = send_seconds(&p->network, &g->cp, 2 * block);
+	return (struct exposed){(c - 1) * fmax(0, once - core.forward / c),
+	                        (c - 1) * fmax(0, twice - core.backward / c),
+	                        (c - 1) * (fmin(once, core.forward / c) + fmin(twice, core.backward / c))};
 }
 
+/* There and back, in one pass: gradients go as the activations do. */
 static double expert_exchange(const struct cost_problem *p, const struct strategy *s, const struct groups *g)
 {
-	double bytes = 2 * routed_tokens(&p->model, s) * (double)p->model.hidden;
+	double elements = routed_tokens(&p->model, s) * (double)p->model.hidden;
 
-	return 2 * all_to_all_seconds(&p->network, &g->ep, bytes) +
-	       2 * all_gather_seconds(&p->network, &g->etp, bytes * (double)s->etp);
+	return all_to_all_seconds(&p->network, &g->ep, (s->dispatch_fp8 ? 1 : 2) * elements) +
+	       all_to_all_seconds(&p->network, &g->ep, 2 * elements) +
+	       2 * all_gather_seconds(&p->network, &g->etp, 2 * elements * (double)s->etp);
 }
 
 struct layer_time layer_seconds(const struct cost_problem *p, const struct strategy *s,
                                 const struct groups *g, enum layer_kind kind)
 {
 	double rows = (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp;
-	double linear = attention_gemms(p, s, rows);
+	const struct products x[] = {attention_gemms(p, s, rows), block_gemms(p, s, kind, rows)};
+	double linear = x[0].in + x[0].out + x[1].in + x[1].out;
 	double element = element_seconds(p, s, kind, rows), expert = 0;
-	struct passes core = core_seconds(p, s), tensor, context;
-	struct tensor_grid t = tensor_grid_of(s);
-	struct layer_time l;
+	struct passes core = core_seconds(p, s);
+	struct exposed tensor, context;
+	struct layer_time l = {0};
 	double replay = 0;
 
 	if (kind == LAYER_MOE) {
 		linear += expert_gemms(p, s, rows);
 		expert = expert_exchange(p, s, g);
-	} else {
-		linear += ffn_gemms(p, rows, (double)p->model.ffn_hidden / (double)t.y,
-		                    (double)p->model.hidden / (double)t.x);
 	}
-	tensor = tensor_exchange(p, s, g, kind, linear);
+	tensor = tensor_exchange(p, s, g, kind, x, linear);
 	context = context_exchange(p, s, g, core);
 	if (s->recompute == RECOMPUTE_FULL)
 		replay = linear + core.forward + element;
@@ -270,12 +319,17 @@ struct layer_time layer_seconds(const struct cost_problem *p, const struct strat
 		tensor.backward += tensor.forward;
 		context.backward += context.forward;
 	}
-	l.forward = linear + core.forward + element + tensor.forward + context.forward + expert;
 	l.parts[PART_COMPUTE] = 3 * linear + core.forward + core.backward + 3 * element;
+	l.free = fmax(0, l.parts[PART_COMPUTE] - tensor.hidden - context.hidden) / 2;
+	if (s->overlap_expert) {
+		l.alone = overlap_won(&p->constants, fmin(expert, l.free));
+		l.free -= fmin(expert, l.free);
+	}
+	l.forward = linear + core.forward + element + tensor.forward + context.forward + expert - l.alone;
 	l.parts[PART_RECOMPUTE] = replay;
 	l.parts[PART_TENSOR] = tensor.forward + tensor.backward;
 	l.parts[PART_CONTEXT] = context.forward + context.backward;
-	l.parts[PART_EXPERT] = (s->recompute == RECOMPUTE_FULL ? 3 : 2) * expert;
+	l.parts[PART_EXPERT] = (s->recompute == RECOMPUTE_FULL ? 3 : 2) * expert - 2 * l.alone;
 	l.backward = -l.forward;
 	for (int i = 0; i < LAYER_PARTS; i++)
 		l.backward += l.parts[i];

@@ -33,6 +33,9 @@ enum part { PART_COMPUTE, PART_RECOMPUTE, PART_TENSOR, PART_CONTEXT, PART_EXPERT
 struct layer_time {
 	double forward, backward;  /* with what is exposed of the layer's own communication */
 	double parts[LAYER_PARTS]; /* forward + backward, split */
+	double alone;              /* each pass takes so much more whose micro-batch has no partner
+	                              (overlap_in_pairs()); counted nowhere else */
+	double free;               /* of each pass, compute that hides nothing */
 };
 /* Seconds of one layer and one micro-batch on one device, what waits of its communication included.
  * cost-model sections 4, 8 and 9. */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "planner/cost/offload.h"
+#include "planner/cost/overlap.h"
 #include "planner/cost/tensor_grid.h"
 
 static double score_bytes(const struct model *m, const struct strategy *s)
@@ -59,6 +60,13 @@ int64_t chunks_in_flight(int64_t pp, int64_t vpp, int64_t micro_batches, int64_t
 	int64_t all = micro_batches * vpp;
 
 	return all < most ? all : most;
+}
+
+int64_t strategy_in_flight(const struct strategy *s, int64_t micro_batches, int64_t stage)
+{
+	int64_t own = chunks_in_flight(s->pp, s->vpp, micro_batches, stage);
+
+	return overlap_in_pairs(s) && own < micro_batches * s->vpp ? own + 1 : own;
 }
 
 double memory_total(const struct memory_parts *m)
@@ -271,7 +279,7 @@ struct memory_parts stage_memory_beside(const struct cost_problem *p, const stru
 	bool first = run->first == 0, last = run->first + run->count == s->pp;
 	double moving;
 	double in_flight =
-	    (double)chunks_in_flight(s->pp, s->vpp, micro_batches, run->first) / (double)s->vpp;
+	    (double)strategy_in_flight(s, micro_batches, run->first) / (double)s->vpp;
 	struct memory_parts r = *states;
 	int64_t recomputed = 0;
 

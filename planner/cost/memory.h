@@ -9,6 +9,8 @@ double layer_activation_bytes(const struct model *m, const struct strategy *s, e
 /* Micro-batches in flight on a stage at its peak, in chunks of 1/vpp of the stage: 1F1B, or the interleaved
  * schedule with groups of pp micro-batches. */
 int64_t chunks_in_flight(int64_t pp, int64_t vpp, int64_t micro_batches, int64_t stage);
+/* The same of a strategy: one more where micro-batches run in pairs (cost/overlap.h). */
+int64_t strategy_in_flight(const struct strategy *s, int64_t micro_batches, int64_t stage);
 
 struct memory_parts {
 	double weights, gradients, optimizer, activations, workspace;

@@ -7,6 +7,7 @@
 
 static const char *const boolean_words[] = {"false", "true", NULL};
 static const char *const dtype_words[] = {"bf16", "fp32", NULL};
+static const char *const dispatch_words[] = {"bf16", "fp8", NULL};
 static const char *const recompute_words[] = {"none", "selective", "full", NULL};
 static const char *const attention_words[] = {"unfused", "flash", NULL};
 static const char *const dimension_words[] = {"tp", "cp", "dp", "pp", NULL};
@@ -29,6 +30,10 @@ static const struct {
     [FIELD_ZERO] = {"zero", NULL, 0, 3},
     [FIELD_SEQUENCE_PARALLEL] = {"sequence_parallel", boolean_words, 0, 0},
     [FIELD_OVERLAP_GRADIENTS] = {"overlap_gradients", boolean_words, 0, 0},
+    [FIELD_OVERLAP_TENSOR] = {"overlap_tensor", boolean_words, 0, 0},
+    [FIELD_OVERLAP_EXPERT] = {"overlap_expert", boolean_words, 0, 0},
+    [FIELD_OVERLAP_SENDS] = {"overlap_sends", boolean_words, 0, 0},
+    [FIELD_DISPATCH_DTYPE] = {"dispatch_dtype", dispatch_words, 0, 0},
     [FIELD_GRADIENT_DTYPE] = {"gradient_dtype", dtype_words, 0, 0},
     [FIELD_RECOMPUTE] = {"recompute", recompute_words, 0, 0},
     [FIELD_ATTENTION] = {"attention", attention_words, 0, 0},
@@ -85,6 +90,10 @@ static int64_t get(const struct strategy *s, enum launch_field f)
 	case FIELD_ZERO: return s->zero;
 	case FIELD_SEQUENCE_PARALLEL: return s->sequence_parallel;
 	case FIELD_OVERLAP_GRADIENTS: return s->overlap_gradients;
+	case FIELD_OVERLAP_TENSOR: return s->overlap_tensor;
+	case FIELD_OVERLAP_EXPERT: return s->overlap_expert;
+	case FIELD_OVERLAP_SENDS: return s->overlap_sends;
+	case FIELD_DISPATCH_DTYPE: return s->dispatch_fp8;
 	case FIELD_GRADIENT_DTYPE: return s->gradient_bytes == 4;
 	case FIELD_RECOMPUTE: return (int64_t)s->recompute;
 	default: return (int64_t)s->attention;
@@ -106,6 +115,10 @@ static void set(struct strategy *s, enum launch_field f, int64_t value)
 	case FIELD_ZERO: s->zero = (int)value; break;
 	case FIELD_SEQUENCE_PARALLEL: s->sequence_parallel = value != 0; break;
 	case FIELD_OVERLAP_GRADIENTS: s->overlap_gradients = value != 0; break;
+	case FIELD_OVERLAP_TENSOR: s->overlap_tensor = value != 0; break;
+	case FIELD_OVERLAP_EXPERT: s->overlap_expert = value != 0; break;
+	case FIELD_OVERLAP_SENDS: s->overlap_sends = value != 0; break;
+	case FIELD_DISPATCH_DTYPE: s->dispatch_fp8 = value != 0; break;
 	case FIELD_GRADIENT_DTYPE: s->gradient_bytes = value ? 4 : 2; break;
 	case FIELD_RECOMPUTE: s->recompute = (enum recompute)value; break;
 	default: s->attention = (enum attention)value; break;

@@ -1,4 +1,5 @@
 /* Names, defaults and refusals: NVIDIA/Megatron-LM, megatron/training/arguments.py at 000c4ac24f61. */
+#include "planner/cost/overlap.h"
 #include "planner/export/launch.h"
 #include "planner/export/megatron.h"
 
@@ -175,8 +176,14 @@ static void parallel(struct sb_buf *out, const struct launch_plan *l)
 	number(out, "context-parallel-size", s->cp);
 	flag_if(out, s->sequence_parallel, "sequence-parallel");
 	flag_if(out, dp_outside_pp(s), "use-tp-pp-dp-mapping");
-	/* The plan's time counts blocking sends; between two stages Megatron demands the overlap. */
-	flag_if(out, s->vpp > 1 && s->pp > 2, "no-overlap-p2p-communication");
+	/* Megatron's default is the overlap, which it demands between two stages. */
+	flag_if(out, !s->overlap_sends && s->vpp > 1 && s->pp > 2, "no-overlap-p2p-communication");
+	/* "can happen only when sequence parallelism is enabled" */
+	flag_if(out, overlap_tensor_ranks(s), "tp-comm-overlap");
+	/* "virtual_pipeline_model_parallel_size must be specified when pipeline_model_parallel_size > 1",
+	 * "disable full recomputation" (__post_init__() of TransformerConfig) */
+	flag_if(out, overlap_in_pairs(s) && s->recompute != RECOMPUTE_FULL,
+	        "overlap-moe-expert-parallel-comm");
 	sharding(out, s);
 	cut(out, l);
 }
@@ -325,6 +332,11 @@ const char *const megatron_why[LAUNCH_FIELDS] = {
     [FIELD_ZERO] = "Megatron's offload wants the distributed optimizer, on one replica too",
     [FIELD_OFFLOAD_ACTIVATIONS] = "Megatron offloads those of whole layers, and not of all",
     [FIELD_EP] = "Megatron spreads experts where there are some",
+    [FIELD_OVERLAP_TENSOR] = "Megatron's needs tensor ranks with sequence parallelism",
+    [FIELD_OVERLAP_EXPERT] = "Megatron's needs expert ranks, no pipeline or an interleaved one, and no full "
+                             "recomputation",
+    [FIELD_OVERLAP_SENDS] = "Megatron overlaps in interleaved pipelines alone, and in those of two stages "
+                            "always",
 };
 
 const struct launch_format launch_megatron = {.name = "megatron",

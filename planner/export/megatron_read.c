@@ -211,6 +211,20 @@ static int offloading(const struct options *o, struct launch_plan *l, struct sb_
 	return rc;
 }
 
+static int overlaps(const struct options *o, struct strategy *s, struct sb_error *err)
+{
+	bool blocking = false;
+	int rc = options_boolean(o, "no-overlap-p2p-communication", &blocking, err);
+
+	if (rc == SB_OK)
+		rc = options_boolean(o, "tp-comm-overlap", &s->overlap_tensor, err);
+	if (rc == SB_OK)
+		rc = options_boolean(o, "overlap-moe-expert-parallel-comm", &s->overlap_expert, err);
+	/* "Overlap P2P communication is disabled if not using the interleaved schedule" */
+	s->overlap_sends = s->vpp > 1 && !blocking;
+	return rc;
+}
+
 /* Options that change what runs in a way that a strategy does not have. */
 static int refuse_others(const struct options *o, struct sb_error *err)
 {
@@ -255,6 +269,8 @@ int megatron_read(const struct options *o, struct launch_plan *io, struct sb_err
 		rc = sharding(o, io, err);
 	if (rc == SB_OK)
 		rc = cut(o, io, err);
+	if (rc == SB_OK)
+		rc = overlaps(o, &io->strategy, err);
 	if (rc == SB_OK)
 		rc = recomputation(o, io, err);
 	if (rc == SB_OK)

@@ -1,7 +1,8 @@
 /* Names: mindspore-lab/mindformers, configs/general/llm_pretrain_moe_template.yaml at 10bbf6920956,
  * mindformers/modules/transformer/op_parallel_config.py at 0d89c594f8f7, and the page "Configuration File
  * Descriptions" of MindSpore Transformers r1.5.0. optimizer_shard of older configurations is deprecated
- * there: parallel.enable_parallel_optimizer says it. */
+ * there: parallel.enable_parallel_optimizer says it. Overlaps are set in a JSON file beside the configuration
+ * (context.ascend_config.parallel_speed_up_json_path; mindspore/context.py, _set_speedup_config_path()). */
 #include "planner/export/mindformers.h"
 
 static void integer(struct sb_buf *out, const char *name, int64_t value)
@@ -205,6 +206,9 @@ static void write(const struct launch_plan *l, const char *notes, struct sb_buf 
 static const char *const why[LAUNCH_FIELDS] = {
     [FIELD_ETP] = "MindFormers has it where there are experts",
     [FIELD_OVERLAP_GRADIENTS] = "MindSpore overlaps what its graph allows",
+    [FIELD_OVERLAP_TENSOR] = "compute_communicate_fusion_level: 3 in the file of parallel_speed_up_json_path",
+    [FIELD_OVERLAP_EXPERT] =
+        "pp_1f1b_overlap: \"AlltoAll,AlltoAllV\" in the file of parallel_speed_up_json_path",
     [FIELD_OFFLOAD_ACTIVATIONS] = "MindFormers swaps those of whole layers",
     [FIELD_ORDER] = "MindSpore places tp,cp,dp,pp",
 };

@@ -4,6 +4,7 @@
 #include "planner/export/torchtitan.h"
 
 #include "planner/cost/offload.h"
+#include "planner/cost/overlap.h"
 
 static const char *const modes[] = {"none", "selective", "full", NULL};
 
@@ -79,6 +80,8 @@ static void parallelism(const struct launch_plan *l, struct sb_buf *out)
 	integer(out, "tensor_parallel_degree", s->tp);
 	integer(out, "context_parallel_degree", s->cp);
 	integer(out, "pipeline_parallel_degree", s->pp);
+	if (overlap_tensor_ranks(s))
+		sb_buf_adds(out, "enable_async_tensor_parallel = true\n");
 	if (s->pp > 1) {
 		sb_buf_addf(out, "pipeline_parallel_schedule = \"%s\"\n",
 		            s->vpp > 1 ? "Interleaved1F1B" : "1F1B");
@@ -151,6 +154,9 @@ static void write(const struct launch_plan *l, const char *notes, struct sb_buf 
 		                out);
 	training(l, out);
 	parallelism(l, out);
+	/* "Async TP requires torch.compile" */
+	if (overlap_tensor_ranks(&l->strategy))
+		sb_buf_adds(out, "\n[compile]\nenable = true\n");
 	sb_buf_addf(out, "\n[activation_checkpoint]\nmode = \"%s\"\n", modes[l->strategy.recompute]);
 	if (l->strategy.recompute == RECOMPUTE_SELECTIVE)
 		sb_buf_adds(out, "selective_ac_option = \"op\"\n");
@@ -161,6 +167,8 @@ static const char *const why[LAUNCH_FIELDS] = {
     [FIELD_ZERO] = "torchtitan shards gradients with the optimizer, and always over cp or below experts",
     [FIELD_SEQUENCE_PARALLEL] = "torchtitan has it with tensor parallelism, always",
     [FIELD_OVERLAP_GRADIENTS] = "torchtitan always overlaps",
+    [FIELD_OVERLAP_TENSOR] = "torchtitan's needs tensor ranks",
+    [FIELD_OVERLAP_EXPERT] = "torchtitan has it in its schedule DualPipeV alone",
     [FIELD_GRADIENT_DTYPE] = "torchtitan reduces in float32",
     [FIELD_ORDER] = "torchtitan's mesh is tp,cp,dp,pp",
     [FIELD_ATTENTION] = "the model's code chooses the kernel",

@@ -182,5 +182,7 @@ int torchtitan_read(const struct options *o, struct launch_plan *io, struct sb_e
 	if (rc == SB_OK)
 		rc = options_word(o, "activation_checkpoint.mode", modes, &mode, err);
 	io->strategy.recompute = (enum recompute)mode;
-	return rc;
+	return rc == SB_OK ? options_boolean(o, "parallelism.enable_async_tensor_parallel",
+	                                     &io->strategy.overlap_tensor, err)
+	                   : rc;
 }

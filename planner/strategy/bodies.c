@@ -39,7 +39,7 @@ void shape_of(struct strategy *s, const struct body *b)
 	s->zero = b->zero;
 	s->recompute = b->recompute;
 	s->recompute_fit = b->fit;
-	s->overlap_gradients = b->zero > 0;
+	s->overlap_gradients = b->overlap_gradients;
 	s->offload = b->offload;
 }
 
@@ -226,11 +226,14 @@ static void add_bodies(struct weighing *w, const struct memory_model *memory, co
 		                 .family = w->x->away == 0 && c != RECOMPUTE_NONE && fewest,
 		                 .first_run = cut->first_run,
 		                 .runs = cut->runs};
+		struct strategy stacked = {.zero = zero};
 		unsigned fits = 0;
 		uint16_t *plain;
 
 		if (!allowed_value(r, ONLY_ZERO, zero))
 			continue;
+		stack_apply(&r->stack, &stacked);
+		b.overlap_gradients = stacked.overlap_gradients;
 		plain = &w->x->plain[(cut - &w->x->cuts[w->pipeline->first_cut]) * 4 + zero];
 		if ((whole || b.family) && w->x->away == 0)
 			fits = add_body(w, memory, &b, m, quick);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "planner/cost/offload.h"
+#include "planner/cost/overlap.h"
 
 #define ADAM_BYTES 30 /* read gradient, two moments and master; write the last three and the 16-bit copy */
 
@@ -174,7 +175,7 @@ struct pass_time chunk_seconds(const struct cost_problem *p, const struct layer_
                                const struct strategy *s, const struct stage_run *run,
                                const struct stage_time *t, int64_t j)
 {
-	double v = (double)s->vpp, send = s->pp > 1 ? l->send : 0;
+	double v = (double)s->vpp, send = t->sends / (2 * v);
 	struct pass_time all, own;
 	struct chunk c;
 
@@ -187,6 +188,24 @@ struct pass_time chunk_seconds(const struct cost_problem *p, const struct layer_
 	                          send + (t->backward - v * send) * share_of(own.backward, all.backward, v)};
 }
 
+double alone_seconds(const struct stage_time *t)
+{
+	return t->alone_sends + (t->paired ? t->alone_expert : 0);
+}
+
+/* Blocking sends take the stage's time, once each way for every chunk; else each runs under one chunk's
+ * compute that hides nothing else. */
+static void add_sends(const struct cost_problem *p, const struct strategy *s, double sends, double free,
+                      struct stage_time *t)
+{
+	double won = overlap_between_stages(s) ? overlap_won(&p->constants, fmin(sends, free)) : 0;
+
+	t->alone_sends = 2 * won;
+	t->sends = 2 * (sends - won);
+	t->forward += sends - won;
+	t->backward += sends - won;
+}
+
 struct stage_time stage_seconds(const struct cost_problem *p, const struct layer_costs *l,
                                 const struct strategy *s, const struct groups *g, const struct stage_run *run)
 {
@@ -194,21 +213,32 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 	struct stage_time t = {.forward = layers.forward, .backward = layers.backward};
 	struct parameters_held n = stage_parameters(p, &l->memory, s, run);
 	bool first = run->first == 0, last = run->first + run->count == s->pp;
-	double sends = s->pp > 1 ? (double)s->vpp * l->send : 0;
-	bool away = offload_any(&s->offload);
+	double sends = s->pp > 1 ? (double)s->vpp * l->send : 0, free = 0;
+	bool away = offload_any(&s->offload), taken; /* the windows of the passes, by other exchanges */
 	const struct offload_load load = away ? load_of(p, l, s, run) : (struct offload_load){0};
 	struct offload_passes host = {0}, window;
 
+	for (int k = 0; k < LAYER_KINDS; k++) {
+		t.alone_expert += 2 * (double)run->layers[k] * l->layer[k].alone;
+		free += (double)run->layers[k] * l->layer[k].free;
+	}
 	if (away)
 		host = offload_pass_seconds(p, s, &load);
+	taken = reduces_each(p, s) || host.forward + host.backward > 0;
+	t.paired = overlap_in_pairs(s) && !taken;
+	/* What comes once a step runs beside passes that have no partner. */
+	t.forward += t.alone_expert / 2;
+	t.backward += t.alone_expert / 2;
 	/* What the host's transfers leave of it: each window hides one exchange. */
 	window.forward = fmax(0, t.forward - host.forward) + sends;
 	window.backward = fmax(0, t.backward - host.backward) + sends;
 	if (reduces_each(p, s) || away)
 		add_sharded_weights(p, s, g, n, host, &t);
-	/* Blocking sends take the stage's time, once each way for every chunk. */
-	t.forward += sends;
-	t.backward += sends;
+	if (t.paired) {
+		t.forward -= t.alone_expert / 2;
+		t.backward -= t.alone_expert / 2;
+	}
+	add_sends(p, s, sends, taken ? 0 : free, &t);
 	if (first) {
 		t.head_forward += l->embedding.forward;
 		t.head_backward += l->embedding.backward;
@@ -246,7 +276,7 @@ double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, 
                      const struct groups *g, const struct stage_run *runs, int64_t count,
                      int64_t micro_batches)
 {
-	double reach = 0, reach_both = 0, best = 0, optimizer = 0;
+	double reach = 0, reach_both = 0, best = 0, optimizer = 0, alone = 0;
 	double m = (double)micro_batches;
 
 	for (int64_t r = 0; r < count; r++) {
@@ -265,9 +295,10 @@ double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, 
 		best = fmax(best, reach + skip * f + work + t.exchange);
 		reach += (double)runs[r].count * f;
 		reach_both += (double)runs[r].count * (f + b);
+		alone += (double)runs[r].count * alone_seconds(&t);
 		optimizer = fmax(optimizer, t.optimizer);
 	}
-	return cost_outside(p, s, best + optimizer);
+	return cost_outside(p, s, best + alone + optimizer);
 }
 
 /* As long as vpp of the longest chunk of the run's stages. */
@@ -291,7 +322,8 @@ double upper_seconds(const struct cost_problem *p, const struct layer_costs *l, 
                      int64_t micro_batches)
 {
 	double m = (double)micro_batches, v = (double)s->vpp;
-	double sum = 0, slowest = 0, forward = 0, backward = 0, ends = 0, exchange = 0, optimizer = 0, passes;
+	double sum = 0, slowest = 0, forward = 0, backward = 0, ends = 0, exchange = 0, optimizer = 0;
+	double alone = 0, passes;
 
 	for (int64_t r = 0; r < count; r++) {
 		struct stage_time t = stage_seconds(p, l, s, g, &runs[r]);
@@ -305,10 +337,11 @@ double upper_seconds(const struct cost_problem *p, const struct layer_costs *l, 
 		ends += end;
 		exchange = fmax(exchange, t.exchange);
 		optimizer = fmax(optimizer, t.optimizer);
+		alone += (double)runs[r].count * alone_seconds(&t);
 	}
 	passes = s->vpp == 1 ? sum + (m - 1) * slowest
 	                     : (m + ((double)s->pp - 1) / v) * (forward + backward) + m * ends;
-	return cost_outside(p, s, passes + exchange + optimizer);
+	return cost_outside(p, s, passes + exchange + alone + optimizer);
 }
 
 struct memory_parts peak_memory(const struct cost_problem *p, const struct layer_costs *l,

@@ -52,6 +52,13 @@ struct stage_time {
 	double optimizer;
 	double offload,
 	    offload_update; /* of them, what waits for the host: of the passes, of the optimizer */
+	double sends;       /* of both passes, what waits for the neighbours */
+	/* With strategy.overlap_expert and overlap_sends: what a micro-batch's exchange with experts takes
+	 * more when it has no partner (in forward and backward where `paired` is not set), and its sends
+	 * before the pipeline is full and when it empties. One micro-batch on every stage is such a one,
+	 * on the way through the pipeline and back (alone_seconds()). */
+	double alone_expert, alone_sends;
+	bool paired;
 };
 /* One stage of a run: seconds of one micro-batch, and of what comes once a step. */
 struct stage_time stage_seconds(const struct cost_problem *p, const struct layer_costs *l,
@@ -66,6 +73,10 @@ struct pass_time chunk_seconds(const struct cost_problem *p, const struct layer_
                                const struct strategy *s, const struct stage_run *run,
                                const struct stage_time *t, int64_t j);
 
+/* What a step takes more than its simulation for the passes that hide nothing. Megatron's last stage begins
+ * with (vpp - 1) pp + 1 passes without a partner, once the first micro-batch has come through pp - 1 others,
+ * and ends alike: pp x vpp passes each way, a micro-batch on every stage; seconds. */
+double alone_seconds(const struct stage_time *t);
 /* A lower bound of the simulated step: for every stage, the first micro-batch must reach it, it must do its
  * work, and the last must flow back; plus the exchange, and the slowest optimizer. */
 double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,

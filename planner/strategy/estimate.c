@@ -16,6 +16,7 @@ struct expansion {
 	struct stage_time *times; /* of each run */
 	double *forward, *backward;
 	double *end;
+	double alone; /* seconds of a step beyond the simulation (alone_seconds()) */
 	int64_t count;
 };
 
@@ -44,6 +45,7 @@ static int expand(const struct cost_problem *p, const struct layer_costs *l, con
 	for (int64_t r = 0; r < x->count; r++) {
 		struct stage_time t = x->times[r] = stage_seconds(p, l, s, g, &x->runs[r]);
 
+		x->alone += (double)x->runs[r].count * alone_seconds(&t);
 		for (int64_t i = x->runs[r].first; i < x->runs[r].first + x->runs[r].count; i++) {
 			for (int64_t j = 0; j < s->vpp; j++) {
 				struct pass_time one = chunk_seconds(p, l, s, &x->runs[r], &t, j);
@@ -133,7 +135,7 @@ static struct breakdown_seconds split(const struct layer_costs *l, const struct 
                                       const struct expansion *x, int64_t micro_batches, double passes,
                                       double optimizer)
 {
-	double parts[LAYER_PARTS] = {0}, m = (double)micro_batches, inside = 0, work;
+	double parts[LAYER_PARTS] = {0}, m = (double)micro_batches, inside = 0, work, alone;
 	struct breakdown_seconds b = {.optimizer = optimizer};
 	int64_t r = 0;
 
@@ -152,19 +154,21 @@ static struct breakdown_seconds split(const struct layer_costs *l, const struct 
 	for (int i = 0; i < LAYER_PARTS; i++)
 		inside += parts[i];
 	work = stage_work(&x->times[r]);
+	alone = alone_seconds(&x->times[r]);
 	b.compute = m * parts[PART_COMPUTE];
 	b.recompute = m * parts[PART_RECOMPUTE];
 	b.tensor_parallel = m * parts[PART_TENSOR];
 	b.context_parallel = m * parts[PART_CONTEXT];
-	b.expert_parallel = m * parts[PART_EXPERT];
-	b.pipeline_send = s->pp > 1 ? 2 * m * (double)s->vpp * l->send : 0;
+	b.expert_parallel = m * parts[PART_EXPERT] + (x->times[r].paired ? 1 : m) * x->times[r].alone_expert;
+	b.pipeline_send = m * x->times[r].sends + x->times[r].alone_sends;
 	b.offload = m * x->times[r].offload;
 	/* What sharded weights and gradients add to every micro-batch counts as exchange. */
 	b.gradient_exchange = x->times[r].exchange;
 	if (s->zero >= 2)
-		b.gradient_exchange += fmax(0, m * (work - inside) - b.pipeline_send - b.offload);
+		b.gradient_exchange += fmax(0, m * (work - inside - x->times[r].sends) - b.offload -
+		                                   (x->times[r].paired ? 0 : m * x->times[r].alone_expert));
 	/* One stage has no bubble: what is left there is rounding. */
-	b.bubble = s->pp > 1 ? fmax(0, passes - m * work - x->times[r].exchange) : 0;
+	b.bubble = s->pp > 1 ? fmax(0, passes - m * work - alone - x->times[r].exchange) : 0;
 	return b;
 }
 
@@ -220,6 +224,7 @@ static int cost_expanded(const struct cost_problem *p, const struct strategy *s,
 			away = x->times[r].offload_update;
 		}
 	}
+	passes += x->alone;
 	c.bound_seconds = bound_seconds(p, &l, s, &g, x->runs, x->count, m);
 	c.breakdown = split(&l, s, x, m, passes, optimizer - away);
 	c.breakdown.offload += away;

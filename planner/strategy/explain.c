@@ -153,22 +153,44 @@ static void traffic_of(const struct cost_problem *p, const struct strategy *s, c
 	out[TRAFFIC_GRADIENTS] = gradients_of(p, &l, s, &g, run, m);
 }
 
-static void add_traffic(const struct cost_problem *p, const struct strategy *s, struct explanation *e)
+/* A send's gather by tensor ranks is theirs. */
+static void exposed_of(const struct cost_problem *p, const struct strategy *s,
+                       const struct breakdown_seconds *b, double out[TRAFFICS])
+{
+	const struct groups g = groups_of(&p->network, s);
+	double both = stage_send_seconds(p, s, &g),
+	       sent = send_seconds(&p->network, &g.pp, stage_send_bytes(p, s));
+	double sends = both > 0 ? b->pipeline_send * sent / both : 0;
+	bool grid = tensor_grid_of(s).x > 1;
+
+	out[TRAFFIC_TENSOR] = grid ? NAN : b->tensor_parallel + b->pipeline_send - sends;
+	out[TRAFFIC_TENSOR_X] = out[TRAFFIC_TENSOR_Y] = grid ? NAN : 0;
+	out[TRAFFIC_CONTEXT] = b->context_parallel;
+	out[TRAFFIC_EXPERT] = b->expert_parallel;
+	out[TRAFFIC_PIPELINE] = sends;
+	out[TRAFFIC_GRADIENTS] = b->gradient_exchange;
+	out[TRAFFIC_HOST] = b->offload;
+}
+
+static void add_traffic(const struct cost_problem *p, const struct strategy *s,
+                        const struct breakdown_seconds *b, struct explanation *e)
 {
 	const struct cost_problem bytes = in_bytes(p), bare = without_compute(p);
 	const struct groups g = groups_of(&p->network, s);
 	const struct group shared = {.ranks = 1, .inside = {1}};
 	const struct group *groups[TRAFFICS] = {&g.tp, &g.tp_x, &g.tp_y, &g.cp, &g.ep, &g.pp, &g.dp, &shared};
 	const struct stage_run *run = busiest(e);
-	double moved[TRAFFICS], seconds[TRAFFICS], m = (double)strategy_micro_batches(s, p->sequences);
+	double moved[TRAFFICS], seconds[TRAFFICS], exposed[TRAFFICS];
+	double m = (double)strategy_micro_batches(s, p->sequences);
 
 	traffic_of(&bytes, s, run, moved);
 	traffic_of(&bare, s, run, seconds);
 	moved[TRAFFIC_HOST] = host_of(&bytes, 2, s, run, m);
 	seconds[TRAFFIC_HOST] = host_of(&bare, 1, s, run, m);
+	exposed_of(p, s, b, exposed);
 	for (int i = 0; i < TRAFFICS; i++)
-		e->traffic[i] =
-		    (struct explained_traffic){groups[i]->ranks, groups[i]->inside[0], moved[i], seconds[i]};
+		e->traffic[i] = (struct explained_traffic){groups[i]->ranks, groups[i]->inside[0], moved[i],
+		                                           seconds[i], exposed[i]};
 }
 
 int strategy_explain(const struct cost_problem *p, const struct strategy *s, struct explanation *out,
@@ -178,6 +200,8 @@ int strategy_explain(const struct cost_problem *p, const struct strategy *s, str
 	struct layer_costs l = layer_costs_of(p, s, &g);
 	int64_t m = strategy_micro_batches(s, p->sequences);
 	struct stage_run *runs = calloc(2 * (size_t)s->pp, sizeof(*runs));
+	struct strategy_cost c;
+	int rc;
 
 	*out = (struct explanation){.stages = calloc((size_t)s->pp, sizeof(*out->stages))};
 	if (!runs || !out->stages) {
@@ -192,6 +216,10 @@ int strategy_explain(const struct cost_problem *p, const struct strategy *s, str
 		out->stages[i].memory = stage_memory(p, &l.memory, s, &runs[i], m);
 	}
 	free(runs);
-	add_traffic(p, s, out);
-	return SB_OK;
+	rc = strategy_cost(p, s, &c, err);
+	if (rc == SB_OK)
+		add_traffic(p, s, &c.breakdown, out);
+	else
+		explanation_free(out);
+	return rc;
 }

@@ -28,6 +28,8 @@ struct explained_traffic {
 	    ranks_inside; /* of the group; how many of them share the innermost links where they lie worst */
 	double bytes;
 	double seconds; /* of the links, hidden or not; with the host both directions run at once */
+	double exposed; /* of the step's, what waits for it, slow-down of compute included; NaN: known of all
+	                   tensor ranks alone, where they are a grid */
 };
 
 struct explanation {

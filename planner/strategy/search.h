@@ -68,11 +68,21 @@ struct allowed {
 	int64_t value[ALLOWED_MAX];
 };
 
+/* What the software stack runs under compute; not given: gradients from ZeRO 1 on, and nothing else. */
+struct stack {
+	bool given;
+	bool gradients, tensor, expert, sends;
+	bool dispatch_fp8;
+};
+/* Gives a strategy what the stack does; its ZeRO level is set. */
+void stack_apply(const struct stack *k, struct strategy *s);
+
 struct search_request {
 	struct cost_problem problem;
 	struct allowed only[CONSTRAINTS];
 	enum attention attention;
 	int gradient_bytes;
+	struct stack stack;
 	int alternatives;           /* wanted, at most SEARCH_ALTERNATIVES */
 	int frontier;               /* points wanted, at most SEARCH_FRONTIER_MOST; 0 = SEARCH_FRONTIER */
 	bool unfolded;              /* experts as without parallel folding: etp = tp, ep within dp */

@@ -49,12 +49,22 @@ void count_rejection(struct search_result *out, enum rejection why, int64_t coun
 	r->count += count;
 }
 
+void stack_apply(const struct stack *k, struct strategy *s)
+{
+	s->overlap_gradients = k->given ? k->gradients : s->zero > 0;
+	s->overlap_tensor = k->tensor;
+	s->overlap_expert = k->expert;
+	s->overlap_sends = k->sends;
+	s->dispatch_fp8 = k->dispatch_fp8;
+}
+
 struct strategy search_default(const struct search_request *r)
 {
 	struct strategy s = strategy_default(&r->problem.model, &r->problem.cluster);
 
 	s.attention = r->attention;
 	s.gradient_bytes = r->gradient_bytes;
+	stack_apply(&r->stack, &s);
 	return s;
 }
 

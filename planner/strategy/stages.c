@@ -12,6 +12,7 @@ struct rows {
 struct once {
 	double *exchange; /* [pp] */
 	double optimizer; /* the slowest */
+	double alone;     /* alone_seconds() of all stages */
 };
 
 /* Costs one stage as one of a pipeline of its like. */
@@ -26,6 +27,7 @@ static void cost_stage(const struct cost_problem *p, const struct strategy *s, c
 	x->backward[i] = t.backward + t.head_backward;
 	o->exchange[i] = t.exchange;
 	o->optimizer = fmax(o->optimizer, t.optimizer);
+	o->alone += alone_seconds(&t);
 	*out_memory = stage_memory(p, &l.memory, s, run, strategy_micro_batches(s, p->sequences));
 }
 
@@ -52,7 +54,7 @@ int stages_cost(const struct cost_problem *p, const struct strategy *strategy, c
 		}
 	}
 	if (rc == SB_OK)
-		out->step_seconds = cost_outside(p, strategy, passes + o.optimizer);
+		out->step_seconds = cost_outside(p, strategy, passes + o.alone + o.optimizer);
 	free(room);
 	return rc;
 }

@@ -28,8 +28,13 @@ struct strategy {
 	int64_t micro_batch; /* sequences per replica */
 	int zero;            /* ZeRO level 0..3 over dp x cp */
 	bool sequence_parallel;
-	bool overlap_gradients; /* gradient reduction and weight gathering run under compute */
+	/* What the software stack runs under compute (cost/overlap.h). */
+	bool overlap_gradients; /* gradient reduction and weight gathering */
+	bool overlap_tensor;    /* collectives of tensor ranks, in pieces under the products beside them */
+	bool overlap_expert;    /* all-to-all of the experts, under another micro-batch */
+	bool overlap_sends;     /* between the stages of an interleaved pipeline */
 	int gradient_bytes;     /* of one gradient element on the wire: 4 or 2 */
+	bool dispatch_fp8;      /* tokens go to their experts in 8 bit, and come back in 16 */
 	/* Of the recomputed layers: all of them, or the first of each stage (of each of its chunks as many,
 	 * or all that a shorter one has). */
 	enum recompute recompute;

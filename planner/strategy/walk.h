@@ -42,6 +42,7 @@ struct body {
 	const struct cut *cut;
 	int zero;
 	enum recompute recompute;
+	bool overlap_gradients;
 	bool fit;                /* as few layers recomputed as fit */
 	bool family;             /* all recomputed, and any fewer may be */
 	int64_t first_run, runs; /* in x->fitted where fit, else in x->runs */

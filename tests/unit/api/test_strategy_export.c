@@ -99,6 +99,10 @@ static struct strategy random_strategy(uint64_t *seed, const struct setting *x, 
 	s.zero = (int)(sb_random(seed) % 4);
 	s.sequence_parallel = sb_random(seed) % 2;
 	s.overlap_gradients = sb_random(seed) % 2;
+	s.overlap_tensor = sb_random(seed) % 2;
+	s.overlap_expert = sb_random(seed) % 2;
+	s.overlap_sends = sb_random(seed) % 2;
+	s.dispatch_fp8 = sb_random(seed) % 4 == 0;
 	s.gradient_bytes = sb_random(seed) % 2 ? 4 : 2;
 	s.recompute = (enum recompute)(sb_random(seed) % RECOMPUTES);
 	s.attention = sb_random(seed) % 2 ? ATTENTION_FLASH : ATTENTION_UNFUSED;

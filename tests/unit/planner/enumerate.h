@@ -96,7 +96,7 @@ static inline void options(struct every *e, struct strategy s)
 			     s.zero++) {
 				s.sequence_parallel = sp;
 				s.recompute = (enum recompute)rec;
-				s.overlap_gradients = s.zero > 0;
+				stack_apply(&e->r->stack, &s);
 				orders(e, s);
 				if (rec != RECOMPUTE_NONE)
 					parts(e, s);
