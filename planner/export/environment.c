@@ -19,6 +19,10 @@ static const char *const names[LAUNCH_FIELDS] = {
     [FIELD_ZERO] = "ZERO_STAGE",
     [FIELD_SEQUENCE_PARALLEL] = "SEQUENCE_PARALLEL",
     [FIELD_OVERLAP_GRADIENTS] = "OVERLAP_GRADIENTS",
+    [FIELD_OVERLAP_TENSOR] = "OVERLAP_TENSOR",
+    [FIELD_OVERLAP_EXPERT] = "OVERLAP_EXPERT",
+    [FIELD_OVERLAP_SENDS] = "OVERLAP_SENDS",
+    [FIELD_DISPATCH_DTYPE] = "DISPATCH_DTYPE",
     [FIELD_GRADIENT_DTYPE] = "GRADIENT_DTYPE",
     [FIELD_RECOMPUTE] = "RECOMPUTE",
     [FIELD_ATTENTION] = "ATTENTION",
@@ -35,6 +39,14 @@ static bool is_said(const struct launch_plan *l, int field)
 {
 	if (field == FIELD_STAGE_RECOMPUTE)
 		return l->strategy.recompute != RECOMPUTE_NONE && !launch_recomputes_all(l);
+	if (field == FIELD_OVERLAP_TENSOR)
+		return l->strategy.overlap_tensor;
+	if (field == FIELD_OVERLAP_EXPERT)
+		return l->strategy.overlap_expert;
+	if (field == FIELD_OVERLAP_SENDS)
+		return l->strategy.overlap_sends;
+	if (field == FIELD_DISPATCH_DTYPE)
+		return l->strategy.dispatch_fp8;
 	if (field == FIELD_TP_X)
 		return tensor_grid_of(&l->strategy).x > 1;
 	if (field == FIELD_STAGES)

@@ -99,13 +99,6 @@ static inline struct search_request random_problem(uint64_t seed)
 	r.attention = below(2) ? ATTENTION_FLASH : ATTENTION_UNFUSED;
 	p->sequences = PICK(2, 4, 6);
 	p->memory_bytes = c->device.memory_bytes;
-	if (seed % 3 == 0) /* a stack that overlaps some of what it could */
-		r.stack = (struct stack){.given = true,
-		                         .gradients = seed / 3 & 1,
-		                         .tensor = seed / 6 & 1,
-		                         .expert = seed / 12 & 1,
-		                         .sends = seed / 24 & 1,
-		                         .dispatch_fp8 = seed / 48 & 1};
 	if (below(2)) /* ZeRO 2 and 3 in a pipeline too */
 		r.only[ONLY_ZERO] = (struct allowed){4, {0, 1, 2, 3}};
 	refresh(&r);
