@@ -249,49 +249,6 @@ static void test_equals_enumeration(void **state)
 	free(x);
 }
 
-/* The same for stacks that overlap what others do not, and with a host now and then. The best alone: of a
- * front of more than 64 points what the bounds leave out is not simulated. */
-static void test_stacks_equal_enumeration(void **state)
-{
-	struct search_result *x = malloc(sizeof(*x));
-	int hidden = 0;
-
-	(void)state;
-	assert_non_null(x);
-	for (uint64_t seed = 0; seed < PROBLEMS / 2; seed++) {
-		struct search_request r = random_problem(200 + seed);
-		struct search_request plain = r;
-		struct every e;
-		double best;
-
-		r.stack = (struct stack){.given = true,
-		                         .gradients = seed & 1,
-		                         .tensor = seed >> 1 & 1,
-		                         .expert = seed >> 2 & 1,
-		                         .sends = seed >> 3 & 1,
-		                         .dispatch_fp8 = seed >> 4 & 1};
-		e = enumerate(&r);
-		r.problem.memory_bytes = (int64_t)ceil(e.points[below(e.count)].bytes);
-		best = best_of(&e, (double)r.problem.memory_bytes);
-		if (seed % 3 == 0) {
-			random_host(&r);
-			best = fmin(best, enumerate_offload(&e, NULL).best);
-		}
-		assert_int_equal(strategy_search(&r, x, NULL), SB_OK);
-		if (!same(x->best.cost.step_seconds, best))
-			fail_msg("problem %llu: search %.9g, enumeration %.9g of %lld",
-			         (unsigned long long)seed, x->best.cost.step_seconds, best,
-			         (long long)e.count);
-		plain.problem.memory_bytes = r.problem.memory_bytes;
-		plain.stack = (struct stack){.given = true, .gradients = r.stack.gradients};
-		hidden += strategy_search(&plain, x, NULL) == SB_OK &&
-		          x->best.cost.step_seconds > best * (1 + 1e-9);
-		free(e.points);
-	}
-	assert_true(hidden > 0); /* some plan is the faster for it */
-	free(x);
-}
-
 static double best_seconds(const struct search_request *r, struct search_result *x)
 {
 	int rc = strategy_search(r, x, NULL);
@@ -401,7 +358,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_equals_enumeration),
-	    cmocka_unit_test(test_stacks_equal_enumeration),
 	    cmocka_unit_test(test_frontier_is_what_less_memory_takes),
 	    cmocka_unit_test(test_more_is_never_worse),
 	};
