@@ -247,7 +247,7 @@ static double uneven_stored(const struct cost_problem *p, const struct memory_mo
                             const struct strategy *s, const struct stage_run *run, int64_t micro_batches)
 {
 	int64_t pp = s->pp, v = s->vpp, groups = (micro_batches + pp - 1) / pp;
-	int64_t ahead = chunks_in_flight(pp, v, groups * pp, run->first), end = ahead + pp * v;
+	int64_t ahead = strategy_in_flight(s, groups * pp, run->first), end = ahead + pp * v;
 	double held = 0, most = 0;
 
 	if (end > groups * pp * v)
@@ -278,8 +278,7 @@ struct memory_parts stage_memory_beside(const struct cost_problem *p, const stru
 {
 	bool first = run->first == 0, last = run->first + run->count == s->pp;
 	double moving;
-	double in_flight =
-	    (double)strategy_in_flight(s, micro_batches, run->first) / (double)s->vpp;
+	double in_flight = (double)strategy_in_flight(s, micro_batches, run->first) / (double)s->vpp;
 	struct memory_parts r = *states;
 	int64_t recomputed = 0;
 
