@@ -332,9 +332,10 @@ const char *const megatron_why[LAUNCH_FIELDS] = {
     [FIELD_ZERO] = "Megatron's offload wants the distributed optimizer, on one replica too",
     [FIELD_OFFLOAD_ACTIVATIONS] = "Megatron offloads those of whole layers, and not of all",
     [FIELD_EP] = "Megatron spreads experts where there are some",
-    [FIELD_OVERLAP_TENSOR] = "Megatron's needs tensor ranks with sequence parallelism",
-    [FIELD_OVERLAP_EXPERT] = "Megatron's needs expert ranks, no pipeline or an interleaved one, and no full "
-                             "recomputation",
+    [FIELD_OVERLAP_TENSOR] = "it needs tensor ranks with sequence parallelism",
+    [FIELD_OVERLAP_EXPERT] =
+        "it needs expert ranks, no pipeline or an interleaved one, and in Megatron no full "
+        "recomputation, in MindSpeed etp 1 and gradients that are not overlapped",
     [FIELD_OVERLAP_SENDS] = "Megatron overlaps in interleaved pipelines alone, and in those of two stages "
                             "always",
 };

@@ -3,6 +3,7 @@
  * context_parallel/context_parallel_feature.py and transformer/flash_attention/fusion_attention_v1_feature.py
  * at 010c43dfee81, and docs/en/features/tensor-parallel-2d.md at 7af9baed9549. */
 #include "planner/cost/offload.h"
+#include "planner/cost/overlap.h"
 #include "planner/export/megatron.h"
 
 /* Its two sides, by mindspeed/core/tensor_parallel/tp_2d (adaptor.py, parallel_state_2d.py,
@@ -61,10 +62,24 @@ static void grid(const struct launch_plan *l, struct sb_buf *out)
 		sb_buf_adds(out, "--no-gradient-accumulation-fusion\n");
 }
 
+/* MC2; and "1F1B Overlap", which refuses to go with --overlap-grad-reduce and asks for grouped products and
+ * an expert on one rank (mindspeed/features_manager/moe/fb_overlap.py). */
+static void overlaps(const struct launch_plan *l, struct sb_buf *out)
+{
+	const struct strategy *s = &l->strategy;
+
+	if (overlap_tensor_ranks(s))
+		sb_buf_adds(out, "--use-ascend-mc2\n");
+	if (overlap_in_pairs(s) && s->etp == 1 && !s->overlap_gradients && !l->model->float16 &&
+	    !l->model->biases)
+		sb_buf_adds(out, "--moe-fb-overlap\n");
+}
+
 static void write(const struct launch_plan *l, const char *notes, struct sb_buf *out)
 {
 	struct launch_plan flat = *l;
 
+	flat.strategy.overlap_tensor = flat.strategy.overlap_expert = false;
 	if (has_grid(l)) {
 		flat.strategy.tp_x = 1;
 		flat.strategy.sequence_parallel = false;
@@ -72,6 +87,7 @@ static void write(const struct launch_plan *l, const char *notes, struct sb_buf 
 	megatron_write(&flat, notes, out);
 	if (has_grid(l))
 		grid(l, out);
+	overlaps(l, out);
 	if (l->strategy.attention == ATTENTION_FLASH)
 		sb_buf_adds(out, "--use-flash-attn\n");
 	if (l->strategy.cp > 1 || has_grid(l)) /* the ring of the plan */
@@ -134,6 +150,10 @@ static int read(const struct options *o, struct launch_plan *io, struct sb_error
 		rc = megatron_read(o, io, err);
 	if (rc == SB_OK)
 		rc = read_grid(o, io, err);
+	if (rc == SB_OK)
+		rc = options_boolean(o, "use-ascend-mc2", &io->strategy.overlap_tensor, err);
+	if (rc == SB_OK)
+		rc = options_boolean(o, "moe-fb-overlap", &io->strategy.overlap_expert, err);
 	return rc == SB_OK ? read_attention(o, io, err) : rc;
 }
 
