@@ -55,14 +55,29 @@ static int put_row(struct conn *c, void *arg, struct sb_error *err)
 	return rc;
 }
 
+static int copy_of(const struct store_plan *plan, struct store_plan *out, struct sb_error *err)
+{
+	*out = *plan;
+	out->text = strdup(plan->text);
+	if (out->text)
+		return SB_OK;
+	*out = (struct store_plan){0};
+	return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
+}
+
 int store_plan_put(struct store *s, const struct store_plan *plan, struct store_plan *out, bool *out_existing,
                    struct sb_error *err)
 {
-	struct put p = {.plan = plan};
-	int rc = writer_do(s->writer, put_row, &p, err);
+	struct put p = {.plan = plan, .existing = true};
+	int rc = SB_ENOENT;
 
-	if (rc == SB_OK)
-		rc = store_plan_find(s, plan->digest, out, err);
+	/* the plan that was there may be deleted before it is read: then this one is put after all */
+	while (rc == SB_ENOENT && p.existing) {
+		rc = writer_do(s->writer, put_row, &p, err);
+		if (rc == SB_OK)
+			rc =
+			    p.existing ? store_plan_find(s, plan->digest, out, err) : copy_of(plan, out, err);
+	}
 	if (rc == SB_OK)
 		*out_existing = p.existing;
 	return rc;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/named.h"
+#include "api/plans/intra_operator_cfp.h"
 
 /* The document behind a name: a preset, or what the user stored. New reference. */
 static int document_of(const struct plan_lookup *lookup, const char *family, const char *member,
@@ -120,14 +121,15 @@ static int resolve_profile(const struct plan_lookup *lookup, json_t *request, st
 	return SB_OK;
 }
 
-/* Several profiles of one model, each by its layers. */
+/* Several profiles of one model, each by its layers. More than the kind takes are left for it to refuse: a
+ * name is short, and the layers that would be copied for it are not. */
 static int resolve_profiles(const struct plan_lookup *lookup, json_t *request, struct sb_error *err)
 {
 	static const char *const members[] = {"layers", "head", "tail"};
 	const char *kind = json_string_value(json_object_get(request, "kind"));
 	json_t *list = json_object_get(request, "profiles");
 
-	if (!kind || strcmp(kind, "intra-operator") != 0)
+	if (!kind || strcmp(kind, "intra-operator") != 0 || json_array_size(list) > CFP_OPTIONS_MAX)
 		return SB_OK;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		json_t *item = json_array_get(list, i);

@@ -25,9 +25,13 @@
 	"{\"kind\":\"strategy\",\"model\":" model ",\"cluster\":" cluster                                    \
 	",\"batch\":{\"global_sequences\":64}" more "}"
 
+/* self, where there is one, counts what is asked for. */
 static int named(void *self, const char *family, const char *name, char **out_text)
 {
-	(void)self;
+	size_t *asked = self;
+
+	if (asked)
+		++*asked;
 	if (strcmp(family, "models") != 0 || strcmp(name, "mine") != 0)
 		return SB_ENOENT;
 	*out_text = strdup(MODEL);
@@ -298,6 +302,27 @@ static void test_presets_are_valid_documents(void **state)
 	assert_null(preset_document("models", "no-such-model"));
 }
 
+/* A request of 1 MiB holds 30,000 names of profiles, whose layers would be copied for each. */
+static void test_profiles_past_the_limit_are_not_fetched(void **state)
+{
+	size_t asked = 0;
+	const struct plan_lookup counting = {&asked, named};
+	JSON_AUTO request =
+	    json_loads("{\"kind\":\"intra-operator\",\"method\":\"cfp\",\"tensor_bytes\":1,\"profiles\":[],"
+	               "\"devices\":4,\"link\":{\"bytes_per_second\":1e11}}",
+	               0, NULL);
+	json_t *profiles = json_object_get(request, "profiles"), *answer = NULL, *extra = NULL;
+	struct sb_error err = {0};
+
+	(void)state;
+	for (int i = 0; i < 65; i++)
+		json_array_append_new(profiles, json_pack("{s:s,s:s}", "profile", "p", "layout", "rows"));
+	assert_int_equal(plan_solve(&counting, request, &answer, &extra, &err), SB_EINVAL);
+	assert_string_equal(err.field, "/profiles");
+	assert_int_equal(asked, 0);
+	json_decref(extra);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +334,7 @@ int main(void)
 	    cmocka_unit_test(test_refuses_what_is_impossible),
 	    cmocka_unit_test(test_canonical),
 	    cmocka_unit_test(test_export),
+	    cmocka_unit_test(test_profiles_past_the_limit_are_not_fetched),
 	    cmocka_unit_test(test_kinds_have_schemas),
 	    cmocka_unit_test(test_presets_are_valid_documents),
 	};
