@@ -99,6 +99,8 @@ bool query_time(struct call *c, const char *name, int64_t *out);
 
 #define PAGE_DEFAULT 50
 #define PAGE_MAX 500
+/* Of stored documents in a page, which ends early there: it is written whole before it is sent. */
+#define PAGE_BYTES_MAX ((size_t)8 << 20)
 struct page {
 	size_t limit;
 	char after[80]; /* key of the last item seen, "" at the start */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "storage/internal.h"
 
 void store_plan_clear(struct store_plan *p)
@@ -28,11 +29,6 @@ static int read_row(sqlite3_stmt *st, void *item, struct sb_error *err)
 	if (column_dup(st, 4, &p->text, NULL) != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
 	return SB_OK;
-}
-
-static void clear_item(void *item)
-{
-	store_plan_clear(item);
 }
 
 struct put {
@@ -123,15 +119,52 @@ int store_plan_find(struct store *s, const char *digest, struct store_plan *out,
 	return get_by(s, "digest", SQL, digest, out, err);
 }
 
-int store_plan_list(struct store *s, const char *after, size_t limit, struct store_plan **out,
-                    size_t *out_count, struct sb_error *err)
+/* A list under way. */
+struct part {
+	struct store_plan *plans;
+	size_t count, bytes;
+	bool more;
+};
+
+static int read_part(struct query *q, size_t limit, size_t max_bytes, struct part *io, struct sb_error *err)
+{
+	for (;;) {
+		bool row = false;
+		int rc = query_row(q, &row, err);
+
+		io->more = row;
+		if (rc != SB_OK || !row || io->count == limit || io->bytes >= max_bytes)
+			return rc;
+		if (sb_grow(&io->plans, io->count, sizeof(*io->plans)) != SB_OK)
+			return sb_fail(err, SB_ENOMEM, "out_of_memory", "out of memory");
+		rc = read_row(q->st, &io->plans[io->count], err);
+		if (rc != SB_OK)
+			return rc;
+		io->bytes += strlen(io->plans[io->count++].text);
+	}
+}
+
+int store_plan_list(struct store *s, const char *after, size_t limit, size_t max_bytes,
+                    struct store_plan **out, size_t *out_count, bool *out_more, struct sb_error *err)
 {
 	static const char SQL[] = "SELECT id, digest, kind, created_us, text FROM plans"
-	                          " WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
+	                          " WHERE id < ?1 ORDER BY id DESC";
 	QUERY_AUTO q = {0};
-	int rc = query_begin(s, SQL, VALUES(TEXT(after ? after : "~"), NUMBER((int64_t)limit)), &q, err);
+	struct part part = {0};
+	int rc = query_begin(s, SQL, VALUES(TEXT(after ? after : "~")), &q, err);
 
-	return rc == SB_OK ? query_list(&q, sizeof(**out), read_row, clear_item, out, out_count, err) : rc;
+	if (rc == SB_OK)
+		rc = read_part(&q, limit, max_bytes, &part, err);
+	if (rc != SB_OK) {
+		while (part.count > 0)
+			store_plan_clear(&part.plans[--part.count]);
+		free(part.plans);
+		return rc;
+	}
+	*out = part.plans;
+	*out_count = part.count;
+	*out_more = part.more;
+	return SB_OK;
 }
 
 struct removal {

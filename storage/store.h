@@ -130,8 +130,11 @@ int store_plan_put(struct store *s, const struct store_plan *plan, struct store_
                    struct sb_error *err);
 int store_plan_get(struct store *s, const char *id, struct store_plan *out, struct sb_error *err);
 int store_plan_find(struct store *s, const char *digest, struct store_plan *out, struct sb_error *err);
-int store_plan_list(struct store *s, const char *after, size_t limit, struct store_plan **out,
-                    size_t *out_count, struct sb_error *err);
+/* Newest first, as profiles are listed. Ends early, but not before the first, once the texts have max_bytes:
+ * a plan may have megabytes, and a list holds hundreds. *out_more: others follow. The caller clears and frees
+ * them. */
+int store_plan_list(struct store *s, const char *after, size_t limit, size_t max_bytes,
+                    struct store_plan **out, size_t *out_count, bool *out_more, struct sb_error *err);
 int store_plan_delete(struct store *s, const char *id, struct sb_error *err);
 
 /* ---- measurements: what a profile says of the run that a plan foretold ---- */

@@ -60,18 +60,19 @@ static int add_stored(struct call *c, const char *family, const struct page *pag
 {
 	const char *after = page->after[0] && !is_preset(family, page->after) ? page->after : NULL;
 	char **names = NULL;
-	size_t n = 0;
+	size_t n = 0, bytes = 0;
 	int rc = store_named_list(c->s->config.store, family, after, room + 1, &names, &n, err);
 
 	if (rc != SB_OK)
 		return rc;
-	*more = n > room;
 	for (size_t i = 0; i < n; i++) {
 		char *text = NULL;
 
-		if (i < room && store_named_get(c->s->config.store, family, names[i], &text, NULL) == SB_OK) {
+		*more = *more || i == room || bytes >= PAGE_BYTES_MAX;
+		if (!*more && store_named_get(c->s->config.store, family, names[i], &text, NULL) == SB_OK) {
 			json_array_append_new(items, named_document(names[i], text));
 			snprintf(last, 80, "%s", names[i]);
+			bytes += strlen(text);
 		}
 		free(text);
 		free(names[i]);

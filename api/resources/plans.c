@@ -56,22 +56,19 @@ void plans_list(struct call *c)
 	char last[STORE_ID_MAX] = "";
 	size_t n = 0;
 	json_t *items;
-	bool more;
+	bool more = false;
 
 	if (!page_begin(c, 'l', true, &page))
 		return;
-	if (store_plan_list(c->s->config.store, page.after[0] ? page.after : NULL, page.limit + 1, &list, &n,
-	                    &err) != SB_OK) {
+	if (store_plan_list(c->s->config.store, page.after[0] ? page.after : NULL, page.limit, PAGE_BYTES_MAX,
+	                    &list, &n, &more, &err) != SB_OK) {
 		api_problem_from(c->res, &err);
 		return;
 	}
 	items = json_array();
-	more = n > page.limit;
 	for (size_t i = 0; i < n; i++) {
-		if (i < page.limit) {
-			json_array_append_new(items, summary(&list[i]));
-			memcpy(last, list[i].id, sizeof(last));
-		}
+		json_array_append_new(items, summary(&list[i]));
+		memcpy(last, list[i].id, sizeof(last));
 		store_plan_clear(&list[i]);
 	}
 	free(list);

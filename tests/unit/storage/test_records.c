@@ -137,88 +137,6 @@ static void names_that_lead_elsewhere_are_refused(void **state)
 	drop_dir(&p);
 }
 
-static void a_plan_is_stored_once_by_digest(void **state)
-{
-	struct place p;
-	struct store *s;
-	struct store_plan a = {.kind = "strategy", .created_us = 5, .text = (char[]){"{\"x\":1}"}}, b, out;
-	bool existing = true;
-
-	(void)state;
-	make_dir(&p);
-	s = must_open(&p);
-	store_new_id(a.id);
-	store_sha256("p", 1, a.digest);
-	b = a;
-	store_new_id(b.id);
-	assert_int_equal(store_plan_put(s, &a, &out, &existing, NULL), SB_OK);
-	assert_false(existing);
-	store_plan_clear(&out);
-	assert_int_equal(store_plan_put(s, &b, &out, &existing, NULL), SB_OK);
-	assert_true(existing);
-	assert_string_equal(out.id, a.id);
-	assert_string_equal(out.text, "{\"x\":1}");
-	store_plan_clear(&out);
-	assert_int_equal(store_plan_get(s, b.id, &out, NULL), SB_ENOENT);
-	assert_int_equal(store_plan_delete(s, a.id, NULL), SB_OK);
-	assert_int_equal(store_plan_find(s, a.digest, &out, NULL), SB_ENOENT);
-	assert_int_equal(store_plan_delete(s, a.id, NULL), SB_ENOENT);
-	store_close(&s);
-	drop_dir(&p);
-}
-
-/* Deletes every plan there is, until told to end. */
-struct deleter {
-	struct store *store;
-	atomic_bool end;
-};
-
-static void *delete_plans(void *arg)
-{
-	struct deleter *d = arg;
-
-	while (!atomic_load(&d->end)) {
-		struct store_plan *list = NULL;
-		size_t n = 0;
-
-		if (store_plan_list(d->store, NULL, 10, &list, &n, NULL) != SB_OK)
-			continue;
-		for (size_t i = 0; i < n; i++) {
-			store_plan_delete(d->store, list[i].id, NULL);
-			store_plan_clear(&list[i]);
-		}
-		free(list);
-	}
-	return NULL;
-}
-
-/* Whoever posts a plan gets it, also when somebody else deletes it at once. */
-static void a_plan_deleted_meanwhile_is_put_all_the_same(void **state)
-{
-	struct place p;
-	struct deleter d = {0};
-	struct store_plan a = {.kind = "strategy", .created_us = 5, .text = (char[]){"{\"x\":1}"}}, out;
-	pthread_t thread;
-	bool existing;
-
-	(void)state;
-	make_dir(&p);
-	d.store = must_open(&p);
-	store_sha256("p", 1, a.digest);
-	assert_int_equal(pthread_create(&thread, NULL, delete_plans, &d), 0);
-	for (int i = 0; i < 300; i++) {
-		store_new_id(a.id);
-		assert_int_equal(store_plan_put(d.store, &a, &out, &existing, NULL), SB_OK);
-		assert_string_equal(out.text, "{\"x\":1}");
-		assert_true(existing || strcmp(out.id, a.id) == 0);
-		store_plan_clear(&out);
-	}
-	atomic_store(&d.end, true);
-	pthread_join(thread, NULL);
-	store_close(&d.store);
-	drop_dir(&p);
-}
-
 static void named_documents_and_keys(void **state)
 {
 	struct place p;
@@ -379,8 +297,6 @@ int main(void)
 	    cmocka_unit_test(documents_change_as_a_set),
 	    cmocka_unit_test(side_files_appear_whole),
 	    cmocka_unit_test(names_that_lead_elsewhere_are_refused),
-	    cmocka_unit_test(a_plan_is_stored_once_by_digest),
-	    cmocka_unit_test(a_plan_deleted_meanwhile_is_put_all_the_same),
 	    cmocka_unit_test(named_documents_and_keys),
 	    cmocka_unit_test(ids_sort_by_time_and_times_are_rfc_3339),
 	    cmocka_unit_test(many_writers_share_commits),
