@@ -38,7 +38,7 @@ static int named(void *self, const char *family, const char *name, char **out_te
 	return *out_text ? SB_OK : SB_ENOMEM;
 }
 
-static const struct plan_lookup lookup = {NULL, named};
+static const struct plan_lookup lookup = {.named = named};
 
 /* The answer, or NULL with the error in err. */
 static json_t *solve(const char *text, json_t **out_extra, struct sb_error *err)
@@ -306,7 +306,7 @@ static void test_presets_are_valid_documents(void **state)
 static void test_profiles_past_the_limit_are_not_fetched(void **state)
 {
 	size_t asked = 0;
-	const struct plan_lookup counting = {&asked, named};
+	const struct plan_lookup counting = {.self = &asked, .named = named};
 	JSON_AUTO request =
 	    json_loads("{\"kind\":\"intra-operator\",\"method\":\"cfp\",\"tensor_bytes\":1,\"profiles\":[],"
 	               "\"devices\":4,\"link\":{\"bytes_per_second\":1e11}}",
