@@ -20,6 +20,10 @@ struct mla {
 	int64_t q_rank, kv_rank, nope_dim, rope_dim, value_dim;
 };
 
+/* vocab is taken as it is given. Megatron and what builds on it pad it to a multiple of 128 tp, MindFormers
+ * and torchtitan do not; who will start a plan is not known when it is weighed, and it must cost the same
+ * whichever launcher's text it is read back from. Padding adds less than 128 tp rows: of 128,256 at tp 8 0.6
+ * percent of embedding and head. Who wants it counted gives the padded number. */
 struct model {
 	int64_t layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocab, seq_len;
 	bool gated_ffn;      /* three matrices (SwiGLU) instead of two (GELU) */

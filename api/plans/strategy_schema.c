@@ -66,6 +66,8 @@ json_t *model_schema(void)
 	json_t *p = json_object();
 
 	integers(p, required, 1);
+	json_object_set_new(json_object_get(p, "vocab"), "description",
+	                    json_string("as the launcher holds it: Megatron pads to a multiple of 128 x tp"));
 	integers(p, more, 1);
 	json_object_set_new(p, "gated_ffn",
 	                    schema_boolean("three FFN matrices instead of two; default false"));

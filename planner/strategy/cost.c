@@ -264,12 +264,25 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 	return t;
 }
 
+/* Before the update all devices agree on the norm of the gradients and, in float16, on whether one
+ * overflowed: a tree of a few bytes each (cost-model sections 4 and 7). */
+static double agree_seconds(const struct cost_problem *p, int64_t devices)
+{
+	const struct network *n = &p->network;
+	double hop = 0;
+
+	for (int l = 0; l < n->levels && (l == 0 || n->domain[l - 1] < devices); l++)
+		hop = fmax(hop, n->latency[l]);
+	return devices > 1 ? (p->model.float16 ? 2 : 1) * (n->start + 2 * log2((double)devices) * hop) : 0;
+}
+
 double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds)
 {
-	double devices = (double)strategy_devices(s);
-	double doublings = devices > 8 ? log2(devices / 8) : 0;
+	int64_t devices = strategy_devices(s);
+	double doublings = devices > 8 ? log2((double)devices / 8) : 0;
 
-	return seconds * (1 + p->constants.straggler * doublings) + p->constants.step_seconds;
+	return seconds * (1 + p->constants.straggler * doublings) + agree_seconds(p, devices) +
+	       p->constants.step_seconds;
 }
 
 double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,

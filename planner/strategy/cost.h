@@ -93,7 +93,8 @@ double upper_seconds(const struct cost_problem *p, const struct layer_costs *l, 
  * chunk, [vpp][pp]. *out_simulated: exactly; else the steady state was extrapolated. SB_ENOMEM. */
 int pipeline_ends(const struct strategy *s, int64_t micro_batches, const double *forward,
                   const double *backward, double *out_end, bool *out_simulated, struct sb_error *err);
-/* A step's seconds with what belongs to no stage: stragglers and host work. */
+/* A step's seconds with what belongs to no stage: stragglers, what all devices agree on before the update,
+ * and host work. */
 double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds);
 /* The fullest stage's memory; of the host, what a device keeps there on the stage that keeps the most. */
 struct memory_parts peak_memory(const struct cost_problem *p, const struct layer_costs *l,
