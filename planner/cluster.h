@@ -39,6 +39,7 @@ struct cluster {
 	double host_link_bytes_per_second;
 	int64_t host_link_devices;
 	double host_memory_bandwidth; /* of a node: the host updates what it holds of the optimizer */
+	bool host_assumed; /* of a preset: one of the two rates is a share of the nominal one, not measured */
 	/* Shares of the peak that are reached, NaN = calibrated default. */
 	double compute_efficiency, memory_efficiency, link_efficiency[LINK_SCOPES];
 };

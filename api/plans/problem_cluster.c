@@ -139,6 +139,17 @@ static int read_host(const json_t *o, const struct place *at, struct cluster *c,
 	                   : rc;
 }
 
+/* Whether the rates of the host are those that a preset of this name assumes. */
+static bool host_assumed(const json_t *o, const struct cluster *c)
+{
+	const char *name = json_string_value(json_object_get(o, "name"));
+	struct cluster known = {.host_assumed = false};
+
+	return name && host_preset(name, &known) && known.host_assumed &&
+	       (c->host_link_bytes_per_second == known.host_link_bytes_per_second ||
+	        (known.host_memory_bandwidth > 0 && c->host_memory_bandwidth == known.host_memory_bandwidth));
+}
+
 static int check(const struct cluster *c, const struct place *at, struct sb_error *err)
 {
 	struct sb_error why = {0};
@@ -194,6 +205,8 @@ int cluster_from_json(const json_t *value, const struct place *at, struct cluste
 		rc = read_host(value, at, &c, err);
 	if (rc == SB_OK)
 		rc = check(&c, at, err);
+	if (rc == SB_OK)
+		c.host_assumed = host_assumed(value, &c);
 	if (rc == SB_OK)
 		*out = c;
 	return rc;

@@ -155,6 +155,16 @@ json_t *quality_to_json(int optimal, double bound, double value, int64_t candida
 	return o;
 }
 
+void warn_host_assumed(const struct cost_problem *p, json_t *warnings)
+{
+	if (p->cluster.host_assumed)
+		plan_warn(
+		    warnings, "host_assumed",
+		    "the rates of the host in this cluster preset are in part what such links and memories "
+		    "usually reach, not measured: give host_link_bytes_per_second and "
+		    "host_memory_bandwidth where you know them");
+}
+
 json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
                          const struct strategy_cost *c, bool attention_given)
 {
@@ -169,6 +179,8 @@ json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
 		plan_warn(list, "device_updates",
 		          "without the cluster's host_memory_bandwidth the offloaded optimizer states are "
 		          "predicted to come to the device for its update, and to go back");
+	if (offload_any(&s->offload))
+		warn_host_assumed(p, list);
 	if (!attention_given)
 		plan_warn(list, "attention_assumed",
 		          s->attention == ATTENTION_FLASH

@@ -43,6 +43,8 @@ json_t *quality_to_json(int optimal, double bound, double value, int64_t candida
  */
 json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
                          const struct strategy_cost *c, bool attention_given);
+/* Of a plan that keeps something on the host: warns where the rates to it are a preset's assumptions. */
+void warn_host_assumed(const struct cost_problem *p, json_t *warnings);
 
 extern const char *const offload_members[];
 extern const char *const recompute_words[], *const attention_words[], *const dtype_words[];

@@ -258,6 +258,8 @@ int mist_plan_json(const struct mist_input *in, const struct mist_plan *plan, js
 		    warnings, "stages_differ",
 		    "stages have degrees or shares on the host of their own, which kind estimate cannot "
 		    "say: predicted is the same cost model's, stage by stage");
+	if (warnings && !ours && any_offload(plan))
+		warn_host_assumed(&in->request.problem, warnings);
 	if (warnings && any_offload(plan) && !host_known(&in->request.problem.cluster))
 		plan_warn(warnings, "host_unknown",
 		          "the cluster does not say what its hosts hold and how quick the link to them is: "

@@ -32,6 +32,24 @@ test("what goes to the host leaves the device, and its seconds are told", () => 
   assert.ok(gone.warnings.some((w) => w.code === "device_updates"));
 });
 
+test("what rests on assumed rates of a preset's host says so, once, and nothing else does", () => {
+  const assumed = (cluster, offload, more) => {
+    const request = { kind: "estimate", model: "llama3-8b", batch: { global_sequences: 64 }, strategy: { dp: 8, zero: 1, offload, ...more }, cluster };
+    writeFileSync(file, JSON.stringify(request));
+    const run = spawnSync(process.env.SIGNALBOX, ["plan", file], { encoding: "utf8" });
+    assert.equal(run.status, 0, run.stderr);
+    return JSON.parse(run.stdout).warnings.filter((w) => w.code === "host_assumed").length;
+  };
+  assert.equal(assumed("dgx-h100", { optimizer: 1 }), 1);
+  assert.equal(assumed("dgx-h100", "none"), 0);
+  assert.equal(assumed({ preset: "dgx-h100", nodes: 2 }, { activations: 0.5 }), 1);
+  // Mist measured the link, and nothing is said of the memory
+  assert.equal(assumed("l4-8", { activations: 0.5 }), 0);
+  const own = { host_memory_bytes: 2e12, host_link_bytes_per_second: 4e10, host_memory_bandwidth: 3e11 };
+  const links = [{ scope: "node", bytes_per_second: 4.5e11 }];
+  assert.equal(assumed({ name: "dgx-h100", nodes: 1, devices_per_node: 8, device: "h100-80g", links, ...own }, { optimizer: 1 }), 0);
+});
+
 test("an unknown host is refused by its member; a share out of range too", () => {
   for (const member of Object.keys(HOST)) {
     const refused = ask({ ...HOST, [member]: undefined }, { ...PLAN, offload: { weights: 1 } });
