@@ -15,7 +15,7 @@ static const char *const shared_members[] = {"kind",      "method",      "model"
 /* As enum recompute, and as few layers of each stage as make it fit. */
 static const char *const recomputed_words[] = {"none", "selective", "full", "fewest", NULL};
 /* As enum offloadable, and nothing. */
-static const char *const offload_words[] = {"weights", "gradients", "optimizer", "activations", "none", NULL};
+static const char *const offload_words[] = {OFFLOAD_WORDS, "none", NULL};
 static const char *const boolean_words[] = {"false", "true", NULL};
 /* Dimensions of tensor parallelism: "2d" tries its grids beside one dimension. */
 static const char *const tensor_words[] = {"1d", "2d", NULL};

@@ -14,7 +14,7 @@
 const char *const recompute_words[] = {"none", "selective", "full", NULL};
 const char *const attention_words[] = {"unfused", "flash", NULL};
 const char *const dtype_words[] = {"bf16", "fp32", NULL};
-const char *const offload_members[] = {"weights", "gradients", "optimizer", "activations", NULL};
+const char *const offload_members[] = {OFFLOAD_WORDS, NULL};
 static const char *const dimension_words[] = {"tp", "cp", "dp", "pp", NULL};
 
 static int read_batch(const json_t *request, struct cost_problem *p, int64_t *out_micro, struct sb_error *err)

@@ -46,7 +46,9 @@ json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
 /* Of a plan that keeps something on the host: warns where the rates to it are a preset's assumptions. */
 void warn_host_assumed(const struct cost_problem *p, json_t *warnings);
 
-extern const char *const offload_members[];
+/* What may wait on the host, in the order of enum offloadable. */
+#define OFFLOAD_WORDS "weights", "gradients", "optimizer", "activations"
+extern const char *const offload_members[]; /* these */
 extern const char *const recompute_words[], *const attention_words[], *const dtype_words[];
 
 /* JSON Schemas of the parts. New references. */

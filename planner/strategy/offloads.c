@@ -80,21 +80,36 @@ static void list_rooms(struct weighing *w, const struct memory_model *memory, co
 	}
 }
 
+/* Of each set: what there is without, and what each of its things adds. */
+static void add_up(double none, const double each[OFFLOADABLES], double out[SETS])
+{
+	out[0] = none;
+	for (unsigned set = 1; set < SETS; set++)
+		out[set] = out[set & (set - 1)] + each[__builtin_ctz(set)];
+}
+
+/* A stage's bytes on the device with each set of things on the host. */
+static void device_sets(const struct cost_problem *p, double none, const struct offload_room *room,
+                        double out[SETS])
+{
+	double each[OFFLOADABLES];
+
+	for (int i = 0; i < OFFLOADABLES; i++)
+		each[i] = -won(p, room, i);
+	add_up(none, each, out);
+}
+
 static void list_sets(const struct weighing *w, const struct body *b, struct sets *t)
 {
 	const struct cost_problem *p = &w->x->r->problem;
 
 	for (int64_t r = 0; r < b->runs; r++) {
 		const struct offload_room *room = &w->x->rooms[r];
-		double device[SETS] = {w->x->totals[r]}, host[SETS] = {0}, wins[OFFLOADABLES];
+		double device[SETS], host[SETS];
 
-		for (int i = 0; i < OFFLOADABLES; i++)
-			wins[i] = won(p, room, i);
+		device_sets(p, w->x->totals[r], room, device);
+		add_up(0, room->bytes, host);
 		for (unsigned set = 1; set < SETS; set++) {
-			int i = __builtin_ctz(set);
-
-			device[set] = device[set & (set - 1)] - wins[i];
-			host[set] = host[set & (set - 1)] + room->bytes[i];
 			t->device[set] = fmax(t->device[set], device[set]);
 			t->host[set] = fmax(t->host[set], host[set]);
 		}
@@ -111,16 +126,12 @@ static unsigned sets_that_fit(const struct weighing *w, const struct memory_mode
 	const struct cost_problem *p = &w->x->r->problem;
 	const struct memory_parts kept = stage_memory(p, memory, &w->s, run, m);
 	const struct offload_room room = stage_offload_room(memory, &w->s, run, &kept);
-	double device[SETS] = {memory_total(&kept)}, wins[OFFLOADABLES];
-	double most = (double)p->memory_bytes * (1 + ROUNDING);
-	unsigned fits = device[0] <= most;
+	double device[SETS], most = (double)p->memory_bytes * (1 + ROUNDING);
+	unsigned fits = 0;
 
-	for (int i = 0; i < OFFLOADABLES; i++)
-		wins[i] = won(p, &room, i);
-	for (unsigned set = 1; set < SETS; set++) {
-		device[set] = device[set & (set - 1)] - wins[__builtin_ctz(set)];
+	device_sets(p, memory_total(&kept), &room, device);
+	for (unsigned set = 0; set < SETS; set++)
 		fits |= (unsigned)(device[set] <= most) << set;
-	}
 	return fits;
 }
 

@@ -349,6 +349,9 @@ static void test_hosts_are_sound(void **state)
 	assert_true(fabs(c.cluster.host_link_bytes_per_second / 25e9 - 1) < 0.02);
 	assert_int_equal(c.cluster.host_link_devices, 2);
 	assert_true(fabs(c.cluster.host_memory_bandwidth / (0.8 * 16 * 8 * 3.2e9) - 1) < 1e-9);
+	/* the memory's share is no measured one; Mist measured L4's link, of whose memory nothing is said */
+	assert_true(c.cluster.host_assumed);
+	assert_true(cluster_preset("l4-8", &c) && !c.cluster.host_assumed);
 }
 
 static void test_family_of_a_name(void **state)
