@@ -191,6 +191,23 @@ static void warn_half_host(const struct search_request *r, json_t *warnings)
 	                   "host_link_bytes_per_second");
 }
 
+static json_t *warnings_of(const struct search_request *r, const struct search_result *x,
+                           bool attention_given)
+{
+	json_t *list = warnings_to_json(&r->problem, &x->best.strategy, &x->best.cost, attention_given);
+
+	if (x->frontier_in_part)
+		plan_warn(
+		    list, "frontier_in_part",
+		    "there are too many plans to simulate them all for the frontier: between its points "
+		    "others may be faster; the plan itself is not concerned");
+	if (x->frontier_without_offload)
+		plan_warn(list, "frontier_without_offload",
+		          "in less memory than the plan's, a plan that offloads may be faster than the "
+		          "frontier says: ask with that memory_bytes");
+	return list;
+}
+
 static json_t *answer_of(const struct search_request *r, const struct search_result *x, double seconds,
                          bool attention_given)
 {

@@ -18,18 +18,21 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* After how many steps of that length one stands in the same place of a domain again. */
-static int64_t period(int64_t step, int64_t domain)
+static int64_t common(int64_t a, int64_t b)
 {
-	int64_t a = step, b = domain;
-
 	while (b != 0) {
 		int64_t rest = a % b;
 
 		a = b;
 		b = rest;
 	}
-	return domain / a;
+	return a;
+}
+
+/* After how many steps of that length one stands in the same place of a domain again. */
+static int64_t period(int64_t step, int64_t domain)
+{
+	return domain / common(step, domain);
 }
 
 /* One axis whose stride divides the domain: only whole units of one stride matter. */
@@ -202,7 +205,7 @@ struct spread group_spread(const struct axis *axes, int count, int64_t devices, 
 {
 	struct spread even;
 	struct axis used[2];
-	int64_t all = 1;
+	int64_t all = 1, unit;
 	int n = 0;
 
 	for (int i = 0; i < count; i++) {
@@ -225,5 +228,11 @@ struct spread group_spread(const struct axis *axes, int count, int64_t devices, 
 		                      devices / (used[0].stride * used[0].size));
 	if (spread_evenly(used, n, domain, &even))
 		return even;
-	return spread_enumerated(used, n, devices, domain);
+	/* Neighbours within a unit that divides every stride and the domain lie alike: one stands for all. */
+	unit = common(used[0].stride, domain);
+	if (n > 1)
+		unit = common(unit, used[1].stride);
+	for (int i = 0; i < n; i++)
+		used[i].stride /= unit;
+	return spread_enumerated(used, n, (devices + unit - 1) / unit, domain / unit);
 }

@@ -7,7 +7,7 @@ void keep_init(struct keep *k)
 {
 	k->top_count = k->degrees_count = k->front_count = k->family_count = 0;
 	k->best = INFINITY;
-	k->front_full = false;
+	k->left_out = false;
 }
 
 bool same_degrees(const struct strategy *a, const struct strategy *b)
@@ -97,7 +97,7 @@ static void offer_front(struct keep *k, const struct kept *x)
 		return;
 	/* With no room to wait for the simulation, the bounds must tell. */
 	if (k->front_count == KEEP_FRONT) {
-		k->front_full = true;
+		k->left_out = true;
 		return;
 	}
 	memmove(&k->front[at + 1], &k->front[at], (size_t)(k->front_count - at) * sizeof(k->front[0]));
@@ -152,6 +152,7 @@ void keep_family(struct keep *k, double reached, const struct strategy *s, doubl
 		clear_families(k, reached);
 	at = k->family_count;
 	if (at == KEEP_FAMILIES) {
+		k->left_out = true;
 		at = 0;
 		for (int i = 1; i < KEEP_FAMILIES; i++)
 			at = k->families[i].bound > k->families[at].bound ? i : at;

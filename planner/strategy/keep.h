@@ -35,10 +35,10 @@ struct keep {
 	/* What no other point is sure to dominate, which takes at most its upper: memory ascending. */
 	struct kept front[KEEP_FRONT];
 	int front_count;
-	bool front_full; /* some were left out */
 	struct family families[KEEP_FAMILIES];
 	int family_count;
-	double best; /* lowest bound so far, INFINITY before any */
+	bool left_out; /* of front or families, for want of room */
+	double best;   /* lowest bound so far, INFINITY before any */
 };
 
 /* Nothing is remembered yet. */

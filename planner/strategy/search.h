@@ -22,10 +22,12 @@
  * tried: what has more divisors, or layers, than that leaves some out.
  *
  * The frontier has, of plans that offload nothing, every number of recomputed layers: its points are the
- * fastest in evenly spaced amounts of memory, as many as points are wanted, beside what needs no such choice.
- * Within its resolution, two of these amounts, each a share of what lies between its first point's memory and
- * its last one's, it answers a search with less memory (where the simulations would take long, by their lower
- * bounds).
+ * fastest in evenly spaced amounts of memory, a few more than points are wanted, beside what needs no such
+ * choice. Of w points wanted it answers a search with less memory within two w-ths of what lies between its
+ * first point's memory and its last one's: it has one as fast in so much more. frontier_in_part says where
+ * that may not hold: where simulations would take long (then lower bounds chose), or there was no room for
+ * all that may be on it. Plans that offload are on it only if faster than all others
+ * (frontier_without_offload).
  *
  * Offload, where the cluster says what its host holds and how quick the link to it is: of five ways to need
  * less memory - weights, gradients, optimizer states and activations on the host, and recomputation of a
@@ -132,6 +134,8 @@ struct search_result {
 	int alternative_count;
 	struct choice frontier[SEARCH_FRONTIER_MOST]; /* fastest first: time up, memory down */
 	int frontier_count;
+	bool frontier_in_part;         /* something faster may be between its points; */
+	bool frontier_without_offload; /* beside it, something faster that offloads */
 	struct rejected rejected[REJECTIONS];
 	int64_t candidates;  /* strategies weighed, those cut off by a bound included */
 	int64_t costed;      /* of them costed one by one */
