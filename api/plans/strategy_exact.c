@@ -196,6 +196,7 @@ static json_t *warnings_of(const struct search_request *r, const struct search_r
 {
 	json_t *list = warnings_to_json(&r->problem, &x->best.strategy, &x->best.cost, attention_given);
 
+	warn_half_host(r, list);
 	if (x->frontier_in_part)
 		plan_warn(
 		    list, "frontier_in_part",
@@ -212,16 +213,14 @@ static json_t *answer_of(const struct search_request *r, const struct search_res
                          bool attention_given)
 {
 	const struct choice *best = &x->best;
-	json_t *warnings = warnings_to_json(&r->problem, &best->strategy, &best->cost, attention_given);
 
-	warn_half_host(r, warnings);
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "solution",
 	                 strategy_to_json(&r->problem, &best->strategy), "predicted",
 	                 predicted_to_json(&best->cost), "quality",
 	                 quality_to_json(x->optimal, x->lower_bound, best->cost.step_seconds, x->candidates,
 	                                 seconds, r->problem.constants.model_error),
 	                 "alternatives", alternatives_of(r, x), "frontier", frontier_of(r, x), "rejected",
-	                 rejected_of(r, x), "warnings", warnings);
+	                 rejected_of(r, x), "warnings", warnings_of(r, x, attention_given));
 }
 
 int strategy_search_answer(const struct search_request *r, bool attention_given, json_t **out,
