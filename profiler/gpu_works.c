@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/chips.h"
+#include "base/grow.h"
 #include "profiler/intervals.h"
 #include "profiler/launches.h"
 
-#define NONE GPU_WORK_NONE
+#define NONE UINT32_MAX
 #define DEPTH_MAX 64 /* such operators hardly nest at all */
 
 /* A host operator whose work is known. */
@@ -22,14 +22,6 @@ struct work_spans {
 	struct work_span *items; /* by lane and start, the longer first */
 	size_t count;
 };
-
-void gpu_works_free(struct gpu_works *g)
-{
-	free(g->ns);
-	free(g->tf32);
-	free(g->work_of);
-	*g = (struct gpu_works){0};
-}
 
 static int by_place(const void *a, const void *b)
 {
@@ -88,51 +80,71 @@ static uint32_t span_at(const struct work_spans *s, uint32_t lane, int64_t time)
 	return at == NONE ? NONE : s->items[at].work;
 }
 
-static void join(struct gpu_works *g, const struct capture *c, const struct work_spans *s,
-                 const struct launches *l)
+static int join(struct capture *c, const struct work_spans *s, const struct launches *l)
 {
 	const struct trace *t = &c->trace;
 
 	for (size_t i = 0; i < t->count; i++) {
 		const struct launch *from;
+		struct host_work *w;
 		uint32_t work;
 
-		g->work_of[i] = NONE;
 		if (t->kind[i] != EVENT_KERNEL || !(from = launches_find(l, t->link[i])))
 			continue;
 		work = span_at(s, t->lane[from->event], from->start);
 		if (work == NONE)
 			continue;
-		g->work_of[i] = work;
-		g->ns[work] += (double)t->dur_ns[i];
+		if (sb_grow(&c->work_kernels, c->work_kernel_count, sizeof(*c->work_kernels)) != SB_OK)
+			return SB_ENOMEM;
+		c->work_kernels[c->work_kernel_count++] = (struct work_kernel){(uint32_t)i, work};
+		w = &c->host_works[work];
+		w->kernel_ns += (double)t->dur_ns[i];
 		/* cuBLAS, cutlass and cuDNN: fp32 operands on the tensor cores */
-		if (c->host_works[work].precision == PRECISION_FP32 && !g->tf32[work]) {
+		if (w->precision == PRECISION_FP32 && !w->tf32) {
 			const char *name = trace_text(t, t->name[i], NULL);
 
-			g->tf32[work] = strstr(name, "tf32") || strstr(name, "s1688");
+			w->tf32 = strstr(name, "tf32") || strstr(name, "s1688");
 		}
 	}
+	return SB_OK;
 }
 
-int gpu_works_build(const struct capture *c, struct gpu_works *out)
+int gpu_works_join(struct capture *c)
 {
 	LAUNCHES_AUTO l = {0};
-	struct work_spans s = {.items = calloc(c->host_work_count + 1, sizeof(*s.items))};
+	struct work_spans s = {0};
 	int rc;
 
-	out->ns = calloc(c->host_work_count + 1, sizeof(*out->ns));
-	out->tf32 = calloc(c->host_work_count + 1, sizeof(*out->tf32));
-	out->work_of = calloc(c->trace.count + 1, sizeof(*out->work_of));
-	rc = s.items && out->ns && out->tf32 && out->work_of ? launches_build(&c->trace, &l) : SB_ENOMEM;
+	if (c->host_work_count == 0)
+		return SB_OK;
+	s.items = malloc(c->host_work_count * sizeof(*s.items));
+	rc = s.items ? launches_build(&c->trace, &l) : SB_ENOMEM;
 	if (rc == SB_OK) {
 		sort_spans(&s, c);
-		join(out, c, &s, &l);
+		rc = join(c, &s, &l);
 	}
 	free(s.items);
 	return rc;
 }
 
-enum precision gpu_work_precision(const struct gpu_works *g, const struct capture *c, uint32_t work)
+static int by_event(const void *key, const void *item)
 {
-	return g->tf32[work] ? PRECISION_TF32 : (enum precision)c->host_works[work].precision;
+	const uint32_t *event = key;
+	const struct work_kernel *k = item;
+
+	return (*event > k->event) - (*event < k->event);
+}
+
+const struct host_work *gpu_work_of(const struct capture *c, uint32_t event)
+{
+	const struct work_kernel *k = NULL;
+
+	if (c->work_kernel_count > 0)
+		k = bsearch(&event, c->work_kernels, c->work_kernel_count, sizeof(*k), by_event);
+	return k ? &c->host_works[k->work] : NULL;
+}
+
+enum precision gpu_work_precision(const struct host_work *w)
+{
+	return w->tf32 ? PRECISION_TF32 : (enum precision)w->precision;
 }

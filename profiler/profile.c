@@ -208,6 +208,7 @@ void capture_free(struct capture *c)
 	free(c->allocations);
 	free(c->environment);
 	free(c->host_works);
+	free(c->work_kernels);
 	free(c->fills);
 	free(c->clocks);
 	trace_free(&c->trace);

@@ -72,8 +72,16 @@ struct host_work {
 	uint8_t precision; /* enum precision of its operands */
 	bool whole;        /* attention of which the capture does not tell whether it is causal: FLOP of the
 	                      whole square */
+	bool tf32;         /* a kernel's name says that it multiplies so */
 	double flops;
-	double bytes; /* each operand read or written once: a lower bound; NaN = not known */
+	double bytes;     /* each operand read or written once: a lower bound; NaN = not known */
+	double kernel_ns; /* of all its kernels on the timeline */
+};
+
+/* A kernel of the timeline that a host operator with known work launched (gpu_works.h). */
+struct work_kernel {
+	uint32_t event; /* index into the trace */
+	uint32_t work;  /* index into host_works */
 };
 
 /* How far a kernel fills the device, over all its calls: sums of (value times ns). GPUs. */
@@ -285,6 +293,8 @@ struct capture {
 	size_t environment_count;
 	struct host_work *host_works;
 	size_t host_work_count; /* by event */
+	struct work_kernel *work_kernels;
+	size_t work_kernel_count; /* by event */
 	struct kernel_fill *fills;
 	size_t fill_count; /* by name */
 	struct clock_sample *clocks;

@@ -54,24 +54,19 @@ static int calls_of_timeline(const struct capture *c, struct product_call **out,
 {
 	const struct trace *t = &c->trace;
 	struct product_call *calls = calloc(c->host_work_count + 1, sizeof(*calls));
-	GPU_WORKS_AUTO g = {0};
 	size_t n = 0;
-	int rc = calls ? gpu_works_build(c, &g) : SB_ENOMEM;
 
-	if (rc != SB_OK) {
-		free(calls);
-		return rc;
-	}
-	for (size_t i = 0; i < t->count; i++) {
-		struct product_call *call = g.work_of[i] == GPU_WORK_NONE ? NULL : &calls[g.work_of[i]];
+	if (!calls)
+		return SB_ENOMEM;
+	for (size_t i = 0; i < c->work_kernel_count; i++) {
+		uint32_t e = c->work_kernels[i].event;
+		struct product_call *call = &calls[c->work_kernels[i].work];
 
-		if (!call)
-			continue;
-		if (call->dur_ns == 0 || t->start_ns[i] < call->start_ns) {
-			call->start_ns = t->start_ns[i];
-			call->name = t->name[i];
+		if (call->dur_ns == 0 || t->start_ns[e] < call->start_ns) {
+			call->start_ns = t->start_ns[e];
+			call->name = t->name[e];
 		}
-		call->dur_ns = sb_add_sat(call->dur_ns, t->dur_ns[i]);
+		call->dur_ns = sb_add_sat(call->dur_ns, t->dur_ns[e]);
 	}
 	for (size_t i = 0; i < c->host_work_count; i++) {
 		const struct host_work *h = &c->host_works[i];
@@ -81,7 +76,7 @@ static int calls_of_timeline(const struct capture *c, struct product_call **out,
 		if (call.dur_ns <= 0 || !(h->flops > 0) || is_convolution(name))
 			continue;
 		call.flops = h->flops;
-		call.precision = (uint8_t)gpu_work_precision(&g, c, (uint32_t)i);
+		call.precision = (uint8_t)gpu_work_precision(h);
 		call.attention = is_attention(name);
 		call.whole = h->whole;
 		calls[n++] = call;

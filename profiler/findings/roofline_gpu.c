@@ -6,19 +6,14 @@
 #include "profiler/findings/roofline.h"
 #include "profiler/gpu_works.h"
 
-/* A timeline of GPUs: kernels belong to the host operator during which they were launched; its shapes tell
- * what all of them together have to do. */
-
 /* The class of each operator's kernels, all alike. */
-static bool by_shapes(const struct check_context *ctx, const struct rank_view *v, const struct chip *chip,
-                      const struct gpu_works *g, uint32_t work, struct roof_item *out)
+static bool by_shapes(const struct check_context *ctx, const struct chip *chip, const struct host_work *h,
+                      struct roof_item *out)
 {
-	const struct host_work *h = &v->c->host_works[work];
 	double u = limit(ctx, "roofline_utilization"), reachable = limit(ctx, "roofline_reachable");
-	double seconds = g->ns[work] / 1e9;
-	enum precision p = gpu_work_precision(g, v->c, work);
+	double seconds = h->kernel_ns / 1e9;
 	const struct work w = {h->flops, h->bytes};
-	struct roof r = {chip_peak(chip, p), chip->memory_bytes_per_second};
+	struct roof r = {chip_peak(chip, gpu_work_precision(h)), chip->memory_bytes_per_second};
 
 	out->basis = BASIS_SHAPES;
 	out->class = roof_classify(&r, &w, seconds, u);
@@ -60,17 +55,15 @@ static const struct kernel_fill **fills_by_name(const struct capture *c)
 
 int roof_walk_gpu(const struct check_context *ctx, const struct rank_view *v, roof_visit *visit, void *self)
 {
-	GPU_WORKS_AUTO g = {0};
 	const struct chip *chip = chip_find(v->c->chip);
-	const struct trace *t = &v->c->trace;
+	const struct capture *c = v->c;
+	const struct trace *t = &c->trace;
 	const struct kernel_fill **fills;
-	bool shapes = chip && v->c->host_work_count > 0;
+	size_t joined = chip ? c->work_kernel_count : 0, next = 0;
 
-	if (!shapes && v->c->fill_count == 0)
+	if (joined == 0 && c->fill_count == 0)
 		return SB_OK;
-	if (shapes && gpu_works_build(v->c, &g) != SB_OK)
-		return SB_ENOMEM;
-	fills = fills_by_name(v->c);
+	fills = fills_by_name(c);
 	if (!fills)
 		return SB_ENOMEM;
 	for (size_t i = 0; i < t->count; i++) {
@@ -80,10 +73,13 @@ int roof_walk_gpu(const struct check_context *ctx, const struct rank_view *v, ro
 		                         .factor = 1,
 		                         .name = t->name[i]};
 
+		const struct host_work *h = NULL;
+
+		if (next < joined && c->work_kernels[next].event == i)
+			h = &c->host_works[c->work_kernels[next++].work];
 		if (!is_kernel_of(v, i) || t->dur_ns[i] <= 0)
 			continue;
-		if ((shapes && g.work_of[i] != GPU_WORK_NONE && by_shapes(ctx, v, chip, &g, g.work_of[i], &item)) ||
-		    by_launch(ctx, fills[t->name[i]], &item))
+		if ((h && by_shapes(ctx, chip, h, &item)) || by_launch(ctx, fills[t->name[i]], &item))
 			visit(self, &item);
 	}
 	free(fills);

@@ -5,6 +5,7 @@
 
 #include "profiler/activity.h"
 #include "profiler/critical_path_parts.h"
+#include "profiler/gpu_works.h"
 
 /* Launches give the order where most operators have one: those without were launched before the capture
  * began.
@@ -19,9 +20,7 @@ struct reader {
 	struct step_windows windows;
 	struct launches launches;
 	struct host_spans spans;
-	struct op_name *names;    /* by text id of the capture */
-	struct host_span *shaped; /* host operators with known work, by lane and start */
-	size_t shaped_count;
+	struct op_name *names; /* by text id of the capture */
 };
 
 static void reader_clear(struct reader *r)
@@ -32,7 +31,6 @@ static void reader_clear(struct reader *r)
 	launches_free(&r->launches);
 	host_spans_free(&r->spans);
 	free(r->names);
-	free(r->shaped);
 }
 
 static int read_works(struct reader *r, const struct profile *p, uint32_t capture)
@@ -47,37 +45,6 @@ static int read_works(struct reader *r, const struct profile *p, uint32_t captur
 	if (rc != SB_OK || r->devices.count == 0)
 		return rc;
 	return path_works_collect(p, capture, &r->devices, best, &r->works);
-}
-
-static int by_lane(const void *a, const void *b)
-{
-	const struct host_span *x = a, *y = b;
-
-	return sb_compare((const int64_t[]){x->lane, x->start, -x->end},
-	                  (const int64_t[]){y->lane, y->start, -y->end}, 3);
-}
-
-/* The work of a host operator stands for its shapes: kernels of one name on other shapes are others. */
-static int list_shaped(struct reader *r)
-{
-	const struct trace *t = &r->c->trace;
-
-	r->shaped = malloc((r->c->host_work_count + 1) * sizeof(*r->shaped));
-	if (!r->shaped)
-		return SB_ENOMEM;
-	for (size_t i = 0; i < r->c->host_work_count; i++) {
-		const struct host_work *w = &r->c->host_works[i];
-		const double work[] = {w->flops, w->bytes};
-
-		if (w->event < t->count)
-			r->shaped[r->shaped_count++] = (struct host_span){
-			    .start = interval_bound(t->start_ns[w->event]),
-			    .end = interval_end(t->start_ns[w->event], t->dur_ns[w->event]),
-			    .lane = t->lane[w->event],
-			    .scope = token_of(TOKEN_START, work, sizeof(work))};
-	}
-	qsort(r->shaped, r->shaped_count, sizeof(*r->shaped), by_lane);
-	return SB_OK;
 }
 
 static const struct op_name *name_of(struct reader *r, uint32_t id, int *rc)
@@ -122,6 +89,18 @@ static int identify(struct reader *r, const struct path_work *w, struct layer_op
 	return rc;
 }
 
+/* The work of a host operator stands for its shapes: kernels of one name on other shapes are others. */
+static void shape(const struct reader *r, const struct path_work *w, struct layer_op *op)
+{
+	const struct host_work *h = r->works.kernels ? NULL : gpu_work_of(r->c, w->index);
+
+	if (h) {
+		const double work[] = {h->flops, h->bytes};
+
+		op->token = token_of(op->token, work, sizeof(work));
+	}
+}
+
 static void place(struct reader *r, const struct path_work *w, struct layer_op *op)
 {
 	const struct trace *t = &r->c->trace;
@@ -139,9 +118,7 @@ static void place(struct reader *r, const struct path_work *w, struct layer_op *
 		op->step = r->c->kernels[w->index].step;
 	if (!l)
 		return;
-	x = host_span_at(r->shaped, r->shaped_count, op->lane, op->issued);
-	if (x)
-		op->token = token_of(op->token, &x->scope, sizeof(x->scope));
+	shape(r, w, op);
 	x = host_span_at(r->spans.phases, r->spans.phase_count, op->lane, op->issued);
 	/* one launch of a whole graph stands for its passes together */
 	if (op->phase == PHASE_UNKNOWN && r->spans.operators &&
@@ -245,8 +222,6 @@ int layer_ops_collect(const struct profile *p, uint32_t capture, struct layer_op
 		rc = launches_build(&c->trace, &r.launches);
 	if (rc == SB_OK)
 		rc = host_spans_find(&c->trace, out->texts, &r.spans);
-	if (rc == SB_OK)
-		rc = list_shaped(&r);
 	return rc == SB_OK ? list_ops(&r) : rc;
 }
 

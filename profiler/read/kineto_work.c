@@ -271,8 +271,11 @@ int kineto_work(struct kineto *k, const struct chrome_event *e)
 	if (sb_grow(&k->works, k->work_count, sizeof(*k->works)) != SB_OK)
 		return SB_ENOMEM;
 	k->works[k->work_count++] =
-	    (struct host_work){(uint32_t)k->trace.count - 1, (uint8_t)p,
-	                       o->causal >= 0 && e->args[ARG_CONCRETE_INPUTS].len == 0, w.flops, w.bytes};
+	    (struct host_work){.event = (uint32_t)k->trace.count - 1,
+	                       .precision = (uint8_t)p,
+	                       .whole = o->causal >= 0 && e->args[ARG_CONCRETE_INPUTS].len == 0,
+	                       .flops = w.flops,
+	                       .bytes = w.bytes};
 	return SB_OK;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/gpu_works.h"
 #include "profiler/launches.h"
 #include "profiler/read/ascend.h"
 #include "profiler/read/collect.h"
@@ -280,27 +281,30 @@ static int name_lone_file(struct reading *r)
 }
 
 struct keeping {
-	struct trace *t;
+	struct capture *c;
 	int rc;
 };
 
-static void keep_launches(void *arg)
+static void keep_joins(void *arg)
 {
 	struct keeping *k = arg;
 
-	k->rc = launches_keep(k->t);
+	k->rc = launches_keep(&k->c->trace);
+	if (k->rc == SB_OK)
+		k->rc = gpu_works_join(k->c);
 }
 
-/* Every analysis asks for the launches: they are found once, when all events are as they stay. */
+/* Every analysis asks for the launches, several for what the kernels had to do: both are found once, when all
+ * events are as they stay. */
 static int keep_all(struct profile *p, const struct sb_executor *x)
 {
 	struct keeping *each = calloc(p->count + 1, sizeof(*each));
 	int rc = each ? SB_OK : SB_ENOMEM;
 
 	for (size_t i = 0; i < p->count && rc == SB_OK; i++) {
-		each[i].t = &p->captures[i].trace;
-		if (!x || !x->submit(x->self, keep_launches, &each[i]))
-			keep_launches(&each[i]);
+		each[i].c = &p->captures[i];
+		if (!x || !x->submit(x->self, keep_joins, &each[i]))
+			keep_joins(&each[i]);
 	}
 	if (x)
 		x->wait(x->self);

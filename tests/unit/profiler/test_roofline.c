@@ -2,6 +2,7 @@
 
 #include "profiler/findings/compute_parts.h"
 #include "profiler/findings/roofline.h"
+#include "profiler/gpu_works.h"
 
 /* Classes of the roofline and the checks made of them, by calculation by hand. */
 
@@ -204,9 +205,12 @@ static void shapes_stand_in_for_counters_on_gpus(void **state)
 	add_event(c, gpu, EVENT_KERNEL, "gemm", 50000, 2000000, 3);
 	add_event(c, gpu, EVENT_KERNEL, "other", 2050000, 50000, -1);
 	c->host_works = calloc(1, sizeof(*c->host_works));
-	c->host_works[0] =
-	    (struct host_work){0, PRECISION_FP16, false, 2.0 * 4096 * 4096 * 4096, 3 * 2.0 * 4096 * 4096};
+	c->host_works[0] = (struct host_work){.event = 0,
+	                                      .precision = PRECISION_FP16,
+	                                      .flops = 2.0 * 4096 * 4096 * 4096,
+	                                      .bytes = 3 * 2.0 * 4096 * 4096};
 	c->host_work_count = 1;
+	assert_int_equal(gpu_works_join(c), SB_OK);
 	judge(&j);
 	const struct finding *f = found(&j, "compute.underutilized");
 
