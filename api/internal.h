@@ -65,6 +65,8 @@ const char *res_header(const struct api_res *res, const char *name);
 void reply_json(struct call *c, int status, json_t *body);
 /* Answers with a text that is owned by the caller until now. */
 void reply_text(struct call *c, int status, const char *content_type, char *body, size_t len);
+/* Answers with what a buffer holds, and leaves it empty. */
+void reply_buf(struct call *c, int status, const char *content_type, struct sb_buf *b);
 /* An answer without a body. */
 void reply_empty(struct call *c, int status);
 /* As api_problem_from(), with further members of the problem document; extra (NULL is fine) is taken. */

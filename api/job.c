@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "api/internal.h"
+#include "api/json_put.h"
 #include "api/profiles/documents.h"
 #include "api/profiles/memory_json.h"
 #include "profiler/path_file.h"
@@ -145,6 +146,14 @@ struct documents {
 	size_t count;
 };
 
+/* Takes the text; NULL = memory was out. */
+static bool add_text(struct documents *d, const char *name, char *text, size_t len)
+{
+	d->texts[d->count] = text;
+	d->items[d->count++] = (struct store_document){.name = name, .text = text, .len = len};
+	return text != NULL;
+}
+
 /* Takes the value. */
 static bool add_document(struct documents *d, const char *name, json_t *value)
 {
@@ -152,9 +161,28 @@ static bool add_document(struct documents *d, const char *name, json_t *value)
 	char *text = value ? json_write(value, &len) : NULL;
 
 	json_decref(value);
-	d->texts[d->count] = text;
-	d->items[d->count++] = (struct store_document){.name = name, .text = text, .len = len};
-	return text != NULL;
+	return add_text(d, name, text, len);
+}
+
+/* Takes what the buffer holds, and leaves it empty. */
+static bool add_written(struct documents *d, const char *name, struct sb_buf *b)
+{
+	size_t len = b->len;
+	bool whole = b->status == SB_OK;
+
+	return add_text(d, name, sb_buf_take(b), len) && whole;
+}
+
+static bool add_rows(struct documents *d, const struct profile_results *res)
+{
+	SB_BUF_AUTO b;
+
+	sb_buf_init(&b, JSON_PUT_MAX);
+	document_breakdown(&res->breakdown, &b);
+	if (!add_written(d, "breakdown", &b))
+		return false;
+	document_communication(&res->communication, &b);
+	return add_written(d, "communication", &b);
 }
 
 static int finish(struct reading *r, const struct store_profile *p, const struct profile_results *res,
@@ -163,8 +191,7 @@ static int finish(struct reading *r, const struct store_profile *p, const struct
 	struct documents docs = {0};
 	JSON_AUTO facts = document_facts(&res->profile, &res->analysis);
 	char *text = facts ? json_write(facts, NULL) : NULL;
-	bool made = text && add_document(&docs, "breakdown", document_breakdown(&res->breakdown)) &&
-	            add_document(&docs, "communication", document_communication(&res->communication)) &&
+	bool made = text && add_rows(&docs, res) &&
 	            add_document(&docs, "input-pipeline", document_input_pipeline(&res->profile)) &&
 	            add_document(&docs, "layers", document_layers(&res->profile)) &&
 	            add_document(&docs, "efficiency", document_efficiency(&res->profile)) &&

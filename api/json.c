@@ -94,6 +94,18 @@ json_t *json_text(const char *bytes, size_t len)
 	return json_stringn_nocheck(out, clean_text(bytes, len, out));
 }
 
+/* As jansson does. */
+static void put_escaped(struct sb_buf *b, unsigned char c)
+{
+	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+	const char *at = c ? strchr(from, c) : NULL;
+
+	if (at)
+		sb_buf_addf(b, "\\%c", to[at - from]);
+	else
+		sb_buf_addf(b, "\\u%04X", c);
+}
+
 void json_quote(struct sb_buf *b, const char *bytes, size_t len)
 {
 	char out[TEXT_MAX];
@@ -106,7 +118,7 @@ void json_quote(struct sb_buf *b, const char *bytes, size_t len)
 		if (c >= 0x20 && c != '"' && c != '\\')
 			continue;
 		sb_buf_add(b, out + done, i - done);
-		sb_buf_addf(b, "\\u%04x", c);
+		put_escaped(b, c);
 		done = i + 1;
 	}
 	sb_buf_add(b, out + done, n - done);

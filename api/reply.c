@@ -57,6 +57,13 @@ void reply_text(struct call *c, int status, const char *content_type, char *body
 	c->res->body_len = len;
 }
 
+void reply_buf(struct call *c, int status, const char *content_type, struct sb_buf *b)
+{
+	size_t len = b->len;
+
+	reply_text(c, status, content_type, sb_buf_take(b), len);
+}
+
 void reply_json(struct call *c, int status, json_t *body)
 {
 	size_t len = 0;

@@ -10,15 +10,13 @@ static int print_results(const struct profile_results *r, const char *name, int6
 {
 	SB_BUF_AUTO text;
 	struct sb_error err;
-	char *all = NULL;
 	int rc;
 
 	sb_buf_init(&text, REPORT_MAX);
-	rc = json ? report_json(r, name, bytes, &all) : report_text(r, name, &text);
-	if (rc == SB_OK && (fputs(json ? all : text.data, stdout) < 0 || (json && putchar('\n') == EOF) ||
-	                    fflush(stdout) != 0))
+	rc = json ? report_json(r, name, bytes, &text) : report_text(r, name, &text);
+	if (rc == SB_OK &&
+	    (fputs(text.data, stdout) < 0 || (json && putchar('\n') == EOF) || fflush(stdout) != 0))
 		rc = SB_EIO;
-	free(all);
 	if (rc == SB_OK)
 		return 0;
 	sb_fail(&err, rc, "write_failed", "cannot write the result: %s", sb_strerror(rc));

@@ -35,9 +35,6 @@ json_t *document_facts(const struct profile *p, const struct analysis *a);
 /* The verdict in short, for a list: that of document_analysis() with the severity of its finding (null when
  * healthy). */
 json_t *document_verdict(const struct analysis *a);
-json_t *document_breakdown(const struct breakdown *b);
-json_t *document_operators(const struct operator_table *t, const struct operator_query *q);
-json_t *document_communication(const struct communication_report *r);
 /* Iterations and queues of input pipelines. */
 json_t *document_input_pipeline(const struct profile *p);
 /* The layers of the model. */
@@ -55,6 +52,11 @@ json_t *document_advice(const struct profile *p, const struct analysis *a);
 /* The plan that works out an advice: {kind, problem}, the problem filled in from the profile as it can be
  * posted to /v1/plans, null where the profile does not hold enough; null without a kind. */
 json_t *advice_plan(const struct profile *p, const struct finding *f, const char *kind);
+/* These have too many rows for JSON values: they are appended to a buffer (json_put.h), about 300 bytes a
+ * row. SB_ENOMEM; SB_ELIMIT where the buffer may not hold it. */
+int document_breakdown(const struct breakdown *rows, struct sb_buf *b);
+int document_operators(const struct operator_table *t, const struct operator_query *q, struct sb_buf *b);
+int document_communication(const struct communication_report *c, struct sb_buf *b);
 /* The profile object of GET /v1/profiles/{id}: identity members + facts; facts and error may be NULL. */
 json_t *document_profile(const char *id, const char *name, const char *state, int64_t created_us,
                          int64_t bytes, const char *sha256, const json_t *facts,

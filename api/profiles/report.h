@@ -5,11 +5,12 @@
 
 /* What the command line prints. */
 
-#define REPORT_MAX ((size_t)256 << 20)
+/* The most that either holds. */
+#define REPORT_MAX ((size_t)1 << 32)
 
 /* The one object of `signalbox analyze --json`: {profile, breakdown, operators, communication, analysis,
- * advice}, compact, without a line end. The caller frees. SB_ENOMEM. */
-int report_json(const struct profile_results *r, const char *name, int64_t bytes, char **out_text);
+ * advice}, compact, without a line end. SB_ENOMEM, SB_ELIMIT. */
+int report_json(const struct profile_results *r, const char *name, int64_t bytes, struct sb_buf *out);
 /* The same as tables for a person. Bytes that could steer a terminal are replaced. SB_ENOMEM, SB_ELIMIT. */
 int report_text(const struct profile_results *r, const char *name, struct sb_buf *out);
 /* Verdict and advice from the JSON bodies of a service (untrusted), as report_text() prints them.

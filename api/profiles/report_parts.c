@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/num.h"
 
 #define CELL_MAX 512
 
@@ -98,28 +99,38 @@ int print_facts(const char *name, const json_t *facts, struct sb_buf *out)
 	return out->status;
 }
 
-int print_breakdown(const json_t *breakdown, struct sb_buf *out)
+static void print_int(struct sb_buf *out, int width, int64_t v)
 {
-	static const char *const columns[] = {"span_us",    "compute_us",      "communication_exposed_us",
-	                                      "overlap_us", "copy_exposed_us", "free_us",
-	                                      "bubble_us",  "preparing_us"};
-	char c[3][CELL_MAX];
-	json_t *row;
-	size_t i;
+	if (v == SB_NULL)
+		sb_buf_addf(out, "%*s", width, "-");
+	else
+		sb_buf_addf(out, "%*lld", width, (long long)v);
+}
 
+int print_breakdown(const struct breakdown *rows, struct sb_buf *out)
+{
 	sb_buf_addf(out, "\nTime by rank and step, us\n%6s%7s%7s%16s%16s%16s%16s%16s%16s%14s%16s\n", "rank",
 	            "device", "step", "span", "compute", "exposed comm", "overlap", "exposed copy", "free",
 	            "bubble", "preparing");
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct breakdown_row *r = &rows->rows[i];
+		const int64_t columns[] = {r->span_ns,         r->compute_ns, r->exposed_ns, r->overlap_ns,
+		                           r->copy_exposed_ns, r->free_ns,    r->bubble_ns,  r->preparing_ns};
 
-	json_array_foreach(json_object_get(breakdown, "rows"), i, row)
-	{
-		bool whole = json_is_null(json_object_get(row, "step"));
+		print_int(out, 6, r->rank);
+		print_int(out, 7, r->device);
+		if (r->step == SB_NULL)
+			sb_buf_addf(out, "%7s", "all");
+		else
+			print_int(out, 7, r->step);
+		for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++) {
+			int width = k == 6 ? 14 : 16;
 
-		sb_buf_addf(out, "%6s%7s%7s", integer_cell(row, "rank", c[0]),
-		            integer_cell(row, "device", c[1]),
-		            whole ? "all" : integer_cell(row, "step", c[2]));
-		for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++)
-			sb_buf_addf(out, k == 6 ? "%14s" : "%16s", number_cell(row, columns[k], 3, 1, c[0]));
+			if (columns[k] == SB_NULL)
+				sb_buf_addf(out, "%*s", width, "-");
+			else
+				sb_buf_addf(out, "%*.3f", width, (double)columns[k] / 1000.0);
+		}
 		sb_buf_adds(out, "\n");
 	}
 	return out->status;

@@ -3,11 +3,14 @@
 #include <jansson.h>
 
 #include "base/buf.h"
+#include "profiler/breakdown.h"
 
-/* The sections of a text report, each from the JSON document of the same name. Members of another type than
- * expected print as "-", so that a foreign answer cannot do harm. */
+/* The sections of a text report, each from the JSON document of the same name but for the breakdown, which
+ * has too many rows. Members of another type than expected print as "-", so that a foreign answer cannot do
+ * harm.
+ */
 int print_facts(const char *name, const json_t *facts, struct sb_buf *out);
-int print_breakdown(const json_t *breakdown, struct sb_buf *out);
+int print_breakdown(const struct breakdown *rows, struct sb_buf *out);
 int print_operators(const json_t *operators, struct sb_buf *out);
 int print_verdict(const json_t *analysis, struct sb_buf *out);
 /* Each code once, with the numbers of its worst rank. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/json.h"
+#include "api/json_put.h"
 
 /* By hand, because an answer has up to 100,000 rows: as JSON values they would take ten times as long as
  * finding them did. */
@@ -39,19 +40,9 @@ static const char *const KINDS[TIMELINE_LANE_KINDS] = {
     [TIMELINE_OVERLAP] = "overlap",
 };
 
-/* Digits of v before `end`; where they begin. */
-static char *put_digits(char *end, uint64_t v)
-{
-	do {
-		*--end = (char)('0' + v % 10);
-		v /= 10;
-	} while (v > 0);
-	return end;
-}
-
 static void add_integer(struct sb_buf *b, uint64_t v)
 {
-	char text[24], *start = put_digits(text + sizeof(text), v);
+	char text[24], *start = json_put_digits(text + sizeof(text), v);
 
 	sb_buf_add(b, start, (size_t)(text + sizeof(text) - start));
 }
@@ -69,7 +60,7 @@ static void add_decimal(struct sb_buf *b, uint64_t v, unsigned digits)
 		if (digits == 1)
 			*--start = '.';
 	}
-	start = put_digits(start, v);
+	start = json_put_digits(start, v);
 	sb_buf_add(b, start, (size_t)(end - start));
 }
 

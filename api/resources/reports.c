@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "api/internal.h"
+#include "api/json_put.h"
 #include "api/profiles/critical_path_json.h"
 #include "api/profiles/documents.h"
 #include "api/profiles/report_page.h"
@@ -45,20 +46,15 @@ static int load_documents(struct call *c, bool page, struct stored *out, struct 
 }
 
 /* limit: 0 = all rows. */
-static int load_operators(struct call *c, size_t limit, json_t **out, struct sb_error *err)
+static int add_operators(struct call *c, size_t limit, struct sb_buf *b, struct sb_error *err)
 {
 	const struct operator_query q = {.rank = SB_NULL, .step = SB_NULL, .limit = limit};
 	OPERATORS_AUTO table = {0};
-	int fd = -1, rc = store_side_open(c->s->config.store, c->param, "operators", &fd, err);
+	int rc = results_load_operators(c, &table, err);
 
-	if (rc == SB_OK) {
-		rc = operators_load(fd, &table, err);
-		close(fd);
-	}
-	if (rc != SB_OK)
-		return rc;
-	*out = document_operators(&table, &q);
-	return *out ? SB_OK : sb_fail(err, SB_ENOMEM, "out_of_memory", "The service is out of memory.");
+	if (rc == SB_OK && document_operators(&table, &q, b) != SB_OK)
+		rc = sb_no_memory(err);
+	return rc;
 }
 
 /* The path across the ranks, else the longest; NULL when there is none: a report does without. */
@@ -87,30 +83,25 @@ static json_t *load_path(struct call *c)
 /* The object that `analyze --json` prints, from texts as they are stored: no digit changes. */
 static int answer_json(struct call *c, const struct stored *s, struct sb_error *err)
 {
-	static const int order[] = {PROFILE, BREAKDOWN, STORED, COMMUNICATION, ANALYSIS, ADVICE};
-	JSON_AUTO operators = NULL;
-	char *text = NULL;
-	size_t len;
 	SB_BUF_AUTO b;
-	int rc = load_operators(c, 0, &operators, err);
+	int rc = SB_OK;
 
-	sb_buf_init(&b, (size_t)1 << 32);
+	sb_buf_init(&b, JSON_PUT_MAX);
+	json_put_open(&b, NULL, '{');
+	for (int i = 0; rc == SB_OK && i < STORED; i++) {
+		if (i == COMMUNICATION) {
+			json_put_name(&b, "operators");
+			rc = add_operators(c, 0, &b, err);
+		}
+		json_put_name(&b, names[i]);
+		sb_buf_add(&b, s->text[i], s->len[i]);
+	}
+	json_put_close(&b, '}');
+	if (rc == SB_OK && b.status != SB_OK)
+		rc = sb_no_memory(err);
 	if (rc != SB_OK)
 		return rc;
-	text = json_write(operators, NULL);
-	for (size_t i = 0; text && i < sizeof(order) / sizeof(order[0]); i++) {
-		bool own = order[i] == STORED;
-
-		sb_buf_addf(&b, "%s\"%s\":", i == 0 ? "{" : ",", own ? "operators" : names[order[i]]);
-		sb_buf_add(&b, own ? text : s->text[order[i]], own ? strlen(text) : s->len[order[i]]);
-	}
-	sb_buf_adds(&b, "}");
-	rc = text ? b.status : SB_ENOMEM;
-	free(text);
-	if (rc != SB_OK)
-		return sb_fail(err, rc, "out_of_memory", "The service is out of memory.");
-	len = b.len;
-	reply_text(c, 200, types[AS_JSON], sb_buf_take(&b), len);
+	reply_buf(c, 200, types[AS_JSON], &b);
 	return SB_OK;
 }
 
@@ -127,21 +118,22 @@ static int answer_page(struct call *c, const struct stored *s, bool html, struct
 	JSON_AUTO advice = parsed(s, ADVICE);
 	JSON_AUTO operators = NULL;
 	JSON_AUTO path = load_path(c);
-	size_t len;
+	SB_BUF_AUTO rows;
 	SB_BUF_AUTO b;
-	int rc = load_operators(c, REPORT_OPERATORS, &operators, err);
+	int rc;
 
+	sb_buf_init(&rows, JSON_PUT_MAX);
 	sb_buf_init(&b, REPORT_PAGE_MAX);
+	rc = add_operators(c, REPORT_OPERATORS, &rows, err);
 	if (rc != SB_OK)
 		return rc;
+	operators = json_loadb(rows.data, rows.len, JSON_ALLOW_NUL, NULL);
 	const struct report_documents d = {profile, breakdown, operators, analysis, advice, path};
 
 	rc = report_page(&d, html, &b);
 	if (rc != SB_OK)
 		return sb_fail(err, SB_ENOMEM, "out_of_memory", "The service is out of memory.");
-	len = b.len;
-	reply_text(c, 200, html ? "text/html; charset=utf-8" : "text/markdown; charset=utf-8",
-	           sb_buf_take(&b), len);
+	reply_buf(c, 200, html ? "text/html; charset=utf-8" : "text/markdown; charset=utf-8", &b);
 	if (html)
 		api_res_header(c->res, "Content-Security-Policy",
 		               "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action "

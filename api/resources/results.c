@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "api/internal.h"
+#include "api/json_put.h"
 #include "api/plans/parse.h"
 #include "api/profiles/documents.h"
 
@@ -108,13 +109,17 @@ void results_operators(struct call *c)
 	OPERATORS_AUTO table = {0};
 	struct operator_query q;
 	struct sb_error err = {0};
+	SB_BUF_AUTO b;
 	int rc;
 
+	sb_buf_init(&b, JSON_PUT_MAX);
 	if (!read_query(c, &q))
 		return;
 	rc = results_load_operators(c, &table, &err);
+	if (rc == SB_OK && document_operators(&table, &q, &b) != SB_OK)
+		rc = sb_no_memory(&err);
 	if (rc == SB_OK)
-		reply_json(c, 200, document_operators(&table, &q));
+		reply_buf(c, 200, "application/json", &b);
 	else
 		results_failed(c, rc, &err);
 }

@@ -197,7 +197,6 @@ static int answer(struct call *c, const struct timeline *t, const struct wish *w
 	TIMELINE_VIEW_AUTO v = {0};
 	struct timeline_query q;
 	struct sb_buf b;
-	size_t len;
 	bool answered;
 	int rc = choose(c, t, w, &section, &answered);
 
@@ -216,8 +215,7 @@ static int answer(struct call *c, const struct timeline *t, const struct wish *w
 		sb_buf_free(&b);
 		return sb_fail(err, rc, "timeline", "The timeline cannot be written: %s.", sb_strerror(rc));
 	}
-	len = b.len;
-	reply_text(c, 200, "application/json", sb_buf_take(&b), len);
+	reply_buf(c, 200, "application/json", &b);
 	name_answer(c);
 	return SB_OK;
 }

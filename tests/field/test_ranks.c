@@ -83,14 +83,15 @@ static char *answer(const struct files *f, const struct sb_executor *x)
 	const struct read_hooks hooks = {.executor = x};
 	RESULTS_AUTO r = {0};
 	struct sb_error err = {0};
-	char *text = NULL;
+	struct sb_buf text;
 
+	sb_buf_init(&text, REPORT_MAX);
 	if (results_compute(f->items, f->count, &READ_LIMITS_DEFAULT, &hooks, &THRESHOLDS_DEFAULT, &r,
 	                    &err) != SB_OK)
 		fail_msg("%s", err.text);
 	assert_int_equal(r.profile.count, 2);
 	assert_int_equal(report_json(&r, "name", 1, &text), SB_OK);
-	return text;
+	return sb_buf_take(&text);
 }
 
 static void every_order_and_any_threads_give_the_same_bytes(void **state)

@@ -13,15 +13,16 @@ static char *report_of(const char *name, const struct text *t)
 	struct read_input input = {.path = name, .fd = fd_of(t->data, t->len), .length = (int64_t)t->len};
 	RESULTS_AUTO r = {0};
 	struct sb_error err = {0};
-	char *text = NULL;
+	struct sb_buf text;
 
+	sb_buf_init(&text, REPORT_MAX);
 	if (results_compute(&input, 1, &READ_LIMITS_DEFAULT, NULL, &THRESHOLDS_DEFAULT, &r, &err) != SB_OK)
 		fail_msg("%s: %s", name, err.text);
 	close(input.fd);
 	/* warnings name lines and bytes, which are elsewhere in another order */
 	r.profile.warnings.count = 0;
 	assert_int_equal(report_json(&r, "name", 1, &text), SB_OK);
-	return text;
+	return sb_buf_take(&text);
 }
 
 /* Fails at the first byte in which the reports differ. */

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "api/profiles/documents.h"
+#include "api/profiles/report.h"
 #include "tests/fuzz/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -43,34 +43,18 @@ static void split(const uint8_t *data, size_t size, struct upload *u)
 	}
 }
 
-static void add_json(char **all, json_t *document)
-{
-	char *text;
-
-	must(document);
-	text = json_dumps(document, JSON_COMPACT | JSON_ENCODE_ANY);
-	json_decref(document);
-	must(text);
-	*all = realloc(*all, (*all ? strlen(*all) : 0) + strlen(text) + 1);
-	must(*all);
-	memcpy(*all + strlen(*all), text, strlen(text) + 1);
-	free(text);
-}
-
 /* All documents of a profile as one text, or the error's word. */
 static char *answers(const struct upload *u)
 {
 	const struct read_limits limits = {
 	    .inflated_bytes = 4 << 20, .ratio = 100, .ratio_from = 1 << 18, .archive_files = 200};
-	const struct operator_query query = {.rank = SB_NULL, .step = SB_NULL};
 	RESULTS_AUTO r = {0};
 	struct sb_error err = {0};
-	char *all = calloc(1, 1);
+	struct sb_buf all;
+	json_t *read;
 
-	must(all);
 	if (results_compute(u->inputs, u->count, &limits, NULL, &THRESHOLDS_DEFAULT, &r, &err) != SB_OK) {
 		must(err.word[0] != '\0' && err.text[0] != '\0');
-		free(all);
 		return strdup(err.word);
 	}
 	for (size_t i = 0; i < r.breakdown.count; i++) {
@@ -79,13 +63,12 @@ static char *answers(const struct upload *u)
 		if (b->communication_ns != SB_NULL && b->overlap_ns != SB_NULL && b->exposed_ns != SB_NULL)
 			must(b->communication_ns == b->exposed_ns + b->overlap_ns);
 	}
-	add_json(&all, document_facts(&r.profile, &r.analysis));
-	add_json(&all, document_breakdown(&r.breakdown));
-	add_json(&all, document_operators(&r.operators, &query));
-	add_json(&all, document_communication(&r.communication));
-	add_json(&all, document_analysis(&r.analysis));
-	add_json(&all, document_advice(&r.profile, &r.analysis));
-	return all;
+	sb_buf_init(&all, REPORT_MAX);
+	must(report_json(&r, "name", 1, &all) == SB_OK);
+	read = json_loadb(all.data, all.len, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
+	must(read);
+	json_decref(read);
+	return sb_buf_take(&all);
 }
 
 static bool same_paths(const struct upload *u)
