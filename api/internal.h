@@ -5,6 +5,7 @@
 
 #include "api/http.h"
 #include "api/json.h"
+#include "profiler/breakdown.h"
 #include "profiler/operators.h"
 #include "profiler/timeline.h"
 
@@ -253,6 +254,8 @@ void results_operators(struct call *c);
 /* The operators of the profile that c->param names; *out is to be freed by operators_free(). SB_ENOENT,
  * SB_EFORMAT, SB_EIO, SB_ENOMEM. */
 int results_load_operators(struct call *c, struct operator_table *out, struct sb_error *err);
+/* The breakdown of a profile; *out is to be freed by breakdown_free(). The same errors. */
+int results_breakdown(struct call *c, const char *id, struct breakdown *out, struct sb_error *err);
 /* Answers what kept a result from being read. Where it is damaged, or not there (a profile that an older
  * version finished lacks what that did not know), the upload is read once more, and the answer is "not
  * ready". */

@@ -5,19 +5,17 @@
 
 /* A comparison from stored documents. */
 
-/* One side: the documents as stored (borrowed, but the operators, which are the side's own), and what
- * compare.h takes, made from them. Zero-initialised before; free with comparison_side_clear() also after a
- * failure. */
+/* One side: the documents as stored, the operators and the breakdown, and what compare.h takes, made from
+ * them; all owned. Zero-initialised before; free with comparison_side_clear() also after a failure. */
 struct comparison_side {
-	json_t *profile, *breakdown, *analysis,
-	    *loading;                    /* owned; loading may be NULL: an older version wrote it */
-	struct operator_table operators; /* owned */
+	json_t *profile, *analysis, *loading; /* loading may be NULL: an older version wrote it */
+	struct operator_table operators;
 	struct breakdown rows;
 	struct loading_report loaded;
 	struct compare_finding *findings;
 	size_t finding_count;
 };
-/* Fills the rest from the four documents. SB_EFORMAT for documents of another shape, SB_ENOMEM. */
+/* Fills the rest from the documents. SB_EFORMAT for documents of another shape, SB_ENOMEM. */
 int comparison_side_read(struct comparison_side *io);
 void comparison_side_clear(struct comparison_side *s);
 

@@ -50,28 +50,22 @@ static int64_t peak_of(const json_t *memory)
 	return peak;
 }
 
-int measured_step_of(const json_t *breakdown, const json_t *memory, struct measured_step *out)
+int measured_step_of(const struct breakdown *rows, const json_t *memory, struct measured_step *out)
 {
-	json_t *rows = json_object_get(breakdown, "rows"), *row;
-	struct step_time *times;
-	double *us;
-	size_t i, n = 0;
+	struct step_time *times = malloc((rows->count + 1) * sizeof(*times));
+	double *us = malloc((rows->count + 1) * sizeof(*us));
+	size_t n = 0;
 
-	if (!json_is_array(rows))
-		return SB_EFORMAT;
-	times = malloc((json_array_size(rows) + 1) * sizeof(*times));
-	us = malloc((json_array_size(rows) + 1) * sizeof(*us));
 	if (!times || !us) {
 		free(times);
 		free(us);
 		return SB_ENOMEM;
 	}
-	json_array_foreach(rows, i, row)
-	{
-		const json_t *step = json_object_get(row, "step"), *time = json_object_get(row, "step_us");
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct breakdown_row *r = &rows->rows[i];
 
-		if (json_is_integer(step) && json_is_number(time) && json_number_value(time) > 0)
-			times[n++] = (struct step_time){json_integer_value(step), json_number_value(time)};
+		if (r->step != SB_NULL && r->step_ns > 0)
+			times[n++] = (struct step_time){r->step, (double)r->step_ns / 1000};
 	}
 	n = slowest(times, n, us);
 	*out = (struct measured_step){n > 0 ? llround(sb_median(us, n) * 1000) : SB_NULL, (int64_t)n,

@@ -3,6 +3,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "profiler/breakdown.h"
+
 /* What a profile says of a step of its job, to hold a plan against. */
 
 struct measured_step {
@@ -10,7 +12,6 @@ struct measured_step {
 	int64_t steps;      /* how many; 0 = the profile has no steps, and the rest is SB_NULL */
 	int64_t peak_bytes; /* of the fullest rank; SB_NULL = not recorded */
 };
-/* From the stored documents document_breakdown() and document_memory() (NULL: none). SB_EFORMAT when the
- * first is damaged, SB_ENOMEM. */
-int measured_step_of(const json_t *breakdown, const json_t *memory, struct measured_step *out);
+/* From the rows of the profile, and its stored document_memory() (NULL: none). SB_ENOMEM. */
+int measured_step_of(const struct breakdown *rows, const json_t *memory, struct measured_step *out);
 #endif

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "api/profiles/report_page.h"
+#include "base/err.h"
+#include "base/num.h"
 
 #define DEVICES_SHOWN 50
 #define STEPS_SHOWN 60
@@ -13,26 +15,30 @@
 
 /* The parts that make the span (Ascend: and the bubble), as on the page. */
 static const struct {
-	const char *member, *label, *color;
+	size_t member;
+	const char *label, *color;
 } parts[] = {
-    {"compute_us", "Compute", "#2f6fb0"},
-    {"communication_exposed_us", "Communication not under compute", "#bc4b12"},
-    {"copy_exposed_us", "Copies under nothing", "#9b4b78"},
-    {"free_us", "Device idle", "#c3ccd5"},
-    {"bubble_us", "Pipeline bubble", "#e0b13a"},
+    {offsetof(struct breakdown_row, compute_ns), "Compute", "#2f6fb0"},
+    {offsetof(struct breakdown_row, exposed_ns), "Communication not under compute", "#bc4b12"},
+    {offsetof(struct breakdown_row, copy_exposed_ns), "Copies under nothing", "#9b4b78"},
+    {offsetof(struct breakdown_row, free_ns), "Device idle", "#c3ccd5"},
+    {offsetof(struct breakdown_row, bubble_ns), "Pipeline bubble", "#e0b13a"},
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
-static double number_of(const json_t *object, const char *member)
+static double us_of(int64_t ns)
 {
-	const json_t *v = json_object_get(object, member);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
+	return ns == SB_NULL ? NAN : (double)ns / 1000;
 }
 
-static bool is_whole(const json_t *row)
+static double number_of(int64_t v)
 {
-	return json_is_null(json_object_get(row, "step"));
+	return v == SB_NULL ? NAN : (double)v;
+}
+
+static double part_of(const struct breakdown_row *r, size_t part)
+{
+	return us_of(*(const int64_t *)(const void *)((const char *)r + parts[part].member));
 }
 
 static void bar(struct report_writer *w, const double *sum, double all)
@@ -56,20 +62,21 @@ static void bar(struct report_writer *w, const double *sum, double all)
 }
 
 /* The mean device: sums of the rows of whole captures. */
-static void mean_parts(struct report_writer *w, const json_t *rows)
+static void mean_parts(struct report_writer *w, const struct breakdown *rows)
 {
 	static const char *const headers[] = {"Part", ">Time of a device", ">Share", NULL};
 	double sum[PARTS] = {0}, all = 0;
+	char text[VALUE_MAX];
 	size_t devices = 0;
 
-	for (size_t i = 0; i < json_array_size(rows); i++) {
-		const json_t *row = json_array_get(rows, i);
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct breakdown_row *r = &rows->rows[i];
 
-		if (!is_whole(row) || isnan(number_of(row, "span_us")))
+		if (r->step != SB_NULL || r->span_ns == SB_NULL)
 			continue;
 		devices++;
 		for (size_t k = 0; k < PARTS; k++)
-			sum[k] += fmax(0, number_of(row, parts[k].member)); /* fmax passes NaN over */
+			sum[k] += fmax(0, part_of(r, k)); /* fmax passes NaN over */
 	}
 	for (size_t k = 0; k < PARTS; k++)
 		all += sum[k];
@@ -78,114 +85,100 @@ static void mean_parts(struct report_writer *w, const json_t *rows)
 	bar(w, sum, all);
 	write_table_begin(w, headers);
 	for (size_t k = 0; k < PARTS; k++) {
-		json_t *time = json_real(sum[k] / (double)devices), *share = json_real(sum[k] / all);
-		char text[VALUE_MAX];
-
-		if (sum[k] > 0) {
-			write_row_begin(w);
-			write_cell_begin(w, false);
-			if (w->html)
-				sb_buf_addf(
-				    w->out,
-				    "<svg class=\"s\" width=\"12\" height=\"12\" aria-hidden=\"true\"><rect "
-				    "width=\"12\" height=\"12\" fill=\"%s\"/></svg>",
-				    parts[k].color);
-			write_text(w, parts[k].label);
-			write_cell_end(w);
-			write_number(w, quantity_text(time, "us", text));
-			write_number(w, quantity_text(share, "share", text));
-			write_row_end(w);
-		}
-		json_decref(time);
-		json_decref(share);
+		if (!(sum[k] > 0))
+			continue;
+		write_row_begin(w);
+		write_cell_begin(w, false);
+		if (w->html)
+			sb_buf_addf(w->out,
+			            "<svg class=\"s\" width=\"12\" height=\"12\" aria-hidden=\"true\"><rect "
+			            "width=\"12\" height=\"12\" fill=\"%s\"/></svg>",
+			            parts[k].color);
+		write_text(w, parts[k].label);
+		write_cell_end(w);
+		write_number(w, number_text(sum[k] / (double)devices, "us", text));
+		write_number(w, number_text(sum[k] / all, "share", text));
+		write_row_end(w);
 	}
 	write_table_end(w);
 }
 
-struct row {
-	const json_t *value;
-	double span;
-	size_t at;
-};
-
 static int by_span(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct breakdown_row *const *x = a, *const *y = b;
 
-	if (x->span != y->span)
-		return x->span > y->span ? -1 : 1;
-	return (x->at > y->at) - (x->at < y->at);
+	/* what is not known, SB_NULL, is the least number */
+	if ((*x)->span_ns != (*y)->span_ns)
+		return (*x)->span_ns > (*y)->span_ns ? -1 : 1;
+	return (*x > *y) - (*x < *y);
 }
 
-/* One line a row; `whole` chooses whole captures, else steps. The longest where there are too many. */
-static void rows_table(struct report_writer *w, const json_t *rows, bool whole, size_t most)
+static void table_row(struct report_writer *w, const struct breakdown_row *r)
+{
+	const int64_t times[] = {r->span_ns,         r->compute_ns, r->exposed_ns, r->overlap_ns,
+	                         r->copy_exposed_ns, r->free_ns,    r->bubble_ns,  r->preparing_ns};
+	char text[VALUE_MAX];
+
+	write_row_begin(w);
+	write_cell(w, number_text(number_of(r->rank), "", text));
+	write_cell(w, number_text(number_of(r->device), "", text));
+	write_cell(w, r->step == SB_NULL ? "all" : number_text(number_of(r->step), "", text));
+	for (size_t k = 0; k < sizeof(times) / sizeof(times[0]); k++)
+		write_number(w, number_text(us_of(times[k]), "us", text));
+	write_row_end(w);
+}
+
+/* One line a row, of those that are of whole captures, or of those of steps. The longest where there are too
+ * many. */
+static void rows_table(struct report_writer *w, const struct breakdown_row **list, size_t n, size_t most)
 {
 	static const char *const headers[] = {
 	    "Rank",     "Device",          "Step",         ">Span",   ">Compute",   ">Exposed comm.",
 	    ">Overlap", ">Exposed copies", ">Device idle", ">Bubble", ">Preparing", NULL};
-	static const char *const members[] = {"span_us",    "compute_us",      "communication_exposed_us",
-	                                      "overlap_us", "copy_exposed_us", "free_us",
-	                                      "bubble_us",  "preparing_us"};
-	size_t all = json_array_size(rows), n = 0;
-	struct row *list = calloc(all + 1, sizeof(*list));
 	char text[VALUE_MAX];
 
-	for (size_t i = 0; list && i < all; i++) {
-		const json_t *row = json_array_get(rows, i);
-		double span = number_of(row, "span_us");
-
-		if (is_whole(row) == whole) {
-			list[n] = (struct row){row, isnan(span) ? -1 : span, n};
-			n++;
-		}
-	}
+	if (n == 0)
+		return;
 	if (n > most)
 		qsort(list, n, sizeof(*list), by_span);
-	if (n > 0)
-		write_table_begin(w, headers);
-	for (size_t i = 0; i < n && i < most; i++) {
-		write_row_begin(w);
-		write_cell(w, quantity_text(json_object_get(list[i].value, "rank"), "", text));
-		write_cell(w, quantity_text(json_object_get(list[i].value, "device"), "", text));
-		write_cell(w,
-		           whole ? "all" : quantity_text(json_object_get(list[i].value, "step"), "", text));
-		for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++)
-			write_number(w,
-			             quantity_text(json_object_get(list[i].value, members[k]), "us", text));
-		write_row_end(w);
-	}
-	if (n > 0)
-		write_table_end(w);
+	write_table_begin(w, headers);
+	for (size_t i = 0; i < n && i < most; i++)
+		table_row(w, list[i]);
+	write_table_end(w);
 	if (n > most) {
 		(void)snprintf(text, sizeof(text), "The %zu longest of %zu.", most, n);
 		write_paragraph_begin(w);
 		write_text(w, text);
 		write_paragraph_end(w);
 	}
-	free(list);
 }
 
-static bool has_steps(const json_t *rows)
+void write_breakdown(struct report_writer *w, const struct breakdown *rows)
 {
-	for (size_t i = 0; i < json_array_size(rows); i++)
-		if (!is_whole(json_array_get(rows, i)))
-			return true;
-	return false;
-}
+	const struct breakdown_row **list;
+	size_t whole = 0, steps = 0;
 
-void write_breakdown(struct report_writer *w, const json_t *breakdown)
-{
-	const json_t *rows = json_object_get(breakdown, "rows");
-
-	if (json_array_size(rows) == 0)
+	if (!rows || rows->count == 0)
 		return;
+	list = calloc(rows->count, sizeof(*list));
+	if (!list) {
+		w->out->status = SB_ENOMEM;
+		return;
+	}
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].step == SB_NULL)
+			list[whole++] = &rows->rows[i];
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].step != SB_NULL)
+			list[whole + steps++] = &rows->rows[i];
 	write_heading(w, 2, "Where the time goes");
 	mean_parts(w, rows);
-	rows_table(w, rows, true, DEVICES_SHOWN);
-	if (has_steps(rows)) {
+	rows_table(w, list, whole, DEVICES_SHOWN);
+	if (steps > 0) {
 		write_heading(w, 3, "By step");
-		rows_table(w, rows, false, STEPS_SHOWN);
+		rows_table(w, list + whole, steps, STEPS_SHOWN);
 	}
+	free(list);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): bounded by TREE_DEPTH */
@@ -282,7 +275,7 @@ static void path_operators(struct report_writer *w, const json_t *rows)
 void write_path(struct report_writer *w, json_t *path)
 {
 	static const char *const headers[] = {"Part", ">Time", ">Share of the path", NULL};
-	double span = number_of(path, "span_us");
+	double span = json_number_value(json_object_get(path, "span_us"));
 	char text[VALUE_MAX];
 	const char *name;
 	json_t *v;
@@ -294,18 +287,15 @@ void write_path(struct report_writer *w, json_t *path)
 
 	json_object_foreach(path, name, v)
 	{
-		json_t *share = json_is_number(v) ? json_real(json_number_value(v) / span) : NULL;
-
-		if (share && is_part(name)) {
-			write_row_begin(w);
-			write_cell_begin(w, false);
-			write_words(w, name);
-			write_cell_end(w);
-			write_number(w, quantity_text(v, "us", text));
-			write_number(w, quantity_text(share, "share", text));
-			write_row_end(w);
-		}
-		json_decref(share);
+		if (!json_is_number(v) || !is_part(name))
+			continue;
+		write_row_begin(w);
+		write_cell_begin(w, false);
+		write_words(w, name);
+		write_cell_end(w);
+		write_number(w, quantity_text(v, "us", text));
+		write_number(w, number_text(json_number_value(v) / span, "share", text));
+		write_row_end(w);
 	}
 	write_table_end(w);
 	path_operators(w, json_object_get(path, "operators"));

@@ -26,9 +26,12 @@ static const char *scaled(double value, const struct scale *scales, char out[VAL
 
 const char *quantity_text(const json_t *value, const char *unit, char out[VALUE_MAX])
 {
-	double v = json_number_value(value);
+	return number_text(json_is_number(value) ? json_number_value(value) : NAN, unit, out);
+}
 
-	if (!json_is_number(value) || !isfinite(v))
+const char *number_text(double v, const char *unit, char out[VALUE_MAX])
+{
+	if (!isfinite(v))
 		return NOTHING;
 	if (strcmp(unit, "us") == 0)
 		return scaled(v, TIMES, out);

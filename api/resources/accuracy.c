@@ -91,16 +91,15 @@ static void answer_rows(struct call *c, const char *plan, bool summary)
 	free(rows);
 }
 
-/* A stored document of a profile; NULL when it is not there. */
-static json_t *document_of(struct call *c, const char *id, const char *name, int *out_rc,
-                           struct sb_error *err)
+/* The stored document of its memory; NULL when it is not there. */
+static json_t *memory_of(struct call *c, const char *id)
 {
 	char *text = NULL;
-	size_t len;
-	json_t *o;
+	size_t len = 0;
+	json_t *o = NULL;
 
-	*out_rc = store_document_get(c->s->config.store, id, name, &text, &len, err);
-	o = *out_rc == SB_OK ? json_loads(text, 0, NULL) : NULL;
+	if (store_document_get(c->s->config.store, id, "memory", &text, &len, NULL) == SB_OK)
+		o = json_loadb(text, len, 0, NULL);
 	free(text);
 	return o;
 }
@@ -126,16 +125,16 @@ static int read_profile(struct call *c, const char *id, struct store_measurement
 {
 	struct place root = place_of(""), here = place_of("/profile");
 	struct measured_step step;
-	int rc, rc_memory;
-	JSON_AUTO breakdown = document_of(c, id, "breakdown", &rc, err);
-	JSON_AUTO memory = document_of(c, id, "memory", &rc_memory, NULL);
+	BREAKDOWN_AUTO rows = {0};
+	JSON_AUTO memory = memory_of(c, id);
+	int rc = results_breakdown(c, id, &rows, err);
 
 	if (rc == SB_ENOENT)
 		return results_lacking(c, id, &here, err);
-	if (rc == SB_OK)
-		rc = measured_step_of(breakdown, memory, &step);
+	if (rc == SB_OK && measured_step_of(&rows, memory, &step) != SB_OK)
+		rc = sb_no_memory(err);
 	if (rc != SB_OK)
-		return sb_fail(err, rc, "storage", "The stored breakdown cannot be read.");
+		return rc;
 	if (step.steps == 0)
 		return parse_fail(err, SB_EIMPOSSIBLE, "no_steps", &root, "profile",
 		                  "is of a capture without steps");

@@ -38,7 +38,7 @@ static bool load_side(struct call *c, const char *parameter, struct comparison_s
 	snprintf(c->param, sizeof(c->param), "%s", id);
 	out->profile = load(c, "profile", &rc, &err);
 	if (rc == SB_OK)
-		out->breakdown = load(c, "breakdown", &rc, &err);
+		rc = results_breakdown(c, c->param, &out->rows, &err);
 	if (rc == SB_OK)
 		out->analysis = load(c, "analysis", &rc, &err);
 	if (rc == SB_OK)

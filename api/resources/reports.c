@@ -34,7 +34,7 @@ static int load_documents(struct call *c, bool page, struct stored *out, struct 
 	for (int i = 0; i < STORED; i++) {
 		int rc;
 
-		if (page && i == COMMUNICATION)
+		if (page && (i == COMMUNICATION || i == BREAKDOWN))
 			continue;
 		rc = store_document_get(c->s->config.store, c->param, names[i], &out->text[i], &out->len[i],
 		                        err);
@@ -113,11 +113,11 @@ static json_t *parsed(const struct stored *s, int document)
 static int answer_page(struct call *c, const struct stored *s, bool html, struct sb_error *err)
 {
 	JSON_AUTO profile = parsed(s, PROFILE);
-	JSON_AUTO breakdown = parsed(s, BREAKDOWN);
 	JSON_AUTO analysis = parsed(s, ANALYSIS);
 	JSON_AUTO advice = parsed(s, ADVICE);
 	JSON_AUTO operators = NULL;
 	JSON_AUTO path = load_path(c);
+	BREAKDOWN_AUTO breakdown = {0};
 	SB_BUF_AUTO rows;
 	SB_BUF_AUTO b;
 	int rc;
@@ -125,10 +125,12 @@ static int answer_page(struct call *c, const struct stored *s, bool html, struct
 	sb_buf_init(&rows, JSON_PUT_MAX);
 	sb_buf_init(&b, REPORT_PAGE_MAX);
 	rc = add_operators(c, REPORT_OPERATORS, &rows, err);
+	if (rc == SB_OK)
+		rc = results_breakdown(c, c->param, &breakdown, err);
 	if (rc != SB_OK)
 		return rc;
 	operators = json_loadb(rows.data, rows.len, JSON_ALLOW_NUL, NULL);
-	const struct report_documents d = {profile, breakdown, operators, analysis, advice, path};
+	const struct report_documents d = {profile, operators, analysis, advice, path, &breakdown};
 
 	rc = report_page(&d, html, &b);
 	if (rc != SB_OK)

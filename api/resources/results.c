@@ -6,6 +6,7 @@
 #include "api/internal.h"
 #include "api/json_put.h"
 #include "api/plans/parse.h"
+#include "api/profiles/breakdown_read.h"
 #include "api/profiles/documents.h"
 
 #define ROWS_DEFAULT 1000
@@ -71,6 +72,19 @@ void results_document(struct call *c)
 		reply_text(c, 200, "application/json", text, len);
 	else
 		results_failed(c, rc, &err);
+}
+
+int results_breakdown(struct call *c, const char *id, struct breakdown *out, struct sb_error *err)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int rc = store_document_get(c->s->config.store, id, "breakdown", &text, &len, err);
+
+	if (rc != SB_OK)
+		return rc;
+	rc = breakdown_read(text, len, out);
+	free(text);
+	return rc == SB_OK ? rc : sb_fail(err, rc, "storage", "The stored breakdown cannot be read.");
 }
 
 static bool read_query(struct call *c, struct operator_query *q)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/profiles/breakdown_read.h"
 #include "api/profiles/documents.h"
 #include "api/profiles/report.h"
 #include "api/profiles/report_parts.h"
@@ -87,6 +88,7 @@ static void a_breakdown_row_shows_null_for_what_is_not_there(void **state)
 	                            .bubble_ns = 0,
 	                            .preparing_ns = 17902502};
 	struct breakdown b = {.rows = &row, .count = 1};
+	BREAKDOWN_AUTO read = {0};
 	SB_BUF_AUTO out;
 
 	(void)state;
@@ -98,6 +100,38 @@ static void a_breakdown_row_shows_null_for_what_is_not_there(void **state)
 	    "\"busy_us\":110836.959,\"compute_us\":8873.756,\"communication_us\":105991.878,"
 	    "\"communication_exposed_us\":101963.203,\"overlap_us\":4028.675,\"copy_us\":null,"
 	    "\"copy_exposed_us\":null,\"free_us\":25744.05,\"bubble_us\":0.0,\"preparing_us\":17902.502}]}");
+	assert_int_equal(breakdown_read(out.data, out.len, &read), SB_OK);
+	assert_int_equal(read.count, 1);
+	assert_memory_equal(read.rows, &row, sizeof(row));
+}
+
+static void a_damaged_breakdown_is_none(void **state)
+{
+	static const char *const texts[] = {"",
+	                                    "{\"rows\":[",
+	                                    "{\"rows\":[{\"rank\":0}",
+	                                    "{\"rows\":[{\"rank\":0},",
+	                                    "{\"rows\":[{\"rank\":0]}",
+	                                    "{\"rows\":[7]}",
+	                                    "{\"rows\":{}}",
+	                                    "[]"};
+	BREAKDOWN_AUTO b = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_int_equal(breakdown_read(texts[i], strlen(texts[i]), &b), SB_EFORMAT);
+	assert_int_equal(breakdown_read("{\"rows\":[]}", 11, &b), SB_OK);
+	assert_int_equal(b.count, 0);
+	breakdown_free(&b);
+	/* members of another type, and times past ours, are not known; the row of a whole capture ends it */
+	static const char odd[] =
+	    "{\"rows\":[{\"rank\":\"x\",\"step\":null,\"span_us\":1e300},{\"step\":4}]}";
+
+	assert_int_equal(breakdown_read(odd, strlen(odd), &b), SB_OK);
+	assert_int_equal(b.count, 2);
+	assert_true(b.rows[0].rank == SB_NULL && b.rows[0].span_ns == SB_NULL);
+	assert_int_equal(b.rows[1].step, 4);
+	assert_int_equal(b.rows[1].capture, 1);
 }
 
 static void a_profile_that_is_queued_has_empty_lists(void **state)
@@ -249,6 +283,7 @@ int main(void)
 	    cmocka_unit_test(texts_become_valid_utf8),
 	    cmocka_unit_test(long_texts_are_cut_between_characters),
 	    cmocka_unit_test(a_breakdown_row_shows_null_for_what_is_not_there),
+	    cmocka_unit_test(a_damaged_breakdown_is_none),
 	    cmocka_unit_test(a_profile_that_is_queued_has_empty_lists),
 	    cmocka_unit_test(a_verdict_in_short_has_the_severity_of_its_finding),
 	    cmocka_unit_test(a_failure_names_file_and_position),

@@ -8,6 +8,7 @@
 
 #include "api/profiles/report_page.h"
 #include "base/err.h"
+#include "base/num.h"
 
 #define MARKUP "<script>alert(1)</script>|`*_[x](javascript:y)<img src=x onerror=z>&'\""
 
@@ -121,6 +122,36 @@ static void test_quantities(void **state)
 	quantity_is(json_string("x"), "us", "\xE2\x80\x93");
 }
 
+/* A row of which nothing is known but the span. */
+static struct breakdown_row spanned(int64_t rank, int64_t step, int64_t span_us)
+{
+	return (struct breakdown_row){.rank = rank,
+	                              .device = 0,
+	                              .step = step,
+	                              .step_ns = SB_NULL,
+	                              .span_ns = span_us * 1000,
+	                              .busy_ns = SB_NULL,
+	                              .compute_ns = SB_NULL,
+	                              .communication_ns = SB_NULL,
+	                              .exposed_ns = SB_NULL,
+	                              .overlap_ns = SB_NULL,
+	                              .copy_ns = SB_NULL,
+	                              .copy_exposed_ns = SB_NULL,
+	                              .free_ns = SB_NULL,
+	                              .bubble_ns = SB_NULL,
+	                              .preparing_ns = SB_NULL};
+}
+
+static struct breakdown_row rows_of_two[] = {{.device = SB_NULL,
+                                              .step = SB_NULL,
+                                              .span_ns = 100000,
+                                              .compute_ns = 60000,
+                                              .copy_exposed_ns = SB_NULL,
+                                              .bubble_ns = SB_NULL,
+                                              .free_ns = 40000},
+                                             {.device = 1, .step = 3, .span_ns = 50000}};
+static const struct breakdown two_rows = {rows_of_two, 2};
+
 /* Every text of every document is markup. */
 static struct report_documents hostile(void)
 {
@@ -129,9 +160,7 @@ static struct report_documents hostile(void)
 	d.profile =
 	    json_pack("{s:s,s:s,s:s,s:[i,i,i,i],s:[{s:s,s:s,s:i}]}", "name", MARKUP, "format", MARKUP, "chip",
 	              MARKUP, "ranks", 0, 1, 2, 7, "warnings", "detail", MARKUP, "file", MARKUP, "count", 2);
-	d.breakdown = json_pack("{s:[{s:i,s:n,s:n,s:i,s:i,s:i},{s:i,s:i,s:i,s:i}]}", "rows", "rank", 0,
-	                        "device", "step", "span_us", 100, "compute_us", 60, "free_us", 40, "rank", 0,
-	                        "device", 1, "step", 3, "span_us", 50);
+	d.breakdown = &two_rows;
 	d.operators = json_pack("{s:[{s:s,s:s,s:s,s:i,s:i}]}", "rows", "name", MARKUP, "class", MARKUP,
 	                        "unit", MARKUP, "count", 1, "total_us", 5);
 	d.analysis = json_pack(
@@ -157,7 +186,6 @@ static struct report_documents hostile(void)
 static void clear(struct report_documents *d)
 {
 	json_decref(d->profile);
-	json_decref(d->breakdown);
 	json_decref(d->operators);
 	json_decref(d->analysis);
 	json_decref(d->advice);
@@ -202,7 +230,7 @@ static void test_other_shapes(void **state)
 	free(page(&none, false, &len));
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		json_t *x = json_loads(texts[i], 0, NULL);
-		const struct report_documents d = {x, x, x, x, x, x};
+		const struct report_documents d = {x, x, x, x, x, NULL};
 
 		assert_non_null(x);
 		free(page(&d, true, &len));
@@ -213,18 +241,17 @@ static void test_other_shapes(void **state)
 
 static void test_ten_thousand_captures_stay_small(void **state)
 {
-	json_t *rows = json_array(), *findings = json_array(), *warnings = json_array(),
-	       *ranks = json_array();
+	json_t *findings = json_array(), *warnings = json_array(), *ranks = json_array();
+	struct breakdown rows = {calloc(20000, sizeof(*rows.rows)), 20000};
 	struct report_documents d = {0};
 	size_t html_len, markdown_len;
 
 	(void)state;
+	assert_non_null(rows.rows);
 	for (int i = 0; i < 10000; i++) {
 		json_array_append_new(ranks, json_integer(2 * (json_int_t)i));
-		json_array_append_new(
-		    rows, json_pack("{s:i,s:i,s:n,s:i}", "rank", i, "device", 0, "step", "span_us", i));
-		json_array_append_new(
-		    rows, json_pack("{s:i,s:i,s:i,s:i}", "rank", i, "device", 0, "step", 1, "span_us", i));
+		rows.rows[(size_t)i * 2] = spanned(i, SB_NULL, i);
+		rows.rows[(size_t)i * 2 + 1] = spanned(i, 1, i);
 		json_array_append_new(findings, json_pack("{s:s,s:s,s:i,s:[{s:s,s:i,s:s}]}", "code",
 		                                          i % 2 ? "io.loading" : "cpu.host_bound", "severity",
 		                                          "warning", "rank", i, "evidence", "metric", "x_us",
@@ -232,7 +259,7 @@ static void test_ten_thousand_captures_stay_small(void **state)
 		json_array_append_new(warnings, json_pack("{s:s,s:s}", "detail", MARKUP, "file", MARKUP));
 	}
 	d.profile = json_pack("{s:o,s:o}", "ranks", ranks, "warnings", warnings);
-	d.breakdown = json_pack("{s:o}", "rows", rows);
+	d.breakdown = &rows;
 	d.analysis = json_pack("{s:o}", "findings", findings);
 	char *html = page(&d, true, &html_len), *markdown = page(&d, false, &markdown_len);
 
@@ -240,6 +267,7 @@ static void test_ten_thousand_captures_stay_small(void **state)
 	assert_non_null(strstr(html, "The 50 longest of 10000."));
 	assert_non_null(strstr(html, "<td>9999</td>")); /* the longest is among them */
 	assert_non_null(strstr(html, "The first 4 of 5000 places."));
+	breakdown_free(&rows);
 	free(html);
 	free(markdown);
 	clear(&d);
