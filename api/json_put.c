@@ -14,9 +14,7 @@
 
 void json_put_name(struct sb_buf *b, const char *name)
 {
-	char last = b->len > 0 ? b->data[b->len - 1] : '[';
-
-	if (last != '[' && last != '{' && last != ':')
+	if (b->len > 0 && !strchr("[{:", b->data[b->len - 1]))
 		sb_buf_add(b, ",", 1);
 	if (name) {
 		sb_buf_add(b, "\"", 1);

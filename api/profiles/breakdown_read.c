@@ -73,6 +73,7 @@ int breakdown_read(const char *text, size_t len, struct breakdown *out)
 	if (at >= len || text[at] != ']')
 		return SB_EFORMAT;
 	*out = b;
+	/* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the cleanup attribute reads it */
 	b = (struct breakdown){0};
 	return SB_OK;
 }

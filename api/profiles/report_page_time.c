@@ -140,6 +140,7 @@ static void rows_table(struct report_writer *w, const struct breakdown_row **lis
 	if (n == 0)
 		return;
 	if (n > most)
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): it is a list of pointers */
 		qsort(list, n, sizeof(*list), by_span);
 	write_table_begin(w, headers);
 	for (size_t i = 0; i < n && i < most; i++)
@@ -160,6 +161,7 @@ void write_breakdown(struct report_writer *w, const struct breakdown *rows)
 
 	if (!rows || rows->count == 0)
 		return;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the same */
 	list = calloc(rows->count, sizeof(*list));
 	if (!list) {
 		w->out->status = SB_ENOMEM;
