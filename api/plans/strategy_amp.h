@@ -85,8 +85,10 @@ void amp_race_free(struct amp_race *x);
 typedef int amp_work(struct amp_race *x, const struct amp_candidate *c, const struct amp_places *places);
 /* Does the work for every candidate that the request and the model allow. SB_ENOMEM. */
 int amp_race_each(struct amp_race *x, const struct amp_candidate *all, int64_t count, amp_work *work);
-/* Cuts a candidate in the way to recompute that x->in has, into x->trial. SB_ENOMEM. */
-int amp_race_cut(struct amp_race *x, const struct amp_candidate *c, const struct amp_places *places);
+/* Cuts a candidate in the way to recompute that x->in has, into x->trial, if it may take less than `enough`
+ * seconds. SB_ENOMEM. */
+int amp_race_cut(struct amp_race *x, const struct amp_candidate *c, const struct amp_places *places,
+                 double enough);
 /* May the candidates recompute in this way? */
 bool amp_race_tries(const struct amp_input *in, int recompute);
 

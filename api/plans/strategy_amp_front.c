@@ -2,6 +2,9 @@
 #include <string.h>
 
 #include "api/plans/strategy_amp.h"
+#include "planner/methods/partition.h"
+
+#define ROUNDING 1e-12 /* of sums in another order */
 
 /* The least that a point of the frontier needs which takes no more seconds. */
 static double known_bytes(const struct plan_front *f, double seconds)
@@ -13,13 +16,14 @@ static double known_bytes(const struct plan_front *f, double seconds)
 	return bytes;
 }
 
-/* Lays the trial in a slot of the frontier. */
-static int lay(struct amp_race *x, double bytes)
+/* Lays a plan in a slot of the frontier. */
+static int lay(struct amp_race *x, const struct amp_weighed *t, double bytes)
 {
-	const struct amp_weighed *t = &x->trial;
 	struct amp_weighed *to, own;
 	int rc = SB_OK;
 
+	if (!plan_front_wants(&x->front, t->cost.seconds, bytes))
+		return SB_OK;
 	to = &x->on_front[plan_front_add(&x->front, t->cost.seconds, bytes)];
 	if (!to->stages)
 		rc = amp_weighed_open(x->in, to);
@@ -42,14 +46,13 @@ static int descend(struct amp_race *x, const struct amp_candidate *c, const stru
 	double most = SEARCH_SLACK * x->kept[0].cost.seconds;
 
 	while (x->effort > 0) {
-		int rc = amp_race_cut(x, c, places);
+		int rc = amp_race_cut(x, c, places, most * (1 + ROUNDING));
 		double seconds = x->trial.cost.seconds, bytes;
 
 		if (rc != SB_OK || !(seconds <= most))
 			return rc;
 		bytes = amp_fullest_bytes(p, c, x->trial.stages);
-		if (plan_front_wants(&x->front, seconds, bytes))
-			rc = lay(x, bytes);
+		rc = lay(x, &x->trial, bytes);
 		if (rc != SB_OK || c->pp == 1) /* one stage holds all, whatever the cut */
 			return rc;
 		x->in->problem.capacity = fmin(bytes, known_bytes(&x->front, seconds)) - 1;
@@ -78,7 +81,21 @@ static int weigh_front(struct amp_race *x, const struct amp_candidate *c, const 
 int amp_race_front(struct amp_race *x, const struct amp_candidate *all, int64_t count)
 {
 	const struct search_request *r = &x->in->request;
-	int rc = amp_race_each(x, all, count, weigh_front);
+	bool places = x->in->places;
+	int rc = SB_OK;
+
+	for (int i = 0; rc == SB_OK && i < x->count; i++) { /* where the effort ends before the rest, these */
+		const struct amp_candidate *c = &x->kept[i].candidate;
+
+		x->in->recompute = x->kept[i].recompute;
+		amp_hold(x->in, c);
+		rc = lay(x, &x->kept[i], amp_fullest_bytes(&x->in->problem, c, x->kept[i].stages));
+	}
+	for (int k = 0; rc == SB_OK && k <= places; k++) { /* AMP's default placement alone, then all */
+		x->in->places = k == 1;
+		x->effort = PARTITION_EFFORT / 2;
+		rc = amp_race_each(x, all, count, weigh_front);
+	}
 
 	if (rc == SB_OK)
 		plan_front_trim(&x->front, SEARCH_SLACK * x->kept[0].cost.seconds,

@@ -69,13 +69,33 @@ static void swap(struct amp_weighed *a, struct amp_weighed *b)
 	*b = c;
 }
 
+/* Takes a candidate that is slower on another placement out of those that are kept; false: it is as fast. */
+static bool drop_slower(struct amp_race *x, const struct amp_weighed *by)
+{
+	for (int i = 0; i < x->count; i++) {
+		struct amp_weighed w = x->kept[i];
+
+		if (memcmp(&w.candidate, &by->candidate, sizeof(w.candidate)) != 0)
+			continue;
+		if (w.cost.seconds <= by->cost.seconds)
+			return false;
+		x->count--;
+		memmove(&x->kept[i], &x->kept[i + 1], (size_t)(x->count - i) * sizeof(w));
+		x->kept[x->count] = w; /* its lists stay */
+		break;
+	}
+	return true;
+}
+
 /* Takes `other` in among the fastest; equal ones keep their order. */
 static void keep(struct amp_race *x)
 {
-	int at = x->count;
 	struct amp_weighed last;
+	int at;
 
-	while (at > 0 && x->kept[at - 1].cost.seconds > x->other.cost.seconds)
+	if (!drop_slower(x, &x->other))
+		return;
+	for (at = x->count; at > 0 && x->kept[at - 1].cost.seconds > x->other.cost.seconds;)
 		at--;
 	if (at == x->wanted)
 		return;
@@ -107,7 +127,8 @@ static void too_large(struct amp_race *x, const struct amp_candidate *c)
 	x->over++;
 }
 
-int amp_race_cut(struct amp_race *x, const struct amp_candidate *c, const struct amp_places *places)
+int amp_race_cut(struct amp_race *x, const struct amp_candidate *c, const struct amp_places *places,
+                 double enough)
 {
 	struct amp_input *in = x->in;
 	struct amp_weighed *t = &x->trial;
@@ -116,7 +137,7 @@ int amp_race_cut(struct amp_race *x, const struct amp_candidate *c, const struct
 	amp_hold(in, c);
 	t->candidate = *c;
 	t->recompute = in->recompute;
-	rc = amp_place_cut(&in->problem, c, places, &x->effort, t->stages, &t->cost, &place);
+	rc = amp_place_cut(&in->problem, c, places, enough, &x->effort, t->stages, &t->cost, &place);
 	if (rc != SB_OK)
 		return rc;
 	t->pipelines_inside = places->place[place].at.pipelines_inside;
@@ -130,7 +151,7 @@ static int weigh(struct amp_race *x, const struct amp_candidate *c, const struct
 {
 	struct amp_input *in = x->in;
 	struct amp_weighed *t = &x->trial;
-	double bound = INFINITY;
+	double bound = INFINITY, enough;
 	bool cut_off = false, squeezed = true;
 
 	x->other.cost.seconds = INFINITY;
@@ -141,11 +162,11 @@ static int weigh(struct amp_race *x, const struct amp_candidate *c, const struct
 		if (!amp_race_tries(in, r))
 			continue;
 		in->recompute = (enum recompute)r;
-		cut_off = x->count == x->wanted &&
-		          amp_least(&in->problem, c, x->room) >= x->kept[x->count - 1].cost.seconds;
+		enough = x->count == x->wanted ? x->kept[x->count - 1].cost.seconds : INFINITY;
+		cut_off = isfinite(enough) && amp_least(&in->problem, c, x->room) >= enough;
 		if (cut_off) /* nor with more recomputed */
 			break;
-		rc = amp_race_cut(x, c, places);
+		rc = amp_race_cut(x, c, places, enough);
 		if (rc != SB_OK)
 			return rc;
 		bound = fmin(bound, t->cost.lower_bound);
@@ -235,15 +256,33 @@ int amp_race_each(struct amp_race *x, const struct amp_candidate *all, int64_t c
 	return rc;
 }
 
+/* First on AMP's default placement alone, so that looking for better ones, which may take all of the effort,
+ * loses no plan that has none, and knows what they must beat. */
+static int weigh_all(struct amp_race *x, const struct amp_candidate *all, int64_t count)
+{
+	bool places = x->in->places;
+	int rc;
+
+	x->in->places = false;
+	rc = amp_race_each(x, all, count, weigh);
+	x->in->places = places;
+	if (rc != SB_OK || !places || x->count == 0)
+		return rc;
+	x->effort = PARTITION_EFFORT;
+	x->bound = INFINITY;
+	x->over = x->undecided = 0;
+	return amp_race_each(x, all, count, weigh);
+}
+
 static int run_all(struct amp_race *x, const struct amp_candidate *all, int64_t count)
 {
-	int rc = amp_race_each(x, all, count, weigh);
+	int rc = weigh_all(x, all, count);
 
-	x->effort = PARTITION_EFFORT;
 	if (rc == SB_OK && x->count > 0)
 		return amp_race_front(x, all, count);
 	if (rc != SB_OK || x->over == 0 || x->undecided > 0)
 		return rc;
+	x->effort = PARTITION_EFFORT;
 	return amp_race_each(x, all, count, weigh_memory);
 }
 

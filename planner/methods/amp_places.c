@@ -41,7 +41,8 @@ void amp_places_free(struct amp_places *x)
 {
 	for (int i = 0; i < x->count; i++)
 		place_free(&x->place[i]);
-	amp_wires_free(&x->least);
+	amp_wires_free(&x->least[0]);
+	amp_wires_free(&x->least[1]);
 	*x = (struct amp_places){.count = 0};
 }
 
@@ -125,18 +126,12 @@ static int try_one(struct placer *w, bool pipelines_inside, double *out_rough)
 	return SB_OK;
 }
 
-/* Where there is one replica or one stage, both orders of the ranks are the same. */
-static int rank_orders(const struct placer *w)
-{
-	return w->c->dp > 1 && w->c->pp > 1 ? 2 : 1;
-}
-
 static int try_both(struct placer *w)
 {
 	double rough;
 	int rc = SB_OK;
 
-	for (int k = 0; rc == SB_OK && k < rank_orders(w); k++)
+	for (int k = 0; rc == SB_OK && k < amp_rank_orders(w->c); k++)
 		rc = try_one(w, k == 1, &rough);
 	return rc;
 }
@@ -292,7 +287,7 @@ static int try_some(struct placer *w)
 	if (start)
 		memcpy(start, w->order, (size_t)nodes * sizeof(*start));
 	for (int from = 0; rc == SB_OK && from < 3; from++) {
-		for (int k = 0; rc == SB_OK && k < rank_orders(w); k++) {
+		for (int k = 0; rc == SB_OK && k < amp_rank_orders(w->c); k++) {
 			for (int64_t i = 0; i < nodes; i++)
 				w->order[i] = from == 0   ? start[i]
 				              : from == 1 ? start[nodes - 1 - i]
@@ -302,36 +297,6 @@ static int try_some(struct placer *w)
 	}
 	free(start);
 	return rc;
-}
-
-/* At each place the quickest of the placements, where these are all; else of all links. */
-static int set_least(struct placer *w)
-{
-	struct amp_places *x = w->out;
-	const struct amp_problem *p = w->p;
-	struct amp_wires *least = &x->least;
-	double quickest = 0;
-
-	if (x->count == 1 && x->all)
-		return SB_OK;
-	*least = (struct amp_wires){calloc((size_t)w->c->pp, sizeof(*least->cut)),
-	                            calloc((size_t)w->c->pp, sizeof(*least->reduce))};
-	if (!least->cut || !least->reduce)
-		return SB_ENOMEM;
-	for (int64_t i = 0; i < p->nodes; i++)
-		quickest = fmax(quickest, fmax(p->nodes > 1 ? p->between[i] : 0,
-		                               w->c->tp < p->devices_per_node ? p->inside[i] : 0));
-	for (int64_t j = 0; j < w->c->pp; j++) {
-		least->cut[j] = j + 1 < w->c->pp ? 1 / quickest : 0;
-		least->reduce[j] = 2 * (double)(w->c->dp - 1) / (double)w->c->dp / quickest;
-		for (int i = 0; x->all && i < x->count; i++) {
-			least->cut[j] =
-			    i ? fmin(least->cut[j], x->place[i].wires.cut[j]) : x->place[0].wires.cut[j];
-			least->reduce[j] = i ? fmin(least->reduce[j], x->place[i].wires.reduce[j])
-			                     : x->place[0].wires.reduce[j];
-		}
-	}
-	return SB_OK;
 }
 
 static int placer_open(struct placer *w)
@@ -372,7 +337,7 @@ int amp_places_of(const struct amp_problem *p, const struct amp_candidate *c, bo
 	if (rc == SB_OK && w.kinds > 1)
 		rc = orders_of(&w) * links <= ALL_STEPS ? try_all(&w) : try_some(&w);
 	if (rc == SB_OK)
-		rc = set_least(&w);
+		rc = amp_places_least(p, c, out);
 	if (rc != SB_OK)
 		amp_places_free(out);
 	return rc;

@@ -24,16 +24,25 @@ struct amp_places {
 	struct amp_place place[AMP_PLACES_MAX]; /* as they were found: AMP's default, if it is left, first */
 	int count;
 	bool all; /* nothing that is not here is better */
-	struct amp_wires
-	    least; /* no placement has a quicker link at any cut or stage; none when count is 1 */
+	/* By pipelines_inside: no placement with this order of the ranks has a quicker link at any cut or
+	 * stage. Empty where there is none, and both where there is one placement in all. */
+	struct amp_wires least[2];
 };
+/* Where there is one replica or one stage, both orders of the ranks are the same. */
+static inline int amp_rank_orders(const struct amp_candidate *c)
+{
+	return c->dp > 1 && c->pp > 1 ? 2 : 1;
+}
 /* Of a pair of degrees. search: false = AMP's default placement alone. SB_ENOMEM. */
 int amp_places_of(const struct amp_problem *p, const struct amp_candidate *c, bool search,
                   struct amp_places *out);
 void amp_places_free(struct amp_places *x);
+/* Fills x->least. For amp_places_of(). SB_ENOMEM. */
+int amp_places_least(const struct amp_problem *p, const struct amp_candidate *c, struct amp_places *x);
 
-/* amp_cut() on the placement that takes least: *out_place, the first of equal ones. As far as placements or
- * effort were left out, out->lower_bound says what none is below. SB_ENOMEM. */
+/* amp_cut() on the placement that takes least: *out_place, the first of equal ones. Placements that cannot
+ * take less than `enough` are passed over; out->seconds is INFINITY where that leaves none. What was left
+ * out, for that or for want of effort, is not below out->lower_bound. SB_ENOMEM. */
 int amp_place_cut(const struct amp_problem *p, const struct amp_candidate *c, const struct amp_places *x,
-                  int64_t *effort, int64_t *out_stages, struct amp_cost *out, int *out_place);
+                  double enough, int64_t *effort, int64_t *out_stages, struct amp_cost *out, int *out_place);
 #endif

@@ -181,7 +181,8 @@ static void the_ranking(const char *name)
 		assert_true(ours.lower_bound <= ours.seconds);
 		/* no placement is worse than AMP's default, and which it is has been proved */
 		assert_int_equal(amp_places_of(&x.p, &c, true, &places), SB_OK);
-		assert_int_equal(amp_place_cut(&x.p, &c, &places, &effort, stages, &best, &place), SB_OK);
+		assert_int_equal(amp_place_cut(&x.p, &c, &places, INFINITY, &effort, stages, &best, &place),
+		                 SB_OK);
 		assert_true(best.seconds <= ours.seconds && best.lower_bound == best.seconds);
 		usual = fmin(usual, ours.seconds);
 		placed = fmin(placed, best.seconds);

@@ -179,7 +179,8 @@ static void test_against_all_placements(void **state)
 			assert_int_equal(amp_places_of(&x.p, &all[i], true, &places), SB_OK);
 			assert_true(places.all);
 			assert_int_equal(
-			    amp_place_cut(&x.p, &all[i], &places, &effort, stages, &cost, &place), SB_OK);
+			    amp_place_cut(&x.p, &all[i], &places, INFINITY, &effort, stages, &cost, &place),
+			    SB_OK);
 			if (isinf(least)) {
 				assert_true(isinf(cost.seconds) && isinf(cost.lower_bound));
 				amp_places_free(&places);
@@ -191,6 +192,15 @@ static void test_against_all_placements(void **state)
 			assert_int_equal(
 			    amp_cost_of(&x.p, &all[i], &places.place[place].wires, stages, &again), SB_OK);
 			assert_true(again.seconds == cost.seconds);
+			/* more than enough finds it too; less, nothing that is below it */
+			assert_int_equal(amp_place_cut(&x.p, &all[i], &places, least * 1.001, &effort, stages,
+			                               &again, &place),
+			                 SB_OK);
+			assert_true(again.seconds == cost.seconds);
+			assert_int_equal(
+			    amp_place_cut(&x.p, &all[i], &places, least / 2, &effort, stages, &again, &place),
+			    SB_OK);
+			assert_true(again.seconds >= cost.seconds && again.lower_bound <= cost.seconds);
 			amp_places_free(&places);
 			assert_int_equal(amp_wires_of(&x.p, &all[i], NULL, &w), SB_OK);
 			assert_int_equal(amp_cut(&x.p, &all[i], &w, &effort, stages, &usual), SB_OK);
@@ -227,11 +237,11 @@ static void test_slow_node_at_an_end(void **state)
 	                   .seconds = {1, 1, 1},
 	                   .layer = {{.sent = 1}, {.sent = 1}, {.sent = 1}}};
 	assert_int_equal(amp_places_of(&x.p, &c, false, &places), SB_OK);
-	assert_int_equal(amp_place_cut(&x.p, &c, &places, &effort, stages, &cost, &place), SB_OK);
+	assert_int_equal(amp_place_cut(&x.p, &c, &places, INFINITY, &effort, stages, &cost, &place), SB_OK);
 	assert_true(fabs(cost.sends - 2) < 1e-12 && fabs(cost.seconds - 8) < 1e-12);
 	amp_places_free(&places);
 	assert_int_equal(amp_places_of(&x.p, &c, true, &places), SB_OK);
-	assert_int_equal(amp_place_cut(&x.p, &c, &places, &effort, stages, &cost, &place), SB_OK);
+	assert_int_equal(amp_place_cut(&x.p, &c, &places, INFINITY, &effort, stages, &cost, &place), SB_OK);
 	assert_true(fabs(cost.sends - 1.1) < 1e-12 && fabs(cost.seconds - 7.1) < 1e-12);
 	assert_true(places.place[place].node[0] == 1 || places.place[place].node[2] == 1);
 	amp_places_free(&places);
@@ -264,13 +274,13 @@ static void test_what_lies_inside(void **state)
 	                   .layer = {{.parameters = 1, .sent = 8}, {.parameters = 1, .sent = 8}}};
 	assert_int_equal(amp_places_of(&x.p, &c, true, &places), SB_OK);
 	assert_int_equal(places.count, 2);
-	assert_int_equal(amp_place_cut(&x.p, &c, &places, &effort, stages, &cost, &place), SB_OK);
+	assert_int_equal(amp_place_cut(&x.p, &c, &places, INFINITY, &effort, stages, &cost, &place), SB_OK);
 	assert_true(places.place[place].at.pipelines_inside);
 	assert_true(fabs(cost.sends - 2) < 1e-12 && fabs(cost.all_reduce - 1) < 1e-12);
 	amp_places_free(&places);
 	x.layer[0].sent = x.layer[1].sent = 0.5; /* 1/4 + 1/2 against 1 + 1/8 */
 	assert_int_equal(amp_places_of(&x.p, &c, true, &places), SB_OK);
-	assert_int_equal(amp_place_cut(&x.p, &c, &places, &effort, stages, &cost, &place), SB_OK);
+	assert_int_equal(amp_place_cut(&x.p, &c, &places, INFINITY, &effort, stages, &cost, &place), SB_OK);
 	assert_false(places.place[place].at.pipelines_inside);
 	assert_true(fabs(cost.sends - 0.5) < 1e-12 && fabs(cost.all_reduce - 0.25) < 1e-12);
 	amp_places_free(&places);
@@ -308,12 +318,12 @@ static void test_too_many_orders(void **state)
 	}
 	assert_int_equal(amp_places_of(&x.p, &c, true, &places), SB_OK);
 	assert_false(places.all);
-	assert_int_equal(amp_place_cut(&x.p, &c, &places, &effort, stages, &cost, &place), SB_OK);
+	assert_int_equal(amp_place_cut(&x.p, &c, &places, INFINITY, &effort, stages, &cost, &place), SB_OK);
 	assert_true(fabs(cost.sends - 2.75) < 1e-9);
 	assert_true(cost.lower_bound <= cost.seconds);
 	amp_places_free(&places);
 	assert_int_equal(amp_places_of(&x.p, &c, true, &places), SB_OK);
-	assert_int_equal(amp_place_cut(&x.p, &c, &places, &effort, stages, &again, &same), SB_OK);
+	assert_int_equal(amp_place_cut(&x.p, &c, &places, INFINITY, &effort, stages, &again, &same), SB_OK);
 	assert_true(same == place && again.seconds == cost.seconds);
 	amp_places_free(&places);
 }
