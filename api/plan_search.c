@@ -34,8 +34,8 @@ static int search(struct api_service *s, const char *id, const char *digest, con
                   const struct job_control *control, char out_plan[STORE_ID_MAX], json_t **out_extra,
                   struct sb_error *err)
 {
-	const struct sb_stop stop = {control->self, control->canceled};
-	const struct plan_lookup lookup = {.stop = &stop};
+	const struct sb_watch watch = {control->self, control->canceled, control->progress};
+	const struct plan_lookup lookup = {.watch = &watch};
 	JSON_AUTO request = text ? json_loads(text, 0, NULL) : NULL;
 	double start = monotonic_seconds();
 	json_t *answer = NULL;

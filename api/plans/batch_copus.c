@@ -92,8 +92,8 @@ static int read_points(const json_t *request, struct copus *c, struct sb_error *
 	return rc;
 }
 
-static int read_copus(const json_t *request, const struct sb_stop *stop, struct copus *c, json_t **out_extra,
-                      struct sb_error *err)
+static int read_copus(const json_t *request, const struct sb_watch *watch, struct copus *c,
+                      json_t **out_extra, struct sb_error *err)
 {
 	static const char *const members[] = {"kind",
 	                                      "method",
@@ -121,7 +121,7 @@ static int read_copus(const json_t *request, const struct sb_stop *stop, struct 
 	if (rc == SB_OK)
 		rc = noise_from_json(request, &c->noise, err);
 	if (rc == SB_OK)
-		rc = batch_table_from_json(request, stop, &c->table, out_extra, err);
+		rc = batch_table_from_json(request, watch, &c->table, out_extra, err);
 	if (rc != SB_OK)
 		return rc;
 	if (isnan(c->rule.reference_batch)) {
@@ -151,13 +151,13 @@ static int solve_copus(struct copus *c, size_t *out_first, struct sb_error *err)
 	           : sb_no_memory(err);
 }
 
-int batch_copus(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int batch_copus(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                 struct sb_error *err)
 {
 	COPUS_AUTO c = {.rule = {NAN, true, COPUS_THRESHOLD, NAN}};
 	double start = plan_clock();
 	size_t first = 0;
-	int rc = read_copus(request, stop, &c, out_extra, err);
+	int rc = read_copus(request, watch, &c, out_extra, err);
 
 	if (rc == SB_OK)
 		rc = solve_copus(&c, &first, err);

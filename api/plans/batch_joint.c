@@ -133,8 +133,8 @@ static int read_target(const json_t *request, struct joint *j, struct sb_error *
 	return rc;
 }
 
-static int read_joint(const json_t *request, const struct sb_stop *stop, struct joint *j, json_t **out_extra,
-                      struct sb_error *err)
+static int read_joint(const json_t *request, const struct sb_watch *watch, struct joint *j,
+                      json_t **out_extra, struct sb_error *err)
 {
 	static const char *const members[] = {"kind",        "method",        "model",
 	                                      "cluster",     "batches",       "constraints",
@@ -160,7 +160,7 @@ static int read_joint(const json_t *request, const struct sb_stop *stop, struct 
 		rc = refuse_members(request, searched_members, "needs a model and batches beside it", err);
 	if (rc != SB_OK)
 		return rc;
-	return searched ? joint_search(request, stop, j, out_extra, err) : read_given(request, j, err);
+	return searched ? joint_search(request, watch, j, out_extra, err) : read_given(request, j, err);
 }
 
 static json_t *plan_solution(const struct joint *j, const struct joint_plan *p)
@@ -237,7 +237,7 @@ static json_t *quality_of(const struct joint *j, const struct joint_plan *best, 
 	return o;
 }
 
-int batch_joint(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int batch_joint(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                 struct sb_error *err)
 {
 	JOINT_AUTO j = {.noise = NAN, .least_steps = NAN, .low = 1, .high = BATCH_MAX, .model_error = NAN};
@@ -248,7 +248,7 @@ int batch_joint(const json_t *request, const struct sb_stop *stop, json_t **out,
 	int rc;
 
 	j.least_memory = INFINITY;
-	rc = read_joint(request, stop, &j, out_extra, err);
+	rc = read_joint(request, watch, &j, out_extra, err);
 	if (rc != SB_OK)
 		return rc;
 	n = ranked(&j, best);

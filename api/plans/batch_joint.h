@@ -30,6 +30,6 @@ void joint_clear(struct joint *j);
 /* The best batch of a plan under its line. */
 void joint_settle(const struct joint *j, struct joint_plan *plan);
 /* Fills the plans by searches at the batches of the request, settled by the cost model. */
-int joint_search(const json_t *request, const struct sb_stop *stop, struct joint *j, json_t **out_extra,
+int joint_search(const json_t *request, const struct sb_watch *watch, struct joint *j, json_t **out_extra,
                  struct sb_error *err);
 #endif

@@ -130,7 +130,7 @@ static int search(const struct search_request *r, const int64_t *batches, size_t
 	return rc;
 }
 
-int joint_search(const json_t *request, const struct sb_stop *stop, struct joint *j, json_t **out_extra,
+int joint_search(const json_t *request, const struct sb_watch *watch, struct joint *j, json_t **out_extra,
                  struct sb_error *err)
 {
 	struct search_request *r = calloc(1, sizeof(*r));
@@ -143,7 +143,7 @@ int joint_search(const json_t *request, const struct sb_stop *stop, struct joint
 		int64_t share = (int64_t)(STRATEGIES_MAX / count) - 1;
 
 		f->joint = j;
-		r->stop = stop;
+		r->watch = watch;
 		j->searched = true;
 		j->model_error = r->problem.constants.model_error;
 		r->alternatives = (int)(share < SEARCH_ALTERNATIVES ? share : SEARCH_ALTERNATIVES);

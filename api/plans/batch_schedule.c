@@ -7,7 +7,7 @@
 
 static const struct {
 	const char *name;
-	int (*search)(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+	int (*search)(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
 	              struct sb_error *err);
 	json_t *(*schema)(void);
 	const char *const *needs;  /* members of every request, NULL-terminated */
@@ -24,15 +24,15 @@ static const struct {
 #define METHODS (sizeof(rows) / sizeof(rows[0]))
 static const char *const methods[] = {"copus", "variable-batch", "joint", NULL};
 
-static int search(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+static int search(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                   struct sb_error *err)
 {
 	const char *name = json_string_value(json_object_get(request, "method"));
 
 	for (size_t i = 1; name && i < METHODS; i++)
 		if (strcmp(rows[i].name, name) == 0)
-			return rows[i].search(request, stop, out, out_extra, err);
-	return rows[0].search(request, stop, out, out_extra, err);
+			return rows[i].search(request, watch, out, out_extra, err);
+	return rows[0].search(request, watch, out, out_extra, err);
 }
 
 /* Each member may stand beside the methods that know it; the default method is also meant when none is named.

@@ -47,7 +47,7 @@ void batch_table_clear(struct batch_table *t);
 #define BATCH_TABLE_AUTO __attribute__((cleanup(batch_table_clear))) struct batch_table
 /* `table`, or model, cluster, batches and what a search may have beside. SB_EINFEASIBLE, with *out_extra,
  * when no batch can be run. */
-int batch_table_from_json(const json_t *request, const struct sb_stop *stop, struct batch_table *out,
+int batch_table_from_json(const json_t *request, const struct sb_watch *watch, struct batch_table *out,
                           json_t **out_extra, struct sb_error *err);
 /* Reads model, cluster, constraints and calibration (the batch of it is the first of `batches`), and the
  * batches to search. */
@@ -62,11 +62,11 @@ int batch_nothing_found(const json_t *rejected, double least_memory, json_t **ou
                         struct sb_error *err);
 
 /* The methods. As struct plan_kind's search. */
-int batch_copus(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int batch_copus(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                 struct sb_error *err);
-int batch_variable(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int batch_variable(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                    struct sb_error *err);
-int batch_joint(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int batch_joint(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                 struct sb_error *err);
 /* Their members. New references. */
 json_t *batch_copus_schema(void);

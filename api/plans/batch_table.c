@@ -167,7 +167,7 @@ static int keep_row(void *self, size_t index, const struct point_result *found)
 	return SB_OK;
 }
 
-static int search_table(const json_t *request, const struct sb_stop *stop, struct batch_table *t,
+static int search_table(const json_t *request, const struct sb_watch *watch, struct batch_table *t,
                         json_t **out_extra, struct sb_error *err)
 {
 	int64_t batches[SCALING_COUNTS_MAX];
@@ -184,14 +184,14 @@ static int search_table(const json_t *request, const struct sb_stop *stop, struc
 	t->searched = true;
 	t->all_proved = true;
 	t->request.alternatives = 0;
-	t->request.stop = stop;
+	t->request.watch = watch;
 	rc = search_points(&t->request, points, count, keep_row, t, err);
 	return rc == SB_OK && t->count == 0
 	           ? batch_nothing_found(t->rejected, t->least_memory, out_extra, err)
 	           : rc;
 }
 
-int batch_table_from_json(const json_t *request, const struct sb_stop *stop, struct batch_table *out,
+int batch_table_from_json(const json_t *request, const struct sb_watch *watch, struct batch_table *out,
                           json_t **out_extra, struct sb_error *err)
 {
 	static const char *const search[] = {"model",       "cluster",     "batches",
@@ -200,7 +200,7 @@ int batch_table_from_json(const json_t *request, const struct sb_stop *stop, str
 	const json_t *table = json_object_get(request, "table");
 
 	if (!table || json_is_null(table))
-		return search_table(request, stop, out, out_extra, err);
+		return search_table(request, watch, out, out_extra, err);
 	for (int i = 0; search[i]; i++)
 		if (json_object_get(request, search[i]))
 			return parse_fail(err, SB_EINVAL, "unknown_member", &root, search[i],

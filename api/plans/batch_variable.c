@@ -218,14 +218,14 @@ static json_t *answer_of(const struct variable *v, double seconds)
 	                 "alternatives", alternatives, "frontier", "rejected", "warnings", warnings);
 }
 
-int batch_variable(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int batch_variable(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                    struct sb_error *err)
 {
 	VARIABLE_AUTO v = {.warmup_epochs = WARMUP_EPOCHS};
 	double start = plan_clock();
 	int rc = read_variable(request, &v, err);
 
-	(void)stop;
+	(void)watch;
 	(void)out_extra;
 	if (rc != SB_OK)
 		return rc;

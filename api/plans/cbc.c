@@ -18,6 +18,7 @@
 #define NODES_MAX "20000"
 /* What the process may take beyond its own limit before it is killed. */
 #define SECONDS_TO_KILL 5
+#define ASK_MS 100 /* between two questions whether to stop */
 #define ANSWER_MAX (8 << 20)
 #define LOG_MAX (1 << 20)
 
@@ -114,8 +115,9 @@ static double seconds_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* What it prints until it ends; beyond the bound it is read and forgotten. False: it took too long. */
-static bool listen_to(int in, double limit, struct sb_buf *log)
+/* What it prints until it ends; beyond the bound it is read and forgotten. False: it took too long, or was
+ * stopped. */
+static bool listen_to(int in, double limit, const struct sb_watch *watch, struct sb_buf *log)
 {
 	double end = seconds_now() + limit;
 
@@ -125,9 +127,9 @@ static bool listen_to(int in, double limit, struct sb_buf *log)
 		char some[4096];
 		ssize_t n;
 
-		if (left <= 0)
+		if (left <= 0 || sb_stopped(watch))
 			return false;
-		if (poll(&p, 1, (int)(left * 1000) + 1) <= 0)
+		if (poll(&p, 1, left * 1000 < ASK_MS ? (int)(left * 1000) + 1 : ASK_MS) <= 0)
 			continue;
 		n = read(in, some, sizeof(some));
 		if (n < 0 && errno == EINTR)
@@ -138,7 +140,8 @@ static bool listen_to(int in, double limit, struct sb_buf *log)
 	}
 }
 
-static int run(const struct folder *f, double limit, struct sb_buf *log, struct sb_error *err)
+static int run(const struct folder *f, double limit, const struct sb_watch *watch, struct sb_buf *log,
+               struct sb_error *err)
 {
 	int ends[2], status = 0, rc;
 	bool ended;
@@ -154,12 +157,14 @@ static int run(const struct folder *f, double limit, struct sb_buf *log, struct 
 		                              "the ILP solver `cbc` (Debian: coinor-cbc) is not installed")
 		                    : fail(err, "it cannot be started");
 	}
-	ended = listen_to(ends[0], limit + SECONDS_TO_KILL, log);
+	ended = listen_to(ends[0], limit + SECONDS_TO_KILL, watch, log);
 	(void)close(ends[0]);
 	if (!ended)
 		(void)kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (!ended && sb_stopped(watch))
+		return sb_fail(err, SB_ECANCELED, "canceled", "the ILP solver was stopped");
 	if (!ended)
 		return fail(err, "it did not end in time");
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? SB_OK : fail(err, "it ended with an error");
@@ -231,13 +236,13 @@ static int solve(void *self, const char *text, size_t length, size_t columns, do
 {
 	__attribute__((cleanup(folder_remove))) struct folder f = {.path = ""};
 	SB_BUF_AUTO log = {0};
+	const struct cbc *cbc = self;
 	int rc;
 
-	(void)self;
 	sb_buf_init(&log, LOG_MAX);
 	rc = folder_make(&f, text, length, err);
 	if (rc == SB_OK)
-		rc = run(&f, seconds, &log, err);
+		rc = run(&f, seconds, cbc ? cbc->watch : NULL, &log, err);
 	return rc == SB_OK ? read_answer(&f, &log, columns, out, err) : rc;
 }
 

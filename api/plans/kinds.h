@@ -8,8 +8,9 @@ struct plan_kind {
 	const char *const *methods; /* NULL-terminated, the first is the default */
 	/* The request with names resolved in, the answer of api.md out. Called with a known method only. */
 	int (*solve)(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
-	/* Instead of it, where a search may take seconds: any failure when it is stopped. */
-	int (*search)(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+	/* Instead of it, where a search may take seconds; what it returns once it was stopped does not
+	 * matter. */
+	int (*search)(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
 	              struct sb_error *err);
 	/* JSON Schema of the request without kind and method (schema_object()). New reference. */
 	json_t *(*schema)(void);

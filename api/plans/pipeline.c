@@ -33,10 +33,11 @@ static int compare(const struct pipeline_input *in, const struct pipeline_choice
 	return rc;
 }
 
-static int solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+static int search(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+                  struct sb_error *err)
 {
 	const char *name = json_string_value(json_object_get(request, "method"));
-	PIPELINE_INPUT_AUTO in = {0};
+	PIPELINE_INPUT_AUTO in = {.cbc = {watch}};
 	PIPELINE_CHOICE_AUTO chosen = {0};
 	JSON_AUTO answer = NULL;
 	double start = plan_clock();
@@ -115,7 +116,7 @@ static int draw(const json_t *plan, const struct plan_view *view, struct sb_buf 
 
 const struct plan_kind pipeline_kind = {.name = "pipeline",
                                         .methods = methods,
-                                        .solve = solve,
+                                        .search = search,
                                         .schema = schema,
                                         .limits = limits,
                                         .export = pipeline_export,

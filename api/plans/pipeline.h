@@ -1,5 +1,6 @@
 #ifndef SB_API_PLANS_PIPELINE_H
 #define SB_API_PLANS_PIPELINE_H
+#include "api/plans/cbc.h"
 #include "api/plans/parse.h"
 #include "api/plans/plans.h"
 #include "planner/pipeline/pipeline.h"
@@ -39,7 +40,9 @@ struct pipeline_input {
 	struct pipeline_row *rows;
 	struct pipeline_term *terms; /* of all rows, PIPELINE_TERMS_MAX each */
 	enum pipeline_objective objective;
-	bool unsized; /* some layers do not tell what they take of the memory */
+	struct cbc cbc;      /* set before it is read */
+	struct lp_solver lp; /* of the problem */
+	bool unsized;        /* some layers do not tell what they take of the memory */
 };
 /* schedule, interleave, slices, stages and micro_batches of a request. SB_EINVAL, SB_EIMPOSSIBLE. */
 int pipeline_read_shape(const json_t *request, struct schedule_shape *out, struct sb_error *err);

@@ -83,7 +83,8 @@ int pipeline_read_rows(const json_t *request, struct pipeline_input *in, struct 
 	size_t count = json_array_size(list);
 	int rc = SB_OK;
 
-	in->problem.lp = &cbc_solver;
+	in->lp = (struct lp_solver){&in->cbc, cbc_solver.solve};
+	in->problem.lp = &in->lp;
 	if (!list || json_is_null(list))
 		return SB_OK;
 	if (!json_is_array(list))

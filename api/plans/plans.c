@@ -90,16 +90,17 @@ static int add_frame(json_t *answer, const struct plan_kind *kind, const char *m
 	return SB_OK;
 }
 
-static int solve(const struct plan_kind *kind, const json_t *request, const struct sb_stop *stop,
+static int solve(const struct plan_kind *kind, const json_t *request, const struct sb_watch *watch,
                  json_t **out, json_t **out_extra, struct sb_error *err)
 {
-	int rc = kind->search ? kind->search(request, stop, out, out_extra, err)
+	int rc = kind->search ? kind->search(request, watch, out, out_extra, err)
 	                      : kind->solve(request, out, out_extra, err);
 
-	if (rc == SB_OK || !sb_stopped(stop))
+	if (!sb_stopped(watch))
 		return rc;
-	json_decref(*out_extra); /* what was found out up to then */
-	*out_extra = NULL;
+	/* what was found up to then may be anything */
+	json_release(out);
+	json_release(out_extra);
 	return sb_fail(err, SB_ECANCELED, "canceled", "The search was canceled.");
 }
 
@@ -120,7 +121,7 @@ int plan_solve(const struct plan_lookup *lookup, const json_t *request, json_t *
 		rc = problem_resolve(lookup, request, &resolved, err);
 	if (rc != SB_OK)
 		return rc;
-	rc = solve(kind, resolved, lookup ? lookup->stop : NULL, &answer, &extra, err);
+	rc = solve(kind, resolved, lookup ? lookup->watch : NULL, &answer, &extra, err);
 	if (out_extra)
 		*out_extra = extra;
 	else

@@ -6,20 +6,20 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/stop.h"
+#include "base/watch.h"
 
 /* Plan requests: JSON problem in, JSON answer out, over the pure planners. The same code serves POST
  * /v1/plans and `signalbox plan`. One row of the table of kinds and one file in this folder a kind. */
 
 /* What a request is solved with: where names of stored models and clusters are looked up (presets are tried
- * first), and who stops it. Any pointer may be NULL. */
+ * first), and who follows it. Any pointer may be NULL. */
 struct plan_lookup {
 	void *self;
 	/* The stored document of a name (family "models", "clusters" or "calibrations"; "profiles": the
 	 * layers of that id),
 	 * owned by the caller (free()). SB_ENOENT. */
 	int (*named)(void *self, const char *family, const char *name, char **out_text);
-	const struct sb_stop *stop;
+	const struct sb_watch *watch;
 };
 
 /* Solves a request. *out is the answer of api.md without id and created_at. On failure err says why, with the

@@ -8,12 +8,12 @@ static const char *const methods[] = {"lemmas", NULL};
 static const char *const given_needs[] = {"compute_seconds", NULL};
 static const char *const searched_needs[] = {"model", "cluster", "batch", NULL};
 
-static int search(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+static int search(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                   struct sb_error *err)
 {
 	for (int i = 0; searched_needs[i]; i++)
 		if (json_object_get(request, searched_needs[i]))
-			return scaling_searched(request, stop, out, out_extra, err);
+			return scaling_searched(request, watch, out, out_extra, err);
 	return scaling_given(request, out, err);
 }
 

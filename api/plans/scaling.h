@@ -30,7 +30,7 @@ json_t *scaling_answer(const struct scaling_rows *rows, json_t *quality);
 
 /* The two forms. As struct plan_kind's solve. */
 int scaling_given(const json_t *request, json_t **out, struct sb_error *err);
-int scaling_searched(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int scaling_searched(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                      struct sb_error *err);
 /* The members of the form with given seconds, beside devices and efficiency. New reference. */
 json_t *scaling_given_schema(void);

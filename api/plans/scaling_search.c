@@ -202,7 +202,7 @@ static int answer(struct searched *x, double share, json_t **out, json_t **out_e
 	return answer_of(x, &rows, plan_clock() - start, out) == SB_OK ? SB_OK : sb_no_memory(err);
 }
 
-int scaling_searched(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int scaling_searched(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                      struct sb_error *err)
 {
 	struct searched *x = calloc(1, sizeof(*x));
@@ -211,7 +211,7 @@ int scaling_searched(const json_t *request, const struct sb_stop *stop, json_t *
 
 	if (!x)
 		return sb_no_memory(err);
-	x->request.stop = stop;
+	x->request.watch = watch;
 	x->found = calloc(SCALING_COUNTS_MAX, sizeof(*x->found));
 	rc = x->found ? read_request(request, x, &share, err) : sb_no_memory(err);
 	if (rc == SB_OK)

@@ -207,14 +207,14 @@ static int check_members(const json_t *request, const struct strategy_method *me
 	return SB_OK;
 }
 
-static int search(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+static int search(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                   struct sb_error *err)
 {
 	const struct strategy_method *method =
 	    strategy_method_of(json_string_value(json_object_get(request, "method")));
 	int rc = check_members(request, method, err);
 
-	return rc == SB_OK ? method->solve(request, stop, out, out_extra, err) : rc;
+	return rc == SB_OK ? method->solve(request, watch, out, out_extra, err) : rc;
 }
 
 /* One value, or a list of those that are allowed. */

@@ -177,10 +177,10 @@ static int solve(const json_t *request, bool apss, const char *proved, json_t **
 	               ceil(x->least_memory), (long long)in.request.problem.memory_bytes);
 }
 
-int strategy_amp(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int strategy_amp(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                  struct sb_error *err)
 {
-	(void)stop;
+	(void)watch;
 	return solve(
 	    request, false,
 	    "the least of AMP's candidates, each with the placement, the cut and the recomputation that take "
@@ -190,10 +190,10 @@ int strategy_amp(const json_t *request, const struct sb_stop *stop, json_t **out
 	    out, out_extra, err);
 }
 
-int strategy_apss(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int strategy_apss(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                   struct sb_error *err)
 {
-	(void)stop;
+	(void)watch;
 	return solve(request, true,
 	             "as of amp, without placements and the gradients of embedding and head; an exact "
 	             "dynamic program stands for APSS's trained network, so that no cut of that is better",

@@ -251,10 +251,10 @@ int strategy_search_answer(const struct search_request *r, bool attention_given,
 	return rc;
 }
 
-int strategy_exact(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int strategy_exact(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                    struct sb_error *err)
 {
-	struct search_request r = {.stop = stop};
+	struct search_request r = {.watch = watch};
 	bool attention_given = false;
 	int rc = strategy_request_from_json(request, &r, &attention_given, err);
 

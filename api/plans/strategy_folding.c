@@ -34,11 +34,11 @@ static int add_unfolded(const struct search_request *r, json_t *answer, struct s
 	return rc == 0 ? SB_OK : sb_no_memory(err);
 }
 
-int strategy_folding(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int strategy_folding(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                      struct sb_error *err)
 {
 	struct place model = place_of("/model");
-	struct search_request r = {.stop = stop};
+	struct search_request r = {.watch = watch};
 	bool attention_given = false;
 	int rc = strategy_request_from_json(request, &r, &attention_given, err);
 

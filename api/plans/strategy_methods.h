@@ -22,12 +22,12 @@
 
 struct strategy_method {
 	const char *name;
-	int (*solve)(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+	int (*solve)(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
 	             struct sb_error *err);
 	json_t *(*schema)(void);
 };
 #define STRATEGY_METHOD_DECLARED(name, solve, schema)                                                        \
-	int solve(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,       \
+	int solve(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,     \
 	          struct sb_error *err);
 STRATEGY_METHODS(STRATEGY_METHOD_DECLARED)
 /* Members of the methods' own. */

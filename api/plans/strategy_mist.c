@@ -202,7 +202,7 @@ static int answer_of(const struct mist_input *in, const struct mist_plan *plan, 
 	return SB_OK;
 }
 
-int strategy_mist(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int strategy_mist(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                   struct sb_error *err)
 {
 	struct mist_input in = {0};
@@ -210,7 +210,7 @@ int strategy_mist(const json_t *request, const struct sb_stop *stop, json_t **ou
 	double start = plan_clock();
 	int rc = read_input(request, &in, err);
 
-	(void)stop;
+	in.problem.watch = watch;
 	if (rc == SB_OK)
 		rc = mist_search(&in.problem, &plan, err);
 	if (rc == SB_EINFEASIBLE)

@@ -229,7 +229,7 @@ static int answer_of(const struct oases_search *s, const struct plan *plans, siz
 	return SB_OK;
 }
 
-int strategy_oases(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int strategy_oases(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                    struct sb_error *err)
 {
 	struct oases_search *s = calloc(1, sizeof(*s));
@@ -240,7 +240,7 @@ int strategy_oases(const json_t *request, const struct sb_stop *stop, json_t **o
 	int rc =
 	    s ? strategy_request_from_json(request, &s->request, &attention_given, err) : sb_no_memory(err);
 
-	(void)stop;
+	(void)watch;
 	if (rc == SB_OK)
 		rc = check_request(&s->request, err);
 	if (rc == SB_OK && (solve_tries(s) != SB_OK || gather(s, &plans, &count) != SB_OK))

@@ -51,10 +51,10 @@ static int restrict_all(struct search_request *r, struct sb_error *err)
 	return SB_OK;
 }
 
-int strategy_pangu(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int strategy_pangu(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                    struct sb_error *err)
 {
-	struct search_request r = {.stop = stop};
+	struct search_request r = {.watch = watch};
 	bool attention_given = false;
 	int rc = strategy_request_from_json(request, &r, &attention_given, err);
 

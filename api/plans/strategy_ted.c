@@ -182,7 +182,7 @@ static int solve(const struct search_request *r, const struct ted_switches *w, b
 	return rc;
 }
 
-int strategy_ted(const json_t *request, const struct sb_stop *stop, json_t **out, json_t **out_extra,
+int strategy_ted(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                  struct sb_error *err)
 {
 	struct search_request r = {0};
@@ -190,7 +190,7 @@ int strategy_ted(const json_t *request, const struct sb_stop *stop, json_t **out
 	bool attention_given = false;
 	int rc = strategy_request_from_json(request, &r, &attention_given, err);
 
-	(void)stop;
+	(void)watch;
 	if (rc == SB_OK)
 		rc = read_switches(request, &w, err);
 	if (rc == SB_OK)

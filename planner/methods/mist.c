@@ -200,7 +200,7 @@ static int solve_pair(struct search *s, const struct mist_pair *pair)
 
 static bool exhausted(const struct search *s)
 {
-	return s->candidates >= EFFORT || s->steps >= STAGE_PROGRAM_EFFORT;
+	return s->candidates >= EFFORT || s->steps >= STAGE_PROGRAM_EFFORT || sb_stopped(s->p->watch);
 }
 
 /* The least step that takes less than the limit; out->stage stays NULL where there is none. */

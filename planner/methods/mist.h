@@ -1,5 +1,6 @@
 #ifndef SB_PLANNER_METHODS_MIST_H
 #define SB_PLANNER_METHODS_MIST_H
+#include "base/watch.h"
 #include "planner/methods/mist_machine.h"
 #include "planner/methods/stage_program.h"
 #include "planner/strategy/cost.h"
@@ -29,7 +30,8 @@ struct mist_problem {
 	struct mist_machine machine;
 	enum attention attention;
 	int gradient_bytes;
-	bool offload; /* else nothing is kept on the host */
+	bool offload;                 /* else nothing is kept on the host */
+	const struct sb_watch *watch; /* stopped, a search ends with what it has; NULL: never */
 	/* May be NULL: may a pipeline of so many stages have such a stage? (layers,
 	 * times are not set) */
 	bool (*allowed)(const void *self, const struct mist_stage *s, int64_t stages);

@@ -119,6 +119,7 @@ int search_points(const struct search_request *r, const struct search_point *poi
 		if (rc == SB_ENOMEM)
 			sb_no_memory(err);
 		left -= w->result.effort;
+		sb_progress(r->watch, (double)(i + 1) / (double)count);
 	}
 	free(w);
 	return rc;

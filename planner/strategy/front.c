@@ -270,7 +270,7 @@ static int climb_down(struct front *f, double most, double least, struct sb_erro
 		struct rung r = {.number = ++f->rung,
 		                 .bytes = (int64_t)ceil(most - share * (most - least)),
 		                 .stages_left = LADDER_STAGES / rungs};
-		int rc = sb_stopped(f->x->r->stop)
+		int rc = sb_stopped(f->x->r->watch)
 		             ? sb_fail(err, SB_ECANCELED, "canceled", "the search was stopped")
 		             : climb(f, &r, last, err);
 

@@ -1,6 +1,6 @@
 #ifndef SB_PLANNER_STRATEGY_SEARCH_H
 #define SB_PLANNER_STRATEGY_SEARCH_H
-#include "base/stop.h"
+#include "base/watch.h"
 #include "planner/strategy/cost.h"
 
 /* The search for the fastest strategy that fits in memory: exact over the space below, best first, with
@@ -85,11 +85,11 @@ struct search_request {
 	enum attention attention;
 	int gradient_bytes;
 	struct stack stack;
-	int alternatives;           /* wanted, at most SEARCH_ALTERNATIVES */
-	int frontier;               /* points wanted, at most SEARCH_FRONTIER_MOST; 0 = SEARCH_FRONTIER */
-	bool unfolded;              /* experts as without parallel folding: etp = tp, ep within dp */
-	int64_t effort;             /* steps of the walk after which to give up, 0 = SEARCH_EFFORT */
-	const struct sb_stop *stop; /* NULL: never */
+	int alternatives;             /* wanted, at most SEARCH_ALTERNATIVES */
+	int frontier;                 /* points wanted, at most SEARCH_FRONTIER_MOST; 0 = SEARCH_FRONTIER */
+	bool unfolded;                /* experts as without parallel folding: etp = tp, ep within dp */
+	int64_t effort;               /* steps of the walk after which to give up, 0 = SEARCH_EFFORT */
+	const struct sb_watch *watch; /* NULL: never */
 };
 
 enum rejection {

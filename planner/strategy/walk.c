@@ -274,7 +274,7 @@ bool search_exhausted(struct search *x)
 {
 	if (x->effort >= x->ask_at) {
 		x->ask_at = x->effort + ASK_EFFORT;
-		x->stopped = x->stopped || sb_stopped(x->r->stop);
+		x->stopped = x->stopped || sb_stopped(x->r->watch);
 	}
 	return x->stopped || x->effort > (x->r->effort > 0 ? x->r->effort : SEARCH_EFFORT);
 }

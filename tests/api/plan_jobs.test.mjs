@@ -138,6 +138,42 @@ test("a long search is joined, canceled, and not joined any more", async () => {
   assert.equal(await metric(s, 'signalbox_plans_total{outcome="canceled"}') - canceled >= 1, true);
 });
 
+test("a search of several tells how far it is", async () => {
+  const { headers } = await s.post("/v1/plans", slow(512));
+  let job;
+  for (const end = Date.now() + PATIENCE_MS; ;) {
+    job = (await s.get(headers.location)).json;
+    if (job.progress > 0) break;
+    assert.ok(Date.now() < end, JSON.stringify(job));
+    await sleep(10);
+  }
+  assert.equal(job.state, "running");
+  assert.ok(job.progress < 1);
+  await s.request("DELETE", headers.location);
+  assert.equal((await settled(s, headers.location)).state, "canceled");
+});
+
+test("every kind of long search can be canceled", async () => {
+  const { model, cluster } = slow(0);
+  const gpt = { model: "gpt3-175b", cluster: { preset: "dgx-a100-80g", nodes: 64 }, batch: { global_sequences: 1536 } };
+  const kinds = [
+    { kind: "strategy", model, cluster, batch: { global_sequences: 15360 } },
+    { kind: "strategy", method: "folding", model, cluster, batch: { global_sequences: 15360 } },
+    { kind: "strategy", method: "mist", ...gpt },
+    { kind: "batch-schedule", model, cluster, batches: [1920, 3840, 7680, 15360], noise_scale: [5000] },
+    { kind: "batch-schedule", method: "joint", model, cluster, batches: [1920, 3840, 7680, 15360], noise_scale: 5000 },
+  ];
+  for (const request of kinds) {
+    const sent = await s.post("/v1/plans", request);
+    assert.equal(sent.status, 202, String(sent.body));
+    assert.equal((await s.request("DELETE", sent.headers.location)).status, 202, JSON.stringify(request));
+    const job = await settled(s, sent.headers.location);
+    assert.equal(job.state, "canceled", JSON.stringify(request));
+    assert.equal(job.result, null);
+  }
+  assert.equal((await s.get("/v1/plans?limit=500")).json.items.some((plan) => plan.kind === "batch-schedule"), false);
+});
+
 test("who waits for a search that is canceled hears of it", async () => {
   const waiting = s.post("/v1/plans", slow(7680), { headers: { Prefer: "wait=25" } });
   await sleep(100);

@@ -102,6 +102,29 @@ static void need_cbc(void)
 	skip();
 }
 
+static bool always(void *self)
+{
+	(void)self;
+	return true;
+}
+
+static void cbc_is_ended_when_nobody_waits(void **state)
+{
+	static const char text[] = "Minimize\n obj: x0\nSubject To\n r0: x0 >= 1\nEnd\n";
+	const struct sb_watch watch = {.stopped = always};
+	struct cbc cbc = {&watch};
+	struct lp_result out = {.values = (double[1]){0}};
+	struct sb_error err = {0};
+
+	(void)state;
+	need_cbc();
+	assert_int_equal(cbc_solver.solve(&cbc, text, strlen(text), 1, 20, &out, &err), SB_ECANCELED);
+	assert_string_equal(err.word, "canceled");
+	cbc.watch = NULL;
+	assert_int_equal(cbc_solver.solve(&cbc, text, strlen(text), 1, 20, &out, &err), SB_OK);
+	assert_int_equal(out.status, LP_OPTIMAL);
+}
+
 static void the_ilp_is_every_plan(void **state)
 {
 	struct small x = {.seed = 21};
@@ -232,9 +255,8 @@ static void answers_of_cbc(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_ilp_is_every_plan),
-	    cmocka_unit_test(rows_of_the_user),
-	    cmocka_unit_test(rows_without_a_solver),
+	    cmocka_unit_test(the_ilp_is_every_plan), cmocka_unit_test(cbc_is_ended_when_nobody_waits),
+	    cmocka_unit_test(rows_of_the_user),      cmocka_unit_test(rows_without_a_solver),
 	    cmocka_unit_test(answers_of_cbc),
 	};
 
