@@ -135,7 +135,11 @@ void problem_with(struct api_res *res, const struct sb_error *err, json_t *extra
 {
 	int status = status_of(err->code);
 	const char *code = err->word[0] ? err->word : "error";
-	json_t *o = document(status, code, err->text[0] ? err->text : sb_strerror(err->code));
+	char detail[SB_ERROR_SENTENCE_MAX];
+	json_t *o;
+
+	sb_error_sentence(err, detail);
+	o = document(status, code, detail);
 
 	if (err->file[0])
 		json_object_set_new(o, "file", text_json(err->file));

@@ -1,5 +1,7 @@
 #include "base/err.h"
 
+#include <assert.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,6 +57,29 @@ int sb_fail_field(struct sb_error *err, int code, const char *word, const char *
 	va_end(ap);
 	snprintf(err->field, sizeof(err->field), "%s", field);
 	return code;
+}
+
+/* Most texts are the predicate of the field they stand at. */
+static bool is_predicate(const char *text)
+{
+	static const char *const verbs[] = {"must ", "is ", "are ", "has ", "does ", "cannot ", "can "};
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strncmp(text, verbs[i], strlen(verbs[i])) == 0)
+			return true;
+	return false;
+}
+
+void sb_error_sentence(const struct sb_error *err, char out[SB_ERROR_SENTENCE_MAX])
+{
+	static_assert(SB_ERROR_SENTENCE_MAX == sizeof(err->field) + sizeof(err->text) + 2, "holds both");
+	const char *text = err->text[0] ? err->text : sb_strerror(err->code);
+
+	snprintf(out, SB_ERROR_SENTENCE_MAX, "%s%s%s", err->field,
+	         !err->field[0]       ? ""
+	         : is_predicate(text) ? " "
+	                              : ": ",
+	         text);
 }
 
 const char *sb_strerror(int code)

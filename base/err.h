@@ -46,6 +46,10 @@ int sb_fail_at(struct sb_error *err, int code, const char *word, const char *fil
 /* As sb_fail(), naming the offending field (a JSON pointer or a column). */
 int sb_fail_field(struct sb_error *err, int code, const char *word, const char *field, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/* The field and the text of an error in a sentence that stands alone: "/stages must be at least 1", "/layers:
+ * the model has none". */
+#define SB_ERROR_SENTENCE_MAX 562
+void sb_error_sentence(const struct sb_error *err, char out[SB_ERROR_SENTENCE_MAX]);
 /* A short English text for an SB_E* code. */
 const char *sb_strerror(int code);
 #endif

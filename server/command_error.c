@@ -22,6 +22,8 @@ static void put(const char *from)
 
 int command_fail(const struct sb_error *err, int status)
 {
+	char sentence[SB_ERROR_SENTENCE_MAX];
+
 	fputs("signalbox: ", stderr);
 	if (err->file[0]) {
 		put(err->file);
@@ -31,11 +33,8 @@ int command_fail(const struct sb_error *err, int status)
 		fprintf(stderr, "line %lld: ", (long long)err->line);
 	else if (err->offset >= 0 && err->file[0])
 		fprintf(stderr, "byte %lld: ", (long long)err->offset);
-	if (err->field[0]) {
-		put(err->field);
-		fputs(": ", stderr);
-	}
-	put(err->text[0] ? err->text : sb_strerror(err->code));
+	sb_error_sentence(err, sentence);
+	put(sentence);
 	fputc('\n', stderr);
 	return status;
 }

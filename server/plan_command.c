@@ -52,8 +52,8 @@ static const struct command_option OPTIONS[] = {
     {.name = "export",
      .value = "FORMAT",
      .letter = 'e',
-     .meaning = "print the plan for a launcher instead: megatron, deepspeed, mindformers, torchtitan or env "
-                "of a strategy; mindformers, megatron or sapp of a pipeline"},
+     .meaning = "print the plan for a launcher instead: megatron, mindspeed, deepspeed, mindformers, "
+                "torchtitan or env of a strategy; mindformers, megatron or sapp of a pipeline"},
     {.name = "schedule",
      .letter = 's',
      .meaning = "print what each device of a pipeline runs when instead, as JSON"},

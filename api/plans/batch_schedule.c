@@ -5,22 +5,38 @@
 #include "api/plans/kinds.h"
 #include "api/plans/schema.h"
 
+/* A way to put the request for a method: what it needs, and what else only it may have. */
+struct form {
+	const char *needs[4], *may[6]; /* NULL behind the last */
+	bool noise;                    /* and one of noise_scale and gradient_norms */
+};
+#define SEARCHED                                                                                             \
+	{                                                                                                    \
+		{"model", "cluster", "batches"}, {"constraints", "calibration"}, true                        \
+	}
+
 static const struct {
 	const char *name;
 	int (*search)(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
 	              struct sb_error *err);
 	json_t *(*schema)(void);
-	const char *const *needs;  /* members of every request, NULL-terminated */
-	const char *const *either; /* one of these too */
+	const char *needs[4]; /* of every request, NULL behind the last */
+	struct form forms[3]; /* one of them; those without needs are none */
 } rows[] = {
-    {"copus", batch_copus, batch_copus_schema, (const char *const[]){NULL},
-     (const char *const[]){"table", "batches", NULL}},
-    {"variable-batch", batch_variable, batch_variable_schema,
-     (const char *const[]){"samples", "devices", "samples_per_second", NULL},
-     (const char *const[]){"stages", "epochs", NULL}},
-    {"joint", batch_joint, batch_joint_schema, (const char *const[]){NULL},
-     (const char *const[]){"fixed_seconds", "plans", "batches", NULL}},
+    {"copus", batch_copus, batch_copus_schema, {NULL}, {{{"table"}, {NULL}, true}, SEARCHED}},
+    {"variable-batch",
+     batch_variable,
+     batch_variable_schema,
+     {"samples", "devices", "samples_per_second"},
+     {{{"stages"}, {NULL}, false},
+      {{"batch", "epochs"}, {"max_batch", "learning_rate", "linear_batch", "smoothing"}, true}}},
+    {"joint",
+     batch_joint,
+     batch_joint_schema,
+     {NULL},
+     {{{"fixed_seconds", "seconds_per_sample"}, {"multiple"}, true}, {{"plans"}, {NULL}, true}, SEARCHED}},
 };
+#define FORMS (sizeof(rows[0].forms) / sizeof(rows[0].forms[0]))
 #define METHODS (sizeof(rows) / sizeof(rows[0]))
 static const char *const methods[] = {"copus", "variable-batch", "joint", NULL};
 
@@ -50,15 +66,52 @@ static json_t *method_rule(const char *member, json_t *const *own)
 	return rule;
 }
 
+static bool is_of(const struct form *f, const char *member)
+{
+	for (size_t i = 0; i < 4 && f->needs[i]; i++)
+		if (strcmp(f->needs[i], member) == 0)
+			return true;
+	for (size_t i = 0; i < 6 && f->may[i]; i++)
+		if (strcmp(f->may[i], member) == 0)
+			return true;
+	return false;
+}
+
+static void add_foreign(json_t *list, const struct form *own, const char *const *members, size_t most)
+{
+	for (size_t i = 0; i < most && members[i]; i++)
+		if (!is_of(own, members[i]))
+			json_array_append_new(list, json_pack("{s:[s]}", "required", members[i]));
+}
+
+static json_t *form_schema(size_t row, size_t form)
+{
+	const struct form *forms = rows[row].forms, *own = &forms[form];
+	json_t *needs = json_array(), *foreign = json_array(), *o;
+
+	for (size_t i = 0; i < 4 && own->needs[i]; i++)
+		json_array_append_new(needs, json_string(own->needs[i]));
+	for (size_t i = 0; i < FORMS; i++) {
+		add_foreign(foreign, own, forms[i].needs, 4);
+		add_foreign(foreign, own, forms[i].may, 6);
+	}
+	o = json_pack("{s:o,s:{s:o}}", "required", needs, "not", "anyOf", foreign);
+	if (own->noise)
+		json_object_set_new(
+		    o, "anyOf",
+		    json_pack("[{s:[s]},{s:[s]}]", "required", "noise_scale", "required", "gradient_norms"));
+	return o;
+}
+
 /* What a request for one method must have. */
 static json_t *method_needs(size_t row)
 {
 	json_t *needs = json_array(), *either = json_array(), *is;
 
-	for (const char *const *m = rows[row].needs; *m; m++)
-		json_array_append_new(needs, json_string(*m));
-	for (const char *const *m = rows[row].either; *m; m++)
-		json_array_append_new(either, json_pack("{s:[s]}", "required", *m));
+	for (size_t i = 0; i < 4 && rows[row].needs[i]; i++)
+		json_array_append_new(needs, json_string(rows[row].needs[i]));
+	for (size_t i = 0; i < FORMS && rows[row].forms[i].needs[0]; i++)
+		json_array_append_new(either, form_schema(row, i));
 	is = json_pack("{s:{s:{s:s}}}", "properties", "method", "const", rows[row].name);
 	if (row > 0)
 		json_object_set_new(is, "required", json_pack("[s]", "method"));

@@ -199,7 +199,8 @@ static json_t *needs_of_methods(void)
 {
 	static const char needs[] =
 	    "[{\"properties\":{\"method\":{\"const\":\"taps\"}},"
-	    "\"anyOf\":[{\"required\":[\"nodes\"]},{\"required\":[\"operators\",\"cluster\"]}]},"
+	    "\"anyOf\":[{\"required\":[\"nodes\"],\"not\":{\"required\":[\"operators\"]}},{\"required\":["
+	    "\"operators\",\"cluster\"],\"not\":{\"required\":[\"nodes\"]}}]},"
 	    "{\"properties\":{\"method\":{\"const\":\"cfp\"}},\"required\":[\"method\",\"devices\",\"link\"],"
 	    "\"anyOf\":[{\"required\":[\"segments\"]},{\"required\":[\"operators\"]},{\"required\":["
 	    "\"profiles\"]}]},"
@@ -209,17 +210,32 @@ static json_t *needs_of_methods(void)
 	return json_loads(needs, 0, NULL);
 }
 
+/* A method refuses what only others know. */
+static void refuse_foreign(json_t *rule, const json_t *own, json_t *all)
+{
+	json_t *foreign = json_array(), *value;
+	const char *member;
+
+	json_object_foreach(all, member, value)
+	{
+		if (!json_object_get(own, member))
+			json_array_append_new(foreign, json_pack("{s:[s]}", "required", member));
+	}
+	json_object_set_new(rule, "not", json_pack("{s:o}", "anyOf", foreign));
+}
+
 static json_t *schema(void)
 {
-	json_t *p = json_object(), *object;
+	json_t *shared = json_object(), *p, *object, *rules = needs_of_methods();
 	json_t *own[] = {intra_taps_members(), intra_cfp_members(), intra_oases_members()};
 
-	json_object_set_new(p, "memory_bytes",
+	json_object_set_new(shared, "memory_bytes",
 	                    schema_number(0, INTRA_BYTES_MAX, "of a device; left out: all"));
-	json_object_set_new(p, "memory_error",
+	json_object_set_new(shared, "memory_error",
 	                    schema_number(0, 1,
 	                                  "round memory up by at most this share of memory_bytes, which "
 	                                  "makes large problems small; 0 = exact"));
+	p = json_copy(shared);
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
 		const char *member;
 		json_t *value;
@@ -235,10 +251,15 @@ static json_t *schema(void)
 			else
 				json_object_set(p, member, value);
 		}
+	}
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		json_object_update(own[i], shared);
+		refuse_foreign(json_array_get(rules, i), own[i], p);
 		json_decref(own[i]);
 	}
+	json_decref(shared);
 	object = schema_object(p, NULL);
-	json_object_set_new(object, "anyOf", needs_of_methods());
+	json_object_set_new(object, "anyOf", rules);
 	return object;
 }
 

@@ -328,5 +328,6 @@ void split_members(json_t *p)
 	    schema_list(OPTION_NODES_MAX, schema_object(o, needs),
 	                "taps: products with a weight (rows x contraction) x (contraction x "
 	                "columns), or work on each element; cfp: a trace's operators in order"));
+	json_object_set_new(p, "element_bytes", schema_integer(1, 64));
 	json_object_set_new(p, "training", schema_boolean("with backward and gradients; default true"));
 }

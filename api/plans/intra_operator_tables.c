@@ -142,6 +142,13 @@ static int read_node(const json_t *o, const struct place *at, const struct intra
 	return rc;
 }
 
+static int fail_length(const json_t *value, const struct place *at, const char *member, const char *text,
+                       struct sb_error *err)
+{
+	return json_is_array(value) ? parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", at, member, text)
+	                            : parse_fail(err, SB_EINVAL, "wrong_type", at, member, text);
+}
+
 /* Adds rate x matrix to out. A null in it is a pair that cannot be. */
 static int add_matrix(const json_t *o, const struct place *at, const char *member, int64_t rows,
                       int64_t columns, double high, double rate, double other_rate, double *out,
@@ -151,15 +158,15 @@ static int add_matrix(const json_t *o, const struct place *at, const char *membe
 	const json_t *list = json_object_get(o, member);
 
 	if (!json_is_array(list) || (int64_t)json_array_size(list) != rows)
-		return parse_fail(err, SB_EINVAL, "wrong_type", at, member,
-		                  "must be a list with one row for each option of from");
+		return fail_length(list, at, member, "must be a list with one row for each option of from",
+		                   err);
 	for (int64_t i = 0; i < rows; i++) {
 		const json_t *row = json_array_get(list, (size_t)i);
 		struct place p = place_index(&here, (size_t)i);
 
 		if (!json_is_array(row) || (int64_t)json_array_size(row) != columns)
-			return parse_fail(err, SB_EINVAL, "wrong_type", &p, NULL,
-			                  "must be a list with one number for each option of to");
+			return fail_length(row, &p, NULL,
+			                   "must be a list with one number for each option of to", err);
 		for (int64_t k = 0; k < columns; k++) {
 			const json_t *v = json_array_get(row, (size_t)k);
 			double x = json_is_null(v) ? INFINITY : json_number_value(v);

@@ -179,7 +179,7 @@ static json_t *given_schema(void)
 static json_t *user_rows(void)
 {
 	static const char *const needs[] = {"terms", NULL};
-	json_t *term = json_object(), *row = json_object();
+	json_t *term = json_object(), *row = json_object(), *list;
 
 	json_object_set_new(term, "weight", schema_number(-1e6, 1e6, "default 1"));
 	json_object_set_new(term, "layer",
@@ -193,9 +193,14 @@ static json_t *user_rows(void)
 	                                "what is left out of a term counts all"));
 	json_object_set_new(row, "at_least", schema_number(-1e12, 1e12, NULL));
 	json_object_set_new(row, "at_most", schema_number(-1e12, 1e12, NULL));
-	return schema_list(
-	    PIPELINE_ROWS_MAX, schema_object(row, needs),
-	    "bounds on sums of weight * layers, kept by method bmpipe; some need an ILP solver");
+	row = schema_object(row, needs);
+	json_object_set_new(row, "anyOf",
+	                    json_pack("[{s:[s]},{s:[s]}]", "required", "at_least", "required", "at_most"));
+	list =
+	    schema_list(PIPELINE_ROWS_MAX, row,
+	                "bounds on sums of weight * layers, kept by method bmpipe; some need an ILP solver");
+	json_object_del(list, "minItems");
+	return list;
 }
 
 static void may_be_list(json_t *properties, const char *member, int64_t most)
@@ -234,5 +239,8 @@ json_t *pipeline_schema(bool lists)
 	json_object_set_new(o, "anyOf",
 	                    json_pack("[{s:[s]},{s:[s]},{s:[s]}]", "required", "layers", "required",
 	                              "layers_file", "required", "profile"));
+	json_object_set_new(o, "dependentSchemas",
+	                    json_pack("{s:{s:{s:{s:{s:[s,s]}}}}}", "memory_bytes", "properties", "layers",
+	                              "items", "required", "parameters_bytes", "activation_bytes"));
 	return o;
 }

@@ -61,6 +61,11 @@ static json_t *schema(void)
 	request = schema_object(p, NULL);
 	json_object_set_new(request, "anyOf",
 	                    json_pack("[o,o]", form(given_needs, searched), form(searched_needs, given)));
+	/* what gradients cost may be all the overhead there is */
+	json_object_set_new(request, "if", json_pack("{s:[s]}", "required", "compute_seconds"));
+	json_object_set_new(request, "then",
+	                    json_pack("{s:[{s:[s]},{s:[s]}]}", "anyOf", "required", "overhead_seconds",
+	                              "required", "gradients"));
 	return request;
 }
 

@@ -357,7 +357,9 @@ static json_t *schema(void)
 	    p, "recompute",
 	    seconds_by_stage("of 1f1b-early-recompute: that part of a backward, apart from it"));
 	json_object_set_new(p, "blocking", schema_boolean("a transfer keeps both of its devices busy"));
-	return schema_object(p, needs);
+	p = schema_object(p, needs);
+	json_object_set_new(p, "dependentRequired", json_pack("{s:[s]}", "weight_gradient", "backward"));
+	return p;
 }
 
 static json_t *limits(void)

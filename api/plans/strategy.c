@@ -165,7 +165,7 @@ static int read_constraints(const json_t *request, struct search_request *r, boo
 int strategy_request_from_json(const json_t *request, struct search_request *r, bool *out_attention,
                                struct sb_error *err)
 {
-	static const char *const objectives[] = {"time", NULL};
+	static const char *const objectives[] = {"step_time", "time", NULL};
 	struct place root = place_of("");
 	int64_t micro = 0, limit = ALTERNATIVES_DEFAULT;
 	int objective = 0, rc = cost_problem_from_json(request, &r->problem, &micro, err);
@@ -253,7 +253,10 @@ static json_t *schema(void)
 	json_object_set_new(constraints, "memory_bytes",
 	                    json_pack("{s:s,s:s}", "type", "integer", "description",
 	                              "what a device may use; default 95% of its memory"));
-	json_object_set_new(own, "objective", json_pack("{s:[s]}", "enum", "time"));
+	json_object_set_new(own, "objective",
+	                    json_pack("{s:[{s:s},{s:s,s:b}],s:s}", "anyOf", "const", "step_time", "const",
+	                              "time", "deprecated", true, "description",
+	                              "what is made least, as quality.objective of the answer has it"));
 	json_object_set_new(
 	    own, "limit",
 	    json_pack("{s:s,s:i,s:i}", "type", "integer", "minimum", 0, "maximum", SEARCH_ALTERNATIVES));

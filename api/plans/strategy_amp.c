@@ -216,6 +216,7 @@ json_t *strategy_amp_schema(void)
 	    "the embedding in front and the head behind where they are measured; default: the cost model's",
 	    "patternProperties", "^[1-9][0-9]*$", seconds, "node_links",
 	    schema_list(1 << 17, node,
-	                "of each node in the order of ranks: bytes per second of a device, in the node and "
-	                "to other nodes; default: the cluster's links"));
+	                "one for each node in the order of ranks: bytes per second of a device, in the node "
+	                "(needed where it has several devices) and to other nodes (needed where there are "
+	                "several); default: the cluster's links"));
 }

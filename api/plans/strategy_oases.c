@@ -218,8 +218,9 @@ static int answer_of(const struct oases_search *s, const struct plan *plans, siz
 	              "alternatives", "frontier", frontier_of(s, plans, count), "rejected", "warnings");
 	if (!*out)
 		return sb_no_memory(err);
-	strategy_proved(*out, "seconds of a step with overlapping halves, without pipeline",
-	                whole ? "the fastest choice of degrees for each half-layer, over steps that double"
+	strategy_proved(*out, "oases_seconds",
+	                whole ? "the fastest choice of degrees for each half-layer by the seconds of a step with "
+	                        "overlapping halves, over steps that double"
 	                      : "a plan that a weighted sum of time and memory finds");
 	plan_warn(
 	    json_object_get(*out, "warnings"), "restricted",

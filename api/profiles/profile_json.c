@@ -8,9 +8,11 @@
 static json_t *error_json(const struct sb_error *e)
 {
 	json_t *o = json_object();
+	char detail[SB_ERROR_SENTENCE_MAX];
 
+	sb_error_sentence(e, detail);
 	json_object_set_new(o, "code", json_text(e->word, strlen(e->word)));
-	json_object_set_new(o, "detail", json_text(e->text, strlen(e->text)));
+	json_object_set_new(o, "detail", json_text(detail, strlen(detail)));
 	json_object_set_new(o, "file", e->file[0] ? json_text(e->file, strlen(e->file)) : json_null());
 	json_object_set_new(o, "line", e->line > 0 ? json_integer(e->line) : json_null());
 	json_object_set_new(o, "offset", e->offset >= 0 ? json_integer(e->offset) : json_null());

@@ -19,14 +19,16 @@ static json_t *time_or_null(int64_t us)
 
 static json_t *error_or_null(const struct sb_error *e)
 {
+	char detail[SB_ERROR_SENTENCE_MAX];
 	json_t *o;
 
 	if (e->code == SB_OK)
 		return json_null();
+	sb_error_sentence(e, detail);
 	o = json_object();
 	json_object_set_new(o, "status", json_integer(status_of(e->code)));
 	json_object_set_new(o, "code", json_text(e->word, strlen(e->word)));
-	json_object_set_new(o, "detail", json_text(e->text, strlen(e->text)));
+	json_object_set_new(o, "detail", json_text(detail, strlen(detail)));
 	json_object_set_new(o, "file", e->file[0] ? json_text(e->file, strlen(e->file)) : json_null());
 	json_object_set_new(o, "line", e->line > 0 ? json_integer(e->line) : json_null());
 	json_object_set_new(o, "offset", e->offset > 0 ? json_integer(e->offset) : json_null());

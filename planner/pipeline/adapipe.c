@@ -47,7 +47,7 @@ static double at_least(const struct straight *s, const double *label, double wor
 int plan_adapipe(const struct pipeline_problem *p, enum pipeline_objective objective,
                  struct pipeline_stage *out, struct pipeline_proof *proof, struct sb_error *err)
 {
-	static const struct straight_rule rule = {"AdaPipe's estimate of 1F1B", 3, put_in_front, estimate,
+	static const struct straight_rule rule = {"adapipe_estimate", 3, put_in_front, estimate,
 	                                          at_least};
 
 	(void)objective;

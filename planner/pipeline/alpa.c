@@ -46,7 +46,7 @@ static double at_least(const struct straight *s, const double *label, double wor
 int plan_alpa(const struct pipeline_problem *p, enum pipeline_objective objective, struct pipeline_stage *out,
               struct pipeline_proof *proof, struct sb_error *err)
 {
-	static const struct straight_rule rule = {"Alpa's latency", 3, put_in_front, latency, at_least};
+	static const struct straight_rule rule = {"alpa_latency", 3, put_in_front, latency, at_least};
 
 	(void)objective;
 	return straight_plan(p, &rule, out, proof, err);

@@ -44,6 +44,6 @@ int plan_even(const struct pipeline_problem *p, enum pipeline_objective objectiv
 	rc = fit_and_time(p, layers, out, &makespan, err);
 	free(layers);
 	if (rc == SB_OK)
-		*proof = (struct pipeline_proof){"equal counts of layers", makespan, NAN, false, 1};
+		*proof = (struct pipeline_proof){"equal_layers", makespan, NAN, false, 1};
 	return rc;
 }

@@ -25,7 +25,7 @@ static double slowest_at_least(const struct straight *s, const double *label, do
 	return stages > 0 ? fmax(label[0], work / (double)stages) : label[0];
 }
 
-const struct straight_rule straight_slowest = {"slowest stage or link", 1, slower, slowest, slowest_at_least};
+const struct straight_rule straight_slowest = {"slowest_stage_or_link", 1, slower, slowest, slowest_at_least};
 
 int plan_pipedream(const struct pipeline_problem *p, enum pipeline_objective objective,
                    struct pipeline_stage *out, struct pipeline_proof *proof, struct sb_error *err)

@@ -210,7 +210,7 @@ test("what cannot be is told with its member", async () => {
     [{ ...TAPS, nodes: undefined }, 400, "/nodes"], [{ ...TAPS, nodes: [] }, 422, "/nodes"], [{ ...TAPS, colour: 1 }, 400, "/colour"],
     [{ ...TAPS, cluster: undefined }, 422, "/nodes/0/options/0/sends/0/scope"], [{ ...TAPS, cost: "gold" }, 422, "/cost"],
     [{ ...CHAIN, edges: [{ from: 0, to: 0 }] }, 422, "/edges/0/to"], [{ ...CHAIN, edges: [{ from: 0, to: "d" }] }, 422, "/edges/0/to"],
-    [{ ...CHAIN, edges: [{ from: 0, to: 1, seconds: [[1]] }] }, 400, "/edges/0/seconds"], [{ ...CHAIN, memory_error: 0.1 }, 400, "/memory_bytes"],
+    [{ ...CHAIN, edges: [{ from: 0, to: 1, seconds: [[1]] }] }, 422, "/edges/0/seconds"], [{ ...CHAIN, memory_error: 0.1 }, 400, "/memory_bytes"],
     [{ ...CHAIN, edges: [{ from: 0, to: 1, seconds: [[1, -1], [0, 0]] }] }, 422, "/edges/0/seconds/0"],
     [{ ...CHAIN, nodes: [{ options: [{ name: "x" }] }], edges: undefined }, 400, "/nodes/0/options/0/seconds"],
     [{ ...OPERATORS, cluster: undefined }, 400, "/cluster"], [{ ...OPERATORS, nodes: TAPS.nodes }, 400, "/nodes"], [{ ...OPERATORS, operators: [] }, 422, "/operators"],

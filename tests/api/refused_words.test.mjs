@@ -12,11 +12,11 @@ const request = (more) => ({ kind: "strategy", model: "llama3-8b", cluster: "dgx
 test("the refusal of a word says which there are, or where they stand", async () => {
   for (const [more, code, detail] of [
     [{ method: "exakt" }, "unknown_method", /exact.*amp.* or /],
-    [{ constraints: { tensor: "3d" } }, "unknown_value", /^must be 1d or 2d$/],
-    [{ constraints: { offload: ["wheels"] } }, "unknown_value", /^must be weights, gradients, optimizer, activations or none$/],
+    [{ constraints: { tensor: "3d" } }, "unknown_value", /^\/constraints\/tensor must be 1d or 2d$/],
+    [{ constraints: { offload: ["wheels"] } }, "unknown_value", /^\/constraints\/offload\/0 must be weights, gradients, optimizer, activations or none$/],
     [{ constraints: { offload: true } }, "wrong_type", /a word or a list of words/],
     [{ constraints: { sequence_parallel: "yes" } }, "wrong_type", /true or false/],
-    [{ objective: "fun" }, "unknown_value", /^must be time$/],
+    [{ objective: "fun" }, "unknown_value", /^\/objective must be step_time or time$/],
     [{ model: "llama" }, "unknown_name", /GET \/v1\/models/],
     [{ cluster: "dgx" }, "unknown_name", /GET \/v1\/clusters/],
     [{ cluster: { nodes: 1, devices_per_node: 8, device: "h100" } }, "unknown_device", /GET \/v1\/devices/],

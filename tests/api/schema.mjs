@@ -39,6 +39,8 @@ const CHECKS = {
   uniqueItems: (s, v, e) => !Array.isArray(v) || new Set(v.map((x) => JSON.stringify(x))).size === v.length || e("repeats an item"),
   minProperties: (s, v, e) => typeOf(v) !== "object" || Object.keys(v).length >= s.minProperties || e("too few members"),
   maxProperties: (s, v, e) => typeOf(v) !== "object" || Object.keys(v).length <= s.maxProperties || e("too many members"),
+  dependentRequired: (s, v, e) => typeOf(v) !== "object" || Object.entries(s.dependentRequired).every(([k, more]) => !(k in v) ||
+    more.every((m) => m in v || e(`lacks "${m}" beside "${k}"`))),
   required: (s, v, e) => typeOf(v) !== "object" || s.required.every((k) => k in v || e(`lacks "${k}"`)),
 };
 

@@ -90,6 +90,8 @@ export function ranges(numbers) {
 export const many = (n, one, more = `${one}s`) => `${plain(n)} ${n === 1 ? one : more}`;
 export const words = (key) => String(key ?? '').replace(/[_-]+/g, ' ');
 // A member of a document as a label: "tp_seconds" → "TP"; the unit stands with the value.
-export const memberName = (key) => sentence(words(key.replace(/_(bytes|seconds|us)$/, ''))
+// A bare unit is no name, and device-seconds are no device.
+const NAMES = { seconds: 'Time', bytes: 'Memory', device_seconds: 'Device-seconds' };
+export const memberName = (key) => NAMES[key] ?? sentence(words(key.replace(/_(bytes|seconds|us)$/, ''))
   .replace(/\b(dp|tp|cp|pp|ep|etp|vpp|p2p|kv)\b/gi, (s) => s.toUpperCase()));
 export const sentence = (s) => (s ? s[0].toUpperCase() + s.slice(1) : s);

@@ -48,15 +48,18 @@ export function Place({ of }) {
 }
 
 // Whatever a document holds beyond the members that are shown elsewhere, as words and numbers.
-const guessUnit = (key) => {
-  for (const unit of ['bytes_per_second', 'bytes', 'seconds', 'us', 'share'])
-    if (key.endsWith(unit)) return unit;
+const UNITS = [[/(^|_)(bytes_per_second|bytes|seconds|us|share)$/, (found) => found[2]], [/(^|_)(efficiency|loses_by|gain|gap|mfu|hfu)$/, () => 'share']];
+export const unitOfMember = (key) => {
+  for (const [pattern, unit] of UNITS) {
+    const found = pattern.exec(key);
+    if (found) return unit(found);
+  }
   return undefined;
 };
 
 export function Value({ name = '', value }) {
   if (value === null || value === undefined) return html`<span class="missing" title="not set">${DASH}</span>`;
-  if (isNumber(value)) return html`<${Quantity} value=${value} unit=${guessUnit(name)} />`;
+  if (isNumber(value)) return html`<${Quantity} value=${value} unit=${unitOfMember(name)} />`;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'string') return value;
   if (Array.isArray(value) && value.every((v) => typeof v !== 'object')) return value.join(', ');
@@ -102,7 +105,8 @@ function Nearest({ document: d }) {
 
 export function ProblemBox({ error, again, title }) {
   const d = error.document ?? { detail: error.message };
-  const errors = Array.isArray(d.errors) ? d.errors : [];
+  // the detail of a single error names its member already
+  const errors = Array.isArray(d.errors) && !(d.errors.length === 1 && d.detail?.startsWith(d.errors[0].pointer)) ? d.errors : [];
   const more = Object.fromEntries(Object.entries(d).filter(([k, v]) => !KNOWN.includes(k) && v !== null));
   return html`<div class="problem" role="alert">
     <p class="problem-title">${title ?? d.title ?? 'The request failed'}${d.code && html` <code>${d.code}</code>`}</p>

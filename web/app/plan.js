@@ -4,7 +4,8 @@ import { html, useState } from './dom.js';
 import { ExportSection } from './export.js';
 import { isNumber, memberName, quantity, sentence, when, words } from './format.js';
 import { FrontierSection } from './frontier.js';
-import { Confirm, Facts, Loading, ProblemBox, Quantity, Section, useLoaded } from './parts.js';
+import { Confirm, Loading, ProblemBox, Quantity, Section, useLoaded } from './parts.js';
+import { OtherPlan } from './plan_other.js';
 import { Big, Quality } from './plan_parts.js';
 import { PipelinePlan } from './plan_pipeline.js';
 import { problemText } from './plans.js';
@@ -86,18 +87,14 @@ function Losers({ plan }) {
     ${rejected.length > 0 && html`<h3>Ruled out</h3><${Table} caption="Ruled out" columns=${REJECTED} rows=${rejected} sort=${{ id: 'count', down: true }} />`}<//>`;
 }
 
-// Kinds that have no view of their own yet: what the service said, readable.
-function Other({ plan }) {
-  return html`<${Section} id="result" title="Result"><${Facts} of=${plan.predicted} /><details open><summary>Solution</summary><pre
-    tabindex="0">${JSON.stringify(plan.solution, null, 2)}</pre></details><//>`;
-}
-
 // The kinds that have a view of their own.
 const Strategy = ({ plan }) => html`<${Headline} plan=${plan} /><${Solution} plan=${plan} /><${FrontierSection} plan=${plan} /><${Losers} plan=${plan} /><${ExportSection} id=${plan.id} />`;
-const VIEWS = { strategy: Strategy, schedule: PipelinePlan, pipeline: PipelinePlan };
+// one given strategy: nothing was searched, so that there is nothing that lost
+const Estimate = ({ plan }) => html`<${Headline} plan=${plan} /><${Solution} plan=${plan} /><${ExportSection} id=${plan.id} />`;
+const VIEWS = { strategy: Strategy, estimate: Estimate, schedule: PipelinePlan, pipeline: PipelinePlan };
 
 function Content({ plan }) {
-  const View = plan.solution && plan.predicted && VIEWS[plan.kind] || Other;
+  const View = plan.solution && plan.predicted && VIEWS[plan.kind] || OtherPlan;
   return html`<p class="quiet">${plan.method && `Method: ${plan.method}. `}Made ${when(plan.created_at)}. Times and sizes are predictions.</p>
     ${plan.warnings?.length > 0 && html`<ul class="warnings-list">${plan.warnings.map((w) => html`<li>${sentence(typeof w === 'string' ? w : w.detail ?? JSON.stringify(w))}</li>`)}</ul>`}
     <${View} plan=${plan} />
