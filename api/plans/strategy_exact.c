@@ -145,7 +145,7 @@ static int explain_infeasible(const struct search_request *r, const struct searc
 {
 	struct sb_error ignored = {0};
 	json_int_t least = (json_int_t)ceil(x->least_memory);
-	int64_t effort = 0, nodes = 0, host = 0;
+	int64_t effort = x->effort, nodes = 0, host = 0; /* one effort in all */
 	json_t *nearest = json_object(), *rejected = rejected_of(r, x), *way;
 
 	/* the nodes last: they may take all the effort that is left */
@@ -197,7 +197,15 @@ static json_t *warnings_of(const struct search_request *r, const struct search_r
 	json_t *list = warnings_to_json(&r->problem, &x->best.strategy, &x->best.cost, attention_given);
 
 	warn_half_host(r, list);
-	if (x->frontier_in_part)
+	if (x->cut_short)
+		plan_warn(list, "search_cut_short",
+		          "the space is too large to search in full: what was not looked at may be faster; "
+		          "constrain some degrees");
+	if (x->values_left_out)
+		plan_warn(list, "values_left_out",
+		          "of a degree with more than about 500 values some were not tried: constrain it to "
+		          "the values that matter");
+	if (x->frontier_in_part && !x->cut_short)
 		plan_warn(
 		    list, "frontier_in_part",
 		    "there are too many plans to simulate them all for the frontier: between its points "
@@ -228,17 +236,20 @@ int strategy_search_answer(const struct search_request *r, bool attention_given,
 {
 	double start = plan_clock();
 	struct search_result *x = malloc(sizeof(*x));
-	int64_t effort = 0;
+	int64_t effort;
 	int rc;
 
 	if (!x)
 		return sb_no_memory(err);
 	rc = strategy_search(r, x, err);
+	effort = x->effort;
 	if (rc == SB_OK) {
 		*out = answer_of(r, x, plan_clock() - start, attention_given);
 		strategy_proved(*out, "step_time",
 		                x->optimal ? "no strategy within the constraints is faster by this model"
-		                           : "no strategy within the constraints is faster than lower_bound");
+		                : isnan(x->lower_bound)
+		                    ? "nothing: not all of the strategies were looked at"
+		                    : "no strategy within the constraints is faster than lower_bound");
 	} else if (rc == SB_EINFEASIBLE) {
 		rc = explain_infeasible(r, x, out_extra, err);
 	} else if (rc == SB_EIMPOSSIBLE && strcmp(err->word, "no_strategy") == 0) {

@@ -45,6 +45,7 @@ int strategy_folding(const json_t *request, const struct sb_watch *watch, json_t
 	if (rc == SB_OK && !r.problem.model.has_moe)
 		return parse_fail(err, SB_EIMPOSSIBLE, "no_experts", &model, NULL,
 		                  "has no experts to fold; use the method exact");
+	r.effort = SEARCH_EFFORT / 2; /* of each of the two searches */
 	if (rc == SB_OK)
 		rc = strategy_search_answer(&r, attention_given, out, out_extra, err);
 	return rc == SB_OK ? add_unfolded(&r, *out, err) : rc;

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/strategy/space.h"
-
 size_t scaling_counts(const struct cluster *c, int64_t *out)
 {
 	size_t n = 0;
@@ -50,30 +48,6 @@ static int point_request(const struct search_request *r, const struct search_poi
 	return SB_OK;
 }
 
-/* What a search does before its walk, in steps of the walk: for every tp (and tp_x), cp (a power of two) and
- * pp it pairs each number of replicas with each micro-batch, both divisors of the batch. Eight pairs take as
- * long as a step. */
-static int64_t preparation(const struct search_request *r)
-{
-	const struct cost_problem *p = &r->problem;
-	struct search_result ignored = {0};
-	struct tensor_values tensor;
-	struct values batch, pp;
-	int64_t devices = cluster_devices(&p->cluster), shapes = 0;
-
-	divisors(p->sequences, &batch);
-	tensor_values(r, &ignored, &tensor);
-	pipeline_values(r, &pp);
-	for (int i = 0; i < tensor.tp.count; i++) {
-		int64_t tp = tensor.tp.value[i];
-
-		for (int64_t cp = 1; cp <= p->model.seq_len && cp <= devices / tp; cp *= 2)
-			for (int k = 0; k < pp.count; k++)
-				shapes += pp.value[k] <= devices / (tp * cp);
-	}
-	return shapes * batch.count * batch.count / 16;
-}
-
 /* A request and its result are too large for a stack. */
 struct workspace {
 	struct search_request request;
@@ -108,9 +82,8 @@ int search_points(const struct search_request *r, const struct search_point *poi
 		rc = point_request(r, &points[i], &w->request, err);
 		if (rc != SB_OK)
 			break;
-		left -= preparation(&w->request);
 		share = left / (int64_t)(count - i);
-		w->request.effort = share < 1 ? 1 : share < SEARCH_EFFORT ? share : SEARCH_EFFORT;
+		w->request.effort = share < 1 ? 1 : share;
 		memset(&w->result, 0, sizeof(w->result));
 		if (i == 0 || left > 0)
 			rc = search_one(w, &found, err);

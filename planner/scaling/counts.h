@@ -28,10 +28,9 @@ struct point_result {
 };
 /* Told of each search when it is done; what it points to ends with the call. SB_OK, or why to stop. */
 typedef int point_visit(void *self, size_t index, const struct point_result *found);
-/* Steps of all searches together, what they prepare included: a few seconds of work. A search may take its
- * share of what is left for it and those behind it, and no more than SEARCH_EFFORT; with nothing left none is
- * begun but the first. */
-#define POINTS_EFFORT (4 * SEARCH_EFFORT)
+/* Steps of all searches together: as many as of one. A search may take its share of what is left for it and
+ * those behind it. */
+#define POINTS_EFFORT SEARCH_EFFORT
 /* Searches point after point: the larger ones last have the most effort. SB_ENOMEM; SB_EIMPOSSIBLE with field
  * "devices" as scaling_part(); what the visitor returns. */
 int search_points(const struct search_request *r, const struct search_point *points, size_t count,

@@ -3,9 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#define CLEAR_EVERY 64 /* families taken in since few of them could be cleared */
+
 void keep_init(struct keep *k)
 {
-	k->top_count = k->degrees_count = k->front_count = k->family_count = 0;
+	k->top_count = k->degrees_count = k->front_count = k->family_count = k->uncleared = 0;
 	k->best = INFINITY;
 	k->left_out = false;
 }
@@ -148,7 +150,7 @@ void keep_family(struct keep *k, double reached, const struct strategy *s, doubl
 
 	if (!keep_wants_family(k, reached, bound, memory))
 		return;
-	if (k->family_count == KEEP_FAMILIES)
+	if (k->family_count == KEEP_FAMILIES && k->uncleared++ % CLEAR_EVERY == 0)
 		clear_families(k, reached);
 	at = k->family_count;
 	if (at == KEEP_FAMILIES) {

@@ -36,9 +36,9 @@ struct keep {
 	struct kept front[KEEP_FRONT];
 	int front_count;
 	struct family families[KEEP_FAMILIES];
-	int family_count;
-	bool left_out; /* of front or families, for want of room */
-	double best;   /* lowest bound so far, INFINITY before any */
+	int family_count, uncleared; /* taken in with no room since what is not wanted was cleared */
+	bool left_out;               /* of front or families, for want of room */
+	double best;                 /* lowest bound so far, INFINITY before any */
 };
 
 /* Nothing is remembered yet. */

@@ -118,6 +118,19 @@ static int walk_all(struct search *x, bool *out_whole, struct sb_error *err)
 	return rc;
 }
 
+/* What is known of the best once nothing of what was looked at may be faster. */
+static void prove(const struct search *x, bool whole)
+{
+	struct search_result *out = x->out;
+
+	out->cut_short = !whole;
+	out->values_left_out = x->left_out;
+	out->optimal = whole && !x->left_out;
+	out->lower_bound = out->optimal                 ? x->reached
+	                   : x->unlisted || x->left_out ? NAN
+	                                                : fmin(x->reached, x->open);
+}
+
 int strategy_search(const struct search_request *r, struct search_result *out, struct sb_error *err)
 {
 	SEARCH_AUTO x = {.r = r, .out = out, .reached = INFINITY};
@@ -133,17 +146,17 @@ int strategy_search(const struct search_request *r, struct search_result *out, s
 	out->effort = x.effort;
 	if (rc != SB_OK)
 		return rc;
-	if (!whole)
+	if (x.stopped || (!whole && isinf(x.reached) && x.keep->top_count == 0))
 		return gave_up(&x, err);
 	if (x.out_of_memory)
 		return sb_no_memory(err);
 	if (!x.any_fits)
 		return nothing_found(out, err);
 	rc = search_settle(&x, KEEP_TOP, err);
-	out->optimal = true;
-	out->lower_bound = x.reached;
+	prove(&x, whole);
 	if (rc == SB_OK)
 		rc = search_frontier(&x, err);
+	out->frontier_in_part = out->frontier_in_part || !out->optimal;
 	return rc == SB_OK ? settle_alternatives(&x, err) : rc;
 }
 

@@ -19,7 +19,7 @@
  * stages between equally long (both at most 8; what does not divide lies on the later stages); interleaved
  * pipelines of equal chunks, with whole groups of pp micro-batches. Any number of devices up to the
  * cluster's, so that one more device never makes the plan worse. Of no degree are more than about 500 values
- * tried: what has more divisors, or layers, than that leaves some out.
+ * tried: what has more divisors, or layers, than that leaves some out (values_left_out).
  *
  * The frontier has, of plans that offload nothing, every number of recomputed layers: its points are the
  * fastest in evenly spaced amounts of memory, a few more than points are wanted, beside what needs no such
@@ -137,18 +137,21 @@ struct search_result {
 	bool frontier_in_part;         /* something faster may be between its points; */
 	bool frontier_without_offload; /* beside it, something faster that offloads */
 	struct rejected rejected[REJECTIONS];
-	int64_t candidates;  /* strategies weighed, those cut off by a bound included */
-	int64_t costed;      /* of them costed one by one */
-	int64_t effort;      /* steps that the walk took */
-	double lower_bound;  /* of the best step under the model */
-	bool optimal;        /* proved: nothing in the space is faster under the model */
-	double least_memory; /* bytes, over everything that was costed */
+	int64_t candidates;   /* strategies weighed, those cut off by a bound included */
+	int64_t costed;       /* of them costed one by one */
+	int64_t effort;       /* steps that the walk took */
+	double lower_bound;   /* of the best step under the model; NaN: not known */
+	bool optimal;         /* proved: nothing in the space is faster under the model */
+	bool cut_short;       /* the effort did not last for the whole space */
+	bool values_left_out; /* of a degree with too many */
+	double least_memory;  /* bytes, over everything that was costed */
 	struct strategy leanest;
 };
 
 /* SB_EINFEASIBLE when nothing fits: then out->least_memory, leanest, candidates and rejected are valid. When
- * the constraints leave no strategy at all, or the walk takes more steps than the effort
- * ("search_too_large"): SB_EIMPOSSIBLE. SB_ENOMEM, SB_ECANCELED. Deterministic. */
+ * the constraints leave no strategy at all, or the effort ends before one is found ("search_too_large"):
+ * SB_EIMPOSSIBLE. Where it ends later, the best that was found (cut_short). SB_ENOMEM, SB_ECANCELED.
+ * Deterministic. */
 int strategy_search(const struct search_request *r, struct search_result *out, struct sb_error *err);
 /* What would make the request feasible. Costs memory only. *effort: steps taken so far, which count for what
  * these take together.

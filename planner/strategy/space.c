@@ -24,9 +24,13 @@ void divisors(int64_t n, struct values *out)
 	int more = 0;
 
 	out->count = 0;
-	for (int64_t d = 1; d * d <= n && out->count + more < VALUES_MAX - 2; d++) {
+	out->left_out = false;
+	for (int64_t d = 1; d * d <= n && !out->left_out; d++) {
 		if (n % d != 0)
 			continue;
+		out->left_out = out->count + more + 2 > VALUES_MAX;
+		if (out->left_out)
+			break;
 		out->value[out->count++] = d;
 		if (d != n / d)
 			high[more++] = n / d;
@@ -96,7 +100,7 @@ static void one_dimension(const struct search_request *r, struct search_result *
 	int64_t devices = cluster_devices(&r->problem.cluster);
 	struct strategy s = search_default(r);
 
-	for (s.tp = 1; s.tp <= devices && s.tp <= m->heads && v->count < VALUES_MAX; s.tp++) {
+	for (s.tp = 1; s.tp <= devices && s.tp <= m->heads && !v->left_out; s.tp++) {
 		enum misfit f;
 
 		if (!allowed_value(r, ONLY_TP, s.tp))
@@ -104,6 +108,8 @@ static void one_dimension(const struct search_request *r, struct search_result *
 		f = strategy_fit_tensor(m, &s);
 		if (f != FIT_OK)
 			count_rejection(out, f == MISFIT_HEADS ? REJECT_HEADS : REJECT_WIDTH, 1, &s, NAN);
+		else if (v->count == VALUES_MAX)
+			v->left_out = true;
 		else
 			v->value[v->count++] = s.tp;
 	}
@@ -120,7 +126,8 @@ static void grids(const struct search_request *r, struct search_result *out, str
 	s.sequence_parallel = true;
 	divisors(m->hidden, &x);
 	divisors(m->heads, &y);
-	for (int i = 0; i < x.count * y.count && v->tp.count < VALUES_MAX; i++) {
+	v->tp.left_out = v->tp.left_out || x.left_out || y.left_out;
+	for (int i = 0; i < x.count * y.count; i++) {
 		int64_t inner = y.value[i % y.count];
 		enum misfit f;
 
@@ -137,6 +144,9 @@ static void grids(const struct search_request *r, struct search_result *out, str
 			                : f == MISFIT_GRID     ? REJECT_ATTENTION
 			                                       : REJECT_WIDTH,
 			                1, &s, NAN);
+		} else if (v->tp.count == VALUES_MAX) {
+			v->tp.left_out = true;
+			return;
 		} else {
 			v->x[v->tp.count] = s.tp_x;
 			v->tp.value[v->tp.count++] = s.tp;
@@ -150,6 +160,7 @@ void tensor_values(const struct search_request *r, struct search_result *out, st
 	             allowed_value(r, ONLY_TENSOR, 1);
 
 	v->tp.count = 0;
+	v->tp.left_out = false;
 	if (allowed_value(r, ONLY_TP_X, 1))
 		one_dimension(r, out, &v->tp);
 	for (int i = 0; i < v->tp.count; i++)
@@ -201,8 +212,12 @@ void pipeline_values(const struct search_request *r, struct values *v)
 	int64_t layers = r->problem.model.layers, devices = cluster_devices(&r->problem.cluster);
 
 	v->count = 0;
-	for (int64_t p = 1; p <= layers && p <= devices && v->count < VALUES_MAX; p++) {
-		if (allowed_value(r, ONLY_PP, p))
+	v->left_out = false;
+	for (int64_t p = 1; p <= layers && p <= devices && !v->left_out; p++) {
+		if (!allowed_value(r, ONLY_PP, p))
+			continue;
+		v->left_out = v->count == VALUES_MAX;
+		if (!v->left_out)
 			v->value[v->count++] = p;
 	}
 }
@@ -213,6 +228,7 @@ static void allowed_divisors(const struct search_request *r, enum constraint c, 
 
 	divisors(n, &all);
 	v->count = 0;
+	v->left_out = all.left_out;
 	for (int i = 0; i < all.count; i++) {
 		if (allowed_value(r, c, all.value[i]))
 			v->value[v->count++] = all.value[i];

@@ -8,6 +8,7 @@
 struct values {
 	int count;
 	int64_t value[VALUES_MAX];
+	bool left_out; /* there are more */
 };
 
 /* May the constraint have this value? A request that does not constrain it allows all. */

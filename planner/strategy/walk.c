@@ -106,6 +106,7 @@ static int prepare_pipelines(struct search *x, struct sb_error *err)
 	size_t runs = 1;
 
 	pipeline_values(x->r, &pp);
+	x->left_out = x->left_out || pp.left_out;
 	x->pipelines = calloc((size_t)pp.count + 1, sizeof(*x->pipelines));
 	if (!x->pipelines)
 		return sb_no_memory(err);
@@ -147,6 +148,13 @@ static void find_least(struct search *x, struct strategy *s, struct work (*least
 	}
 }
 
+/* What is listed must be gone through, too. */
+static bool listed_enough(struct search *x)
+{
+	x->unlisted = x->unlisted || search_exhausted(x) || x->effort > x->list_until;
+	return x->unlisted;
+}
+
 /* Every pipeline and number of replicas beside one tp, tp_x and cp. */
 static int add_layouts(struct search *x, struct strategy *s, int row, struct sb_error *err)
 {
@@ -158,6 +166,7 @@ static int add_layouts(struct search *x, struct strategy *s, int row, struct sb_
 		return sb_no_memory(err);
 	least = x->least[row].of;
 	find_least(x, s, least);
+	x->effort += (int64_t)x->pipeline_count * x->batch.count / 24;
 	for (int i = 0; i < x->pipeline_count * x->batch.count; i++) {
 		struct layout y = {
 		    s->tp, s->tp_x, s->cp, x->batch.value[i % x->batch.count], i / x->batch.count,
@@ -178,14 +187,14 @@ static int add_layouts(struct search *x, struct strategy *s, int row, struct sb_
 				y.bound = fmin(y.bound, m * fmax(least[b][sp].all / (double)s->pp,
 				                                 least[b][sp].layer * heaviest));
 		}
-		x->effort++;
+		x->effort += 2 + x->batch.count / 12; /* the sort is part of it */
 		if (isinf(y.bound))
 			continue;
 		y.bound = cost_outside(p, s, y.bound);
 		if (sb_grow(&x->layouts, x->layout_count, sizeof(*x->layouts)) != SB_OK)
 			return sb_no_memory(err);
 		x->layouts[x->layout_count++] = y;
-		if (search_exhausted(x))
+		if (listed_enough(x))
 			return SB_OK;
 	}
 	return SB_OK;
@@ -216,11 +225,12 @@ static int prepare_layouts(struct search *x, struct sb_error *err)
 	int row = 0, rc = SB_OK;
 
 	tensor_values(x->r, x->out, &tensor);
+	x->left_out = x->left_out || tensor.tp.left_out;
 	for (int i = 0; rc == SB_OK && i < tensor.tp.count; i++) {
 		s.tp = tensor.tp.value[i];
 		s.tp_x = tensor.x[i];
 		context_values(x->r, &s, x->out, &cp);
-		for (int k = 0; rc == SB_OK && k < cp.count && !search_exhausted(x); k++) {
+		for (int k = 0; rc == SB_OK && k < cp.count && !listed_enough(x); k++) {
 			s.cp = cp.value[k];
 			rc = add_layouts(x, &s, row++, err);
 		}
@@ -245,6 +255,11 @@ static void prepare_offload(struct search *x)
 	}
 }
 
+static int64_t effort_of(const struct search *x)
+{
+	return x->r->effort > 0 ? x->r->effort : SEARCH_EFFORT;
+}
+
 int search_prepare(struct search *x, struct sb_error *err)
 {
 	int rc;
@@ -259,6 +274,9 @@ int search_prepare(struct search *x, struct sb_error *err)
 	x->modes = recompute_modes(x->r);
 	divisors(x->r->problem.sequences, &x->batch);
 	expert_values(x->r, &x->ep, &x->etp);
+	x->left_out = x->batch.left_out || x->ep.left_out || x->etp.left_out;
+	x->list_until = x->effort + (effort_of(x) - x->effort) / 2;
+	x->open = INFINITY;
 	x->keep = malloc(sizeof(*x->keep));
 	x->known = calloc(KNOWN_COSTS, sizeof(*x->known));
 	x->works = calloc(KNOWN_WORK, sizeof(*x->works));
@@ -276,7 +294,7 @@ bool search_exhausted(struct search *x)
 		x->ask_at = x->effort + ASK_EFFORT;
 		x->stopped = x->stopped || sb_stopped(x->r->watch);
 	}
-	return x->stopped || x->effort > (x->r->effort > 0 ? x->r->effort : SEARCH_EFFORT);
+	return x->stopped || x->effort > effort_of(x);
 }
 
 bool search_wants(const struct search *x, double bound, double memory)
@@ -286,11 +304,16 @@ bool search_wants(const struct search *x, double bound, double memory)
 
 bool search_walk(struct search *x)
 {
+	bool last = x->away || !x->offloadable; /* no other walk comes for what is behind */
+
+	x->open = x->layout_count > 0 ? x->layouts[0].bound : INFINITY;
 	for (size_t i = 0; i < x->layout_count; i++) {
 		const struct layout *y = &x->layouts[i];
 
 		if (search_exhausted(x))
 			return false;
+		if (last)
+			x->open = y->bound;
 		if (x->memory_only && x->any_fits)
 			return true;
 		if (y->bound >= x->without)
@@ -300,5 +323,5 @@ bool search_walk(struct search *x)
 		else
 			weigh_layout(x, y);
 	}
-	return !search_exhausted(x);
+	return !search_exhausted(x) && !x->unlisted;
 }

@@ -129,7 +129,11 @@ struct search {
 	int modes;                  /* ways to recompute */
 	double reached;             /* seconds of x->out->best, the fastest that was simulated */
 	bool out_of_memory;
-	bool memory_only; /* stop at the first strategy that fits */
+	bool unlisted;      /* some layouts were not listed: the effort did not last, */
+	bool left_out;      /* or some values of a degree were left out */
+	int64_t list_until; /* effort */
+	double open;        /* no strategy of those that were not looked at takes less: seconds */
+	bool memory_only;   /* stop at the first strategy that fits */
 	bool any_fits;
 	int64_t effort; /* steps of the walk so far: runs of stages weighed, and what is cut off in one go as
 	                   one */

@@ -4,6 +4,8 @@
 #include "planner/cost/offload.h"
 #include "planner/strategy/weigh.h"
 
+#define FULL_STEPS 8 /* to go through all families for the one that has to leave */
+
 /* One layout: its experts' divisions, batches, cuts, orders and options. */
 
 static void weigh_body(struct weighing *w, const struct layer_costs *l, const struct rank_order *o,
@@ -42,7 +44,7 @@ static void keep_recomputing(struct weighing *w, const struct layer_costs *l, co
 	memcpy(none.layer, none.kept, sizeof(none.layer));
 	shape_of(&w->s, b);
 	memcpy(w->s.order, o->at, sizeof(o->at));
-	x->effort += b->runs;
+	x->effort += b->runs + (x->keep->family_count == KEEP_FAMILIES ? FULL_STEPS : 0);
 	bound = bound_seconds(&x->r->problem, &none, &w->s, &o->groups, runs_of(x, b), b->runs, m);
 	keep_family(x->keep, x->reached, &w->s, bound, b->memory);
 }
@@ -93,7 +95,7 @@ static void list_orders(struct weighing *w, struct division *d)
 	int64_t examined;
 
 	d->order_count = rank_orders(&w->x->r->problem.network, &w->s, d->orders, &examined);
-	w->x->effort += d->order_count + examined / 32;
+	w->x->effort += d->order_count + examined / 12;
 }
 
 /* Strategies of one batch and division of the experts. */
@@ -225,6 +227,7 @@ static int64_t all_divisions(struct weighing *w)
 {
 	int64_t all = 0;
 
+	w->x->effort += w->x->division_count / 8;
 	for (int i = 0; i < w->x->division_count; i++) {
 		w->s.ep = w->x->divisions[i].ep;
 		w->s.etp = w->x->divisions[i].etp;
@@ -255,6 +258,7 @@ void weigh_layout(struct search *x, const struct layout *y)
 		w.s.sequence_parallel = sp == 1;
 		for (int i = 0; i < x->division_count; i++)
 			x->divisions[i].too_large = false;
+		x->effort += x->batch.count / 8;
 		for (int i = 0; i < x->batch.count && x->batch.value[i] <= share; i++) {
 			struct work least = x->least[y->least].of[i][sp];
 			double quick;
@@ -284,6 +288,7 @@ void cut_off_layout(struct search *x, const struct layout *y)
 	w.s.dp = y->dp;
 	w.s.pp = q->pp;
 	w.all_orders = order_count(&w.s);
+	x->effort += (x->batch.count + x->ep.count * x->etp.count) / 8;
 	for (int i = 0; i < x->ep.count * x->etp.count; i++) {
 		w.s.ep = x->ep.value[i / x->etp.count];
 		w.s.etp = x->etp.value[i % x->etp.count];

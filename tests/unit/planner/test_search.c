@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "planner/cost/offload.h"
 #include "planner/strategy/search.h"
@@ -357,6 +358,7 @@ static void test_gives_up_on_a_space_without_end(void **state)
 	r.effort = 100000;
 	assert_int_equal(strategy_search(&r, x, &err), SB_EIMPOSSIBLE);
 	assert_string_equal(err.word, "search_too_large");
+	assert_true(x->effort <= 2 * r.effort);
 	/* each strategy weighed is a step at least: it stopped in time */
 	assert_true(x->costed <= 2 * r.effort);
 	/* groups that align with nothing are gone through rank by rank: that counts, too */
@@ -378,9 +380,62 @@ static void test_gives_up_on_a_space_without_end(void **state)
 	free(x);
 }
 
+/* What was found before the effort ended is told, with a bound of the rest: never above the best of all. */
+static void test_cut_short(void **state)
+{
+	struct search_request r = request("llama3-70b", "dgx-h100", 64, 1024);
+	struct search_result *x = malloc(sizeof(*x));
+	double best;
+	int64_t all, found = 0, bounded = 0;
+
+	(void)state;
+	assert_non_null(x);
+	assert_int_equal(strategy_search(&r, x, NULL), SB_OK);
+	assert_true(x->optimal && !x->cut_short && !x->values_left_out);
+	best = x->best.cost.step_seconds;
+	all = x->effort;
+	for (r.effort = all / 64; r.effort < all; r.effort += all / 16) {
+		struct sb_error err = {0};
+		int rc = strategy_search(&r, x, &err);
+
+		assert_true(rc == SB_OK ||
+		            (rc == SB_EIMPOSSIBLE && strcmp(err.word, "search_too_large") == 0));
+		if (rc != SB_OK)
+			continue;
+		found++;
+		assert_true(x->cut_short && !x->optimal && x->best.cost.fits && x->frontier_in_part);
+		assert_true(x->best.cost.step_seconds >= best);
+		assert_true(!(x->lower_bound > best));
+		bounded += !isnan(x->lower_bound);
+	}
+	assert_true(found > 0 && bounded > 0);
+	free(x);
+}
+
+/* 2048 stages are more than the values of a degree that are tried: named, they are; else the answer says so.
+ */
+static void test_values_left_out(void **state)
+{
+	struct search_request r = request("llama3-8b", "dgx-h100", 256, 64);
+	struct search_result *x = malloc(sizeof(*x));
+
+	(void)state;
+	assert_non_null(x);
+	r.problem.model.layers = 2048;
+	r.problem.memory_bytes = (int64_t)1 << 46;
+	assert_int_equal(strategy_search(&r, x, NULL), SB_OK);
+	assert_true(x->values_left_out && !x->optimal && !x->cut_short && isnan(x->lower_bound));
+	r.only[ONLY_PP] = (struct allowed){2, {1, 2048}};
+	assert_int_equal(strategy_search(&r, x, NULL), SB_OK);
+	assert_true(!x->values_left_out && x->optimal);
+	free(x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_cut_short),
+	    cmocka_unit_test(test_values_left_out),
 	    cmocka_unit_test(test_equals_brute_force),
 	    cmocka_unit_test(test_tight_memory_equals_brute_force),
 	    cmocka_unit_test(test_least_memory_equals_brute_force),
