@@ -120,13 +120,19 @@ static int bench_estimate(const struct search_request *r)
 
 int main(void)
 {
-	struct search_request gpt = {0}, large = {0}, experts = {0};
+	struct search_request gpt = {0}, large = {0}, experts = {0}, hosted;
 
 	if (request_of(&gpt, "gpt3-175b", "dgx-a100-80g", 128, 1536) != 0 ||
 	    request_of(&large, "llama3-405b", "dgx-h100", 2048, 2048) != 0 ||
 	    request_of(&experts, "deepseek-v3", "h800-8", 2048, 15360) != 0)
 		return 1;
+	/* what does not fit is weighed with each set of things on a host, too: as an HGX node has it */
+	hosted = experts;
+	hosted.problem.cluster.host_memory_bytes = (int64_t)2 << 40;
+	hosted.problem.cluster.host_link_bytes_per_second = 50e9;
+	hosted.problem.cluster.host_memory_bandwidth = 400e9;
 	bench_costing(&gpt);
 	return bench_search("175b_1024", &gpt, 50) || bench_search("405b_16384", &large, 500) ||
-	       bench_search("671b_experts_16384", &experts, 500) || bench_estimate(&gpt);
+	       bench_search("671b_experts_16384", &experts, 500) ||
+	       bench_search("671b_experts_16384_host", &hosted, 500) || bench_estimate(&gpt);
 }
