@@ -97,6 +97,7 @@ json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 		json_object_set_new(o, "tp_x", json_integer(grid.x));
 		json_object_set_new(o, "tp_y", json_integer(grid.y));
 	}
+	json_object_set_new(o, "schedule", json_string(schedule_words[s->schedule]));
 	json_object_set_new(o, "sequence_parallel", json_boolean(s->sequence_parallel));
 	json_object_set_new(o, "recompute", json_string(recompute_words[s->recompute]));
 	json_object_set_new(o, "attention", json_string(attention_words[s->attention]));
@@ -187,7 +188,7 @@ json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
 		              ? "a fused attention kernel is assumed; say attention: \"unfused\" otherwise"
 		              : "unfused attention is assumed, as usual for this model and device; say "
 		                "attention: \"flash\" otherwise");
-	if (s->overlap_expert && s->ep > 1 && !overlap_in_pairs(s))
+	if (s->overlap_expert && s->ep > 1 && !overlap_in_pairs(s) && s->schedule != PIPELINE_DUALPIPE)
 		plan_warn(list, "overlap_without_partner",
 		          "a plain 1F1B pipeline runs no two micro-batches side by side: the traffic of "
 		          "experts is not hidden (vpp above 1, or no pipeline, does)");

@@ -13,6 +13,7 @@
 
 const char *const recompute_words[] = {"none", "selective", "full", NULL};
 const char *const attention_words[] = {"unfused", "flash", NULL};
+const char *const schedule_words[] = {"1f1b", "zb-h1", "dualpipe", NULL};
 const char *const dtype_words[] = {"bf16", "fp32", NULL};
 const char *const offload_members[] = {OFFLOAD_WORDS, NULL};
 static const char *const dimension_words[] = {"tp", "cp", "dp", "pp", NULL};
@@ -188,7 +189,7 @@ static int read_offload(const json_t *value, const struct place *at, struct offl
 static int read_options(const json_t *value, const struct place *at, struct strategy *s, struct sb_error *err)
 {
 	int recompute = (int)s->recompute, attention = (int)s->attention;
-	int dtype = s->gradient_bytes == 4 ? 1 : 0;
+	int dtype = s->gradient_bytes == 4 ? 1 : 0, schedule = (int)s->schedule;
 	bool overlap_given;
 	int rc = parse_boolean(value, at, "sequence_parallel", &s->sequence_parallel, err);
 
@@ -199,12 +200,15 @@ static int read_options(const json_t *value, const struct place *at, struct stra
 	if (rc == SB_OK)
 		rc = parse_word(value, at, "recompute", OPTIONAL, recompute_words, &recompute, err);
 	if (rc == SB_OK)
+		rc = parse_word(value, at, "schedule", OPTIONAL, schedule_words, &schedule, err);
+	if (rc == SB_OK)
 		rc = parse_word(value, at, "attention", OPTIONAL, attention_words, &attention, err);
 	if (rc == SB_OK)
 		rc = parse_word(value, at, "gradient_dtype", OPTIONAL, dtype_words, &dtype, err);
 	if (rc == SB_OK)
 		rc = read_offload(value, at, &s->offload, err);
 	s->recompute = (enum recompute)recompute;
+	s->schedule = (enum pipeline_schedule)schedule;
 	s->attention = (enum attention)attention;
 	s->gradient_bytes = dtype == 1 ? 4 : 2;
 	return rc;
@@ -221,6 +225,7 @@ int strategy_from_json(const json_t *value, const struct place *at, struct strat
 	                                      "cp",
 	                                      "pp",
 	                                      "vpp",
+	                                      "schedule",
 	                                      "ep",
 	                                      "etp",
 	                                      "zero",

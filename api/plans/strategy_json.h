@@ -49,6 +49,8 @@ void warn_host_assumed(const struct cost_problem *p, json_t *warnings);
 /* What may wait on the host, in the order of enum offloadable. */
 #define OFFLOAD_WORDS "weights", "gradients", "optimizer", "activations"
 extern const char *const offload_members[]; /* these */
+extern const char *const schedule_words[];
+
 extern const char *const recompute_words[], *const attention_words[], *const dtype_words[];
 
 /* JSON Schemas of the parts. New references. */

@@ -180,6 +180,7 @@ json_t *strategy_schema(void)
 	json_object_set_new(p, "overlap_gradients",
 	                    schema_boolean("as \"gradients\" in overlap; default: true from zero 1 on"));
 	overlap_schema(p);
+	json_object_set_new(p, "schedule", schema_words(schedule_words));
 	json_object_set_new(p, "recompute", schema_words(recompute_words));
 	json_object_set_new(p, "attention", schema_words(attention_words));
 	json_object_set_new(p, "gradient_dtype", schema_words(dtype_words));

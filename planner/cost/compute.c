@@ -320,6 +320,7 @@ struct layer_time layer_seconds(const struct cost_problem *p, const struct strat
 		context.backward += context.forward;
 	}
 	l.parts[PART_COMPUTE] = 3 * linear + core.forward + core.backward + 3 * element;
+	l.weight = linear; /* one product each, as forward and as the gradient of the input */
 	l.free = fmax(0, l.parts[PART_COMPUTE] - tensor.hidden - context.hidden) / 2;
 	if (s->overlap_expert) {
 		l.alone = overlap_won(&p->constants, fmin(expert, l.free));
@@ -356,7 +357,8 @@ struct layer_time head_seconds(const struct cost_problem *p, const struct strate
 	double rows = (double)s->micro_batch * (double)p->model.seq_len / (double)s->cp;
 	double width = (double)p->model.vocab / (double)s->tp, h = (double)p->model.hidden;
 	/* Logits: written in 16 bit, cast, reduced; about 6 bytes an element each way. */
-	double once = gemm_seconds(p, rows, width, h) + memory_seconds(p, 6 * rows * width);
+	double product = gemm_seconds(p, rows, width, h);
+	double once = product + memory_seconds(p, 6 * rows * width);
 	double y = 2 * rows * h;
 	double exchange = s->sequence_parallel ? all_gather_seconds(&p->network, &g->tp, y)
 	                                       : all_reduce_seconds(&p->network, &g->tp, y);
@@ -364,6 +366,7 @@ struct layer_time head_seconds(const struct cost_problem *p, const struct strate
 	double norm = grid_norm_seconds(p, s, g);
 	struct layer_time t = {0};
 
+	t.weight = product;
 	t.parts[PART_COMPUTE] = 3 * once;
 	t.parts[PART_TENSOR] = exchange + loss + (s->sequence_parallel ? exchange : 0) + 2 * norm;
 	t.forward = once + loss + (s->sequence_parallel ? exchange : 0) + norm;

@@ -35,6 +35,7 @@ struct layer_time {
 	double parts[LAYER_PARTS]; /* forward + backward, split */
 	double alone;              /* each pass takes so much more whose micro-batch has no partner
 	                              (overlap_in_pairs()); counted nowhere else */
+	double weight;             /* of backward, the gradients of the weights */
 	double free;               /* of each pass, compute that hides nothing */
 };
 /* Seconds of one layer and one micro-batch on one device, what waits of its communication included.

@@ -19,10 +19,10 @@ bool overlap_tensor_ranks(const struct strategy *s)
 
 bool overlap_in_pairs(const struct strategy *s)
 {
-	return s->overlap_expert && s->ep > 1 && (s->pp == 1 || s->vpp > 1);
+	return s->overlap_expert && s->ep > 1 && s->schedule == PIPELINE_1F1B && (s->pp == 1 || s->vpp > 1);
 }
 
 bool overlap_between_stages(const struct strategy *s)
 {
-	return s->overlap_sends && s->vpp > 1;
+	return s->overlap_sends && (s->vpp > 1 || s->schedule == PIPELINE_DUALPIPE);
 }

@@ -33,10 +33,10 @@ double overlap_won(const struct constants *k, double together);
 double overlap_pieces(double exchange, double product, double q);
 /* Do the ranks of the strategy's tensor groups overlap, as its stack would? */
 bool overlap_tensor_ranks(const struct strategy *s);
-/* Does the schedule run one micro-batch's forward pass beside another's backward pass? It keeps one more in
+/* Does 1F1B run one micro-batch's forward pass beside another's backward pass? It keeps one more in
  * flight for it (Megatron-LM; cost-model section 6.2). */
 bool overlap_in_pairs(const struct strategy *s);
 /* Do those sends run under compute? Megatron-LM's --overlap-p2p-communication, its default, which speaks of
- * interleaved pipelines alone. */
+ * interleaved pipelines alone; and DualPipe. */
 bool overlap_between_stages(const struct strategy *s);
 #endif

@@ -13,6 +13,7 @@ static const char *const names[LAUNCH_FIELDS] = {
     [FIELD_CP] = "CP",
     [FIELD_PP] = "PP",
     [FIELD_VPP] = "VPP",
+    [FIELD_SCHEDULE] = "SCHEDULE",
     [FIELD_EP] = "EP",
     [FIELD_ETP] = "ETP",
     [FIELD_MICRO_BATCH] = "MICRO_BATCH_SIZE",
@@ -39,6 +40,8 @@ static bool is_said(const struct launch_plan *l, int field)
 {
 	if (field == FIELD_STAGE_RECOMPUTE)
 		return l->strategy.recompute != RECOMPUTE_NONE && !launch_recomputes_all(l);
+	if (field == FIELD_SCHEDULE)
+		return l->strategy.schedule != PIPELINE_1F1B;
 	if (field == FIELD_OVERLAP_TENSOR)
 		return l->strategy.overlap_tensor;
 	if (field == FIELD_OVERLAP_EXPERT)

@@ -7,6 +7,7 @@
 
 static const char *const boolean_words[] = {"false", "true", NULL};
 static const char *const dtype_words[] = {"bf16", "fp32", NULL};
+static const char *const schedule_words[] = {"1f1b", "zb-h1", "dualpipe", NULL};
 static const char *const dispatch_words[] = {"bf16", "fp8", NULL};
 static const char *const recompute_words[] = {"none", "selective", "full", NULL};
 static const char *const attention_words[] = {"unfused", "flash", NULL};
@@ -24,6 +25,7 @@ static const struct {
     [FIELD_CP] = {"cp", NULL, 1, STRATEGY_MAX_DEGREE},
     [FIELD_PP] = {"pp", NULL, 1, STRATEGY_MAX_DEGREE},
     [FIELD_VPP] = {"vpp", NULL, 1, STRATEGY_MAX_DEGREE},
+    [FIELD_SCHEDULE] = {"schedule", schedule_words, 0, 0},
     [FIELD_EP] = {"ep", NULL, 1, STRATEGY_MAX_DEGREE},
     [FIELD_ETP] = {"etp", NULL, 1, STRATEGY_MAX_DEGREE},
     [FIELD_MICRO_BATCH] = {"micro_batch", NULL, 1, STRATEGY_MAX_DEGREE},
@@ -84,6 +86,7 @@ static int64_t get(const struct strategy *s, enum launch_field f)
 	case FIELD_CP: return s->cp;
 	case FIELD_PP: return s->pp;
 	case FIELD_VPP: return s->vpp;
+	case FIELD_SCHEDULE: return (int64_t)s->schedule;
 	case FIELD_EP: return s->ep;
 	case FIELD_ETP: return s->etp;
 	case FIELD_MICRO_BATCH: return s->micro_batch;
@@ -109,6 +112,7 @@ static void set(struct strategy *s, enum launch_field f, int64_t value)
 	case FIELD_CP: s->cp = value; break;
 	case FIELD_PP: s->pp = value; break;
 	case FIELD_VPP: s->vpp = value; break;
+	case FIELD_SCHEDULE: s->schedule = (enum pipeline_schedule)value; break;
 	case FIELD_EP: s->ep = value; break;
 	case FIELD_ETP: s->etp = value; break;
 	case FIELD_MICRO_BATCH: s->micro_batch = value; break;

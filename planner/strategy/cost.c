@@ -214,18 +214,19 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 	struct parameters_held n = stage_parameters(p, &l->memory, s, run);
 	bool first = run->first == 0, last = run->first + run->count == s->pp;
 	double sends = s->pp > 1 ? (double)s->vpp * l->send : 0, free = 0;
-	bool away = offload_any(&s->offload), taken; /* the windows of the passes, by other exchanges */
+	bool away = offload_any(&s->offload);
 	const struct offload_load load = away ? load_of(p, l, s, run) : (struct offload_load){0};
 	struct offload_passes host = {0}, window;
 
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		t.alone_expert += 2 * (double)run->layers[k] * l->layer[k].alone;
+		t.weight += (double)run->layers[k] * l->layer[k].weight;
 		free += (double)run->layers[k] * l->layer[k].free;
 	}
 	if (away)
 		host = offload_pass_seconds(p, s, &load);
-	taken = reduces_each(p, s) || host.forward + host.backward > 0;
-	t.paired = overlap_in_pairs(s) && !taken;
+	t.taken = reduces_each(p, s) || host.forward + host.backward > 0;
+	t.paired = overlap_in_pairs(s) && !t.taken;
 	/* What comes once a step runs beside passes that have no partner. */
 	t.forward += t.alone_expert / 2;
 	t.backward += t.alone_expert / 2;
@@ -238,7 +239,7 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 		t.forward -= t.alone_expert / 2;
 		t.backward -= t.alone_expert / 2;
 	}
-	add_sends(p, s, sends, taken ? 0 : free, &t);
+	add_sends(p, s, sends, t.taken ? 0 : free, &t);
 	if (first) {
 		t.head_forward += l->embedding.forward;
 		t.head_backward += l->embedding.backward;
@@ -246,6 +247,7 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 	if (last) {
 		t.head_forward += l->head.forward;
 		t.head_backward += l->head.backward;
+		t.weight += l->head.weight;
 	}
 	window.forward += t.head_forward;
 	window.backward += t.head_backward;

@@ -59,6 +59,8 @@ struct stage_time {
 	 * on the way through the pipeline and back (alone_seconds()). */
 	double alone_expert, alone_sends;
 	bool paired;
+	bool taken;    /* others have the windows of its passes */
+	double weight; /* of backward and head_backward, the gradients of the weights */
 };
 /* One stage of a run: seconds of one micro-batch, and of what comes once a step. */
 struct stage_time stage_seconds(const struct cost_problem *p, const struct layer_costs *l,

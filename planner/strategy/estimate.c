@@ -5,6 +5,7 @@
 
 #include "planner/cost/offload.h"
 #include "planner/schedule/schedule.h"
+#include "planner/strategy/scheduled.h"
 
 #define EXACT_OPERATIONS (1 << 16)   /* beyond it the steady state is extrapolated */
 #define LARGEST_OPERATIONS (1 << 22) /* beyond it the closed form answers */
@@ -66,11 +67,7 @@ static int expand(const struct cost_problem *p, const struct layer_costs *l, con
 static int simulate(const struct strategy *s, int64_t micro_batches, const double *forward,
                     const double *backward, double *end, struct sb_error *err)
 {
-	const struct schedule_shape shape = {.kind = s->vpp > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B,
-	                                     .devices = s->pp,
-	                                     .micro_batches = micro_batches,
-	                                     .chunks = s->vpp,
-	                                     .slices = 1};
+	const struct schedule_shape shape = strategy_schedule_shape(s, micro_batches);
 
 	return schedule_ends(&shape, forward, backward, end, err);
 }
@@ -202,18 +199,15 @@ static void rates(const struct cost_problem *p, const struct strategy *s, const 
 	c->hfu = (model + recomputed_flops(p, s, x)) / peak;
 }
 
-static int cost_expanded(const struct cost_problem *p, const struct strategy *s, struct expansion *x,
-                         struct strategy_cost *out, struct sb_error *err)
+/* Of a pipeline in 1F1B, straight or interleaved. */
+static int cost_expanded(const struct cost_problem *p, const struct strategy *s, const struct layer_costs *l,
+                         const struct groups *g, struct expansion *x, struct strategy_cost *c,
+                         struct sb_error *err)
 {
-	struct groups g = groups_of(&p->network, s);
-	struct layer_costs l = layer_costs_of(p, s, &g);
 	int64_t m = strategy_micro_batches(s, p->sequences);
 	double passes = 0, optimizer = 0, away = 0, inner;
-	struct strategy_cost c = {0};
-	int rc = expand(p, &l, s, &g, x, err);
+	int rc = pipeline_ends(s, m, x->forward, x->backward, x->end, &c->simulated, err);
 
-	if (rc == SB_OK)
-		rc = pipeline_ends(s, m, x->forward, x->backward, x->end, &c.simulated, err);
 	if (rc != SB_OK)
 		return rc;
 	for (int64_t r = 0; r < x->count; r++) {
@@ -225,13 +219,30 @@ static int cost_expanded(const struct cost_problem *p, const struct strategy *s,
 		}
 	}
 	passes += x->alone;
-	c.bound_seconds = bound_seconds(p, &l, s, &g, x->runs, x->count, m);
-	c.breakdown = split(&l, s, x, m, passes, optimizer - away);
-	c.breakdown.offload += away;
+	c->bound_seconds = bound_seconds(p, l, s, g, x->runs, x->count, m);
+	c->breakdown = split(l, s, x, m, passes, optimizer - away);
+	c->breakdown.offload += away;
 	inner = passes + optimizer;
-	c.step_seconds = fmax(cost_outside(p, s, inner), c.bound_seconds);
-	c.breakdown.other = fmax(0, c.step_seconds - inner);
-	c.memory = peak_memory(p, &l, s, x->runs, x->count, m, &c.fullest_stage);
+	c->step_seconds = fmax(cost_outside(p, s, inner), c->bound_seconds);
+	c->breakdown.other = fmax(0, c->step_seconds - inner);
+	c->memory = peak_memory(p, l, s, x->runs, x->count, m, &c->fullest_stage);
+	return SB_OK;
+}
+
+static int cost_any(const struct cost_problem *p, const struct strategy *s, struct expansion *x,
+                    struct strategy_cost *out, struct sb_error *err)
+{
+	struct groups g = groups_of(&p->network, s);
+	struct layer_costs l = layer_costs_of(p, s, &g);
+	struct strategy_cost c = {0};
+	int rc = expand(p, &l, s, &g, x, err);
+
+	if (rc == SB_OK)
+		rc = s->schedule == PIPELINE_1F1B
+		         ? cost_expanded(p, s, &l, &g, x, &c, err)
+		         : scheduled_cost(p, s, &l, x->runs, x->times, x->count, &c, err);
+	if (rc != SB_OK)
+		return rc;
 	c.host_bytes = offload_node_bytes(&p->cluster, s, &c.memory);
 	c.host_fits = c.host_bytes <= (double)p->cluster.host_memory_bytes;
 	c.fits = c.host_fits && memory_total(&c.memory) <= (double)p->memory_bytes;
@@ -244,7 +255,7 @@ int strategy_cost(const struct cost_problem *p, const struct strategy *s, struct
                   struct sb_error *err)
 {
 	struct expansion x = {0};
-	int rc = cost_expanded(p, s, &x, out, err);
+	int rc = cost_any(p, s, &x, out, err);
 
 	free_expansion(&x);
 	return rc;

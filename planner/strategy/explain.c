@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "planner/cost/offload.h"
+#include "planner/strategy/scheduled.h"
 
 void explanation_free(struct explanation *e)
 {
@@ -150,7 +151,9 @@ static void traffic_of(const struct cost_problem *p, const struct strategy *s, c
 	out[TRAFFIC_CONTEXT] = m * part_of(&l, s, run, PART_CONTEXT);
 	out[TRAFFIC_EXPERT] = m * part_of(&l, s, run, PART_EXPERT);
 	out[TRAFFIC_PIPELINE] = sends * sent;
-	out[TRAFFIC_GRADIENTS] = gradients_of(p, &l, s, &g, run, m);
+	/* a device of DualPipe holds two stages */
+	out[TRAFFIC_GRADIENTS] =
+	    (s->schedule == PIPELINE_DUALPIPE ? 2 : 1) * gradients_of(p, &l, s, &g, run, m);
 }
 
 /* A send's gather by tensor ranks is theirs. */
@@ -193,6 +196,19 @@ static void add_traffic(const struct cost_problem *p, const struct strategy *s,
 		                                           seconds[i], exposed[i]};
 }
 
+/* In other orders than 1F1B: of the device of the first stage of each run. */
+static int device_memory(const struct cost_problem *p, const struct strategy *s, const struct layer_costs *l,
+                         const struct stage_run *runs, struct explanation *io, struct sb_error *err)
+{
+	struct memory_parts *memory = malloc((size_t)s->pp * sizeof(*memory));
+	int rc = memory ? scheduled_memory(p, s, l, runs, io->stage_count, memory, err) : sb_no_memory(err);
+
+	for (int64_t i = 0; rc == SB_OK && i < io->stage_count; i++)
+		io->stages[i].memory = memory[runs[i].first];
+	free(memory);
+	return rc;
+}
+
 int strategy_explain(const struct cost_problem *p, const struct strategy *s, struct explanation *out,
                      struct sb_error *err)
 {
@@ -215,8 +231,10 @@ int strategy_explain(const struct cost_problem *p, const struct strategy *s, str
 		out->stages[i].seconds = stage_seconds(p, &l, s, &g, &runs[i]);
 		out->stages[i].memory = stage_memory(p, &l.memory, s, &runs[i], m);
 	}
+	rc = s->schedule == PIPELINE_1F1B ? SB_OK : device_memory(p, s, &l, runs, out, err);
 	free(runs);
-	rc = strategy_cost(p, s, &c, err);
+	if (rc == SB_OK)
+		rc = strategy_cost(p, s, &c, err);
 	if (rc == SB_OK)
 		add_traffic(p, s, &c.breakdown, out);
 	else

@@ -1,5 +1,6 @@
 #include "planner/strategy/strategy.h"
 
+#include "planner/cost/offload.h"
 #include "planner/schedule/schedule.h"
 
 #define FUSED_FROM_TOKENS 2048
@@ -100,6 +101,33 @@ static enum misfit fit_experts(const struct model *m, const struct strategy *s)
 	return FIT_OK;
 }
 
+struct schedule_shape strategy_schedule_shape(const struct strategy *s, int64_t micro_batches)
+{
+	struct schedule_shape shape = {.kind = s->vpp > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B,
+	                               .devices = s->pp,
+	                               .micro_batches = micro_batches,
+	                               .chunks = s->vpp,
+	                               .slices = 1};
+
+	if (s->schedule == PIPELINE_ZB_H1)
+		shape.kind = SCHEDULE_ZB_H1;
+	if (s->schedule == PIPELINE_DUALPIPE) { /* its chunks are the two directions */
+		shape.kind = SCHEDULE_DUALPIPE;
+		shape.chunks = 2;
+	}
+	return shape;
+}
+
+static bool fits_schedule(const struct strategy *s, int64_t micro_batches)
+{
+	const struct schedule_shape shape = strategy_schedule_shape(s, micro_batches);
+	struct sb_error ignored;
+
+	return s->schedule == PIPELINE_1F1B ||
+	       (s->pp > 1 && s->vpp == 1 && !s->recompute_fit && !offload_any(&s->offload) &&
+	        schedule_check(&shape, &ignored) == SB_OK);
+}
+
 static enum misfit fit_pipeline(const struct model *m, const struct strategy *s, int64_t micro_batches)
 {
 	int64_t sum = 0;
@@ -121,6 +149,8 @@ static enum misfit fit_pipeline(const struct model *m, const struct strategy *s,
 		if (strategy_recompute_each(s, m->layers, i, s->stage_recompute[i]) < 0)
 			return MISFIT_RECOMPUTE;
 	}
+	if (!fits_schedule(s, micro_batches))
+		return MISFIT_SCHEDULE;
 	if (s->vpp > 1 && (s->pp < 2 || micro_batches < s->pp ||
 	                   (micro_batches % s->pp != 0 && micro_batches < 2 * s->pp) ||
 	                   !schedule_interleaves(s->pp, s->vpp, micro_batches)))
@@ -179,6 +209,12 @@ static const struct {
                        "pp is more than the layers, or pp x vpp than two more of them, or the "
                        "stages do not add up to them",
                        "pp"},
+    [MISFIT_SCHEDULE] =
+        {"schedule",
+         "zb-h1 and dualpipe take a pipeline without chunks (vpp 1) and without offload, zb-h1 "
+         "at least pp micro-batches, dualpipe an even pp and an even number of at least twice "
+         "pp micro-batches",
+         "schedule"},
     [MISFIT_INTERLEAVE] = {"interleaving",
                            "vpp above 1 needs pp of at least 2 and micro-batches that fill the pipeline: a "
                            "multiple of pp, or at least twice pp with a last group on which the "

@@ -10,6 +10,9 @@
 /* One way to run one training step: degrees of parallelism and options. */
 
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTES };
+/* In which order a pipeline's passes run (planner/schedule): 1F1B, interleaved where vpp is above 1, or one
+ * of those that split the backward pass. */
+enum pipeline_schedule { PIPELINE_1F1B, PIPELINE_ZB_H1, PIPELINE_DUALPIPE };
 enum attention { ATTENTION_UNFUSED, ATTENTION_FLASH };
 /* Dimensions of the rank order. Expert ranks fold into the tp x cp x dp ranks of a stage, in the order of
  * these: etp innermost, then ep, then the rest (parallel folding: systems 3.12). */
@@ -25,6 +28,7 @@ struct offload {
 struct strategy {
 	int64_t dp, tp, cp, pp, vpp, ep, etp;
 	int64_t tp_x; /* of the tp ranks, in two dimensions (tensor_grid_of()); 0 or 1: one dimension */
+	enum pipeline_schedule schedule;
 	int64_t micro_batch; /* sequences per replica */
 	int zero;            /* ZeRO level 0..3 over dp x cp */
 	bool sequence_parallel;
@@ -75,6 +79,10 @@ static inline struct tensor_grid tensor_grid_of(const struct strategy *s)
 /* Micro-batches of one replica; 0 when the batch cannot be divided evenly. */
 int64_t strategy_micro_batches(const struct strategy *s, int64_t sequences);
 
+/* The order of the strategy's passes, as the simulator takes it. */
+struct schedule_shape;
+struct schedule_shape strategy_schedule_shape(const struct strategy *s, int64_t micro_batches);
+
 /* Why a strategy cannot be run at all: integer constraints (cost-model section 1). */
 enum misfit {
 	FIT_OK,
@@ -86,6 +94,7 @@ enum misfit {
 	MISFIT_ATTENTION,     /* ring attention over cp needs a fused kernel */
 	MISFIT_GRID,          /* tp_x does not divide tp, or is without what two dimensions need */
 	MISFIT_STAGES,        /* more stages or chunks than layers, or a cut that does not add up */
+	MISFIT_SCHEDULE,      /* stages or micro-batches that its order does not take, chunks, or offload */
 	MISFIT_INTERLEAVE,    /* vpp without pipeline, or micro-batches that do not fill it
 	                         (schedule_interleaves()) */
 	MISFIT_EXPERTS,       /* ep does not divide experts, or the expert ranks do not fit */

@@ -71,6 +71,24 @@ test("a plain pipeline has no partners, and says so", async () => {
   assert.equal(plan.predicted.step_seconds, plain.predicted.step_seconds);
 });
 
+test("a schedule of pairs hides experts' traffic without chunks", async () => {
+  const dual = { vpp: 1, schedule: "dualpipe" };
+  const plain = await solved(told(["gradients"], dual));
+  const paired = await solved(told(["gradients", "expert"], dual));
+  assert.equal(paired.solution.schedule, "dualpipe");
+  assert.ok(paired.predicted.step_seconds < plain.predicted.step_seconds);
+  assert.ok(!paired.warnings.some((w) => w.code === "overlap_without_partner"), JSON.stringify(paired.warnings));
+  assert.ok(traffic(paired, "expert").hidden_seconds > 0);
+  assert.match(await exported(paired, "megatron"), /^# plan schedule=dualpipe: Megatron has no option for it$/m);
+  const zero = await solved(told(["gradients"], { vpp: 1, schedule: "zb-h1" }));
+  const straight = await solved(told(["gradients"], { vpp: 1 }));
+  assert.equal(straight.solution.schedule, "1f1b");
+  assert.ok(zero.predicted.breakdown.bubble_seconds < straight.predicted.breakdown.bubble_seconds);
+  const answer = await service.post("/v1/plans", told([], { schedule: "dualpipe" }));
+  assert.equal(answer.status, 422);
+  assert.equal(answer.json.code, "schedule");
+});
+
 test("a search for a stack that overlaps is never slower, and tells it in every plan", async () => {
   const request = { kind: "strategy", model: "mixtral-8x7b", cluster: { preset: "dgx-h100", nodes: 2 }, batch: BATCH };
   const plain = await solved(request);

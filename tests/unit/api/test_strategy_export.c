@@ -99,6 +99,8 @@ static struct strategy random_strategy(uint64_t *seed, const struct setting *x, 
 	s.zero = (int)(sb_random(seed) % 4);
 	s.sequence_parallel = sb_random(seed) % 2;
 	s.overlap_gradients = sb_random(seed) % 2;
+	if (s.pp > 1 && s.vpp == 1 && sb_random(seed) % 4 == 0)
+		s.schedule = sb_random(seed) % 2 ? PIPELINE_ZB_H1 : PIPELINE_DUALPIPE;
 	s.overlap_tensor = sb_random(seed) % 2;
 	s.overlap_expert = sb_random(seed) % 2;
 	s.overlap_sends = sb_random(seed) % 2;
