@@ -10,7 +10,8 @@
  * micro_batch dividing the batch; vpp dividing the layers of a stage; ep dividing the experts and etp their
  * width, folded freely into the tp x cp x dp ranks of a stage (parallel folding); ZeRO 0..3 where replicas,
  * or tensor ranks of the experts, hold weights in common (2 and 3 in a pipeline only where the request names
- * them: few stacks run that), with the exchange under compute from 1 on; grids of tensor ranks only where the
+ * them: few stacks run that), with the exchange under compute from 1 on, where the request does not say what
+ * its stack overlaps (struct stack, the same for all strategies); grids of tensor ranks only where the
  * request names them (tp_y as tp, tp_x dividing the widths): no stack but MindFormers runs them;
  * recomputation of nothing, of all layers, or in each stage of as few as make it fit; sequence parallelism on
  * and off (with experts or a grid always on, beside tp); every order of the ranks, whatever nodes they fill
