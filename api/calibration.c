@@ -186,6 +186,21 @@ static json_t *row_json(enum calibrated_constant k, const struct calibrated *c)
 	                 json_real_or_null(c->error), "calls", (json_int_t)c->calls);
 }
 
+/* Profiles may show what the cluster cannot do: then they are of another one. */
+static int check_measured(const json_t *constants, struct constants *io, struct sb_error *err)
+{
+	struct place root = place_of("");
+	struct sb_error why = {0};
+	int rc = calibration_from_json(constants, &root, io, &why);
+
+	if (rc != SB_EIMPOSSIBLE)
+		return rc == SB_OK ? rc : sb_fail(err, rc, why.word, "%s", why.text);
+	return sb_fail_field(err, rc, "out_of_range", "/profiles",
+	                     "show %s = %.4g, which %s: are they of the cluster's devices and links?",
+	                     why.field + 1, json_number_value(json_object_get(constants, why.field + 1)),
+	                     why.text);
+}
+
 int calibration_measure(const json_t *cluster, json_t *const *documents, size_t count, json_t **out,
                         struct sb_error *err)
 {
@@ -218,7 +233,7 @@ int calibration_measure(const json_t *cluster, json_t *const *documents, size_t 
 		                "show nothing that the cost model could be calibrated by: record shapes, "
 		                "of operators as large as the jobs' that are planned");
 	else
-		rc = calibration_from_json(constants, &root, &k, err);
+		rc = check_measured(constants, &k, err);
 	if (rc == SB_OK && !(*out = json_pack("{s:O,s:O}", "constants", constants, "measured", rows)))
 		rc = sb_no_memory(err);
 	json_decref(rows);

@@ -171,9 +171,10 @@ test("the command makes the same without a service, and what it prints can be st
 test("a calibration that cannot be is refused with its member", async () => {
   const { json: profile } = await s.upload("made", job([90000], { reduces: REDUCES }));
   const { json: bare } = await s.upload("bare", kineto(1));
-  const refused = async (more, status, pointer, code) => {
+  const refused = async (more, status, pointer, code, why = /./) => {
     const a = await s.post("/v1/calibrations", { name: "x", profiles: [profile.id], cluster: CLUSTER, ...more });
     assert.deepEqual([a.status, a.json.errors?.[0].pointer, a.json.code], [status, pointer, code], JSON.stringify(a.json));
+    assert.match(a.json.errors[0].detail, why);
   };
   await refused({ name: "../x" }, 422, "/name", "bad_name");
   await refused({ name: undefined }, 400, "/name", "missing_member");
@@ -183,7 +184,7 @@ test("a calibration that cannot be is refused with its member", async () => {
   await refused({ profiles: ["nothing"] }, 422, "/profiles/0", "unknown_profile");
   await refused({ profiles: [bare.id] }, 422, "/profiles", "nothing_measured");
   await refused({ cluster: "no-such" }, 400, "/cluster", "unknown_name");
-  await refused({ cluster: { ...CLUSTER, device: { ...CLUSTER.device, peak_flops: 100e12 } } }, 422, "/gemm_share", "out_of_range");
+  await refused({ cluster: { ...CLUSTER, device: { ...CLUSTER.device, peak_flops: 100e12 } } }, 422, "/profiles", "out_of_range", /gemm_share = .* between 0.001 and 1: are they of the cluster/);
   await refused({ more: 1 }, 400, "/more", "unknown_member");
   const put = await s.request("PUT", "/v1/calibrations/own", { headers: { "content-type": "application/json" }, body: JSON.stringify({ constants: { gemm_share: 0.5 } }) });
   assert.equal(put.status, 201);
