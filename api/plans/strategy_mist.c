@@ -54,6 +54,9 @@ static int check(const struct search_request *r, struct sb_error *err)
 	if (offload_allowed(r) != 0 && offload_allowed(r) != OFFLOADABLES)
 		return sb_fail_field(err, SB_EIMPOSSIBLE, "outside_of_method", "/constraints/offload",
 		                     "Mist chooses by itself what to offload; or nothing, with false");
+	if (r->stack.given)
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "outside_of_method", "/constraints/overlap",
+		                     "Mist has its own model of what runs under compute");
 	if (r->problem.model.has_moe)
 		return sb_fail_field(err, SB_EIMPOSSIBLE, "outside_of_method", "/model/moe",
 		                     "Mist's layers are all alike and dense");

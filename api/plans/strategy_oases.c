@@ -63,6 +63,9 @@ static int check_request(const struct search_request *r, struct sb_error *err)
 	if (r->problem.model.layers > OASES_LAYERS_MAX)
 		return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "/model/layers",
 		                     "this method takes %d layers at most", OASES_LAYERS_MAX);
+	if (r->stack.given)
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "outside_of_method", "/constraints/overlap",
+		                     "Oases has its own schedule of what runs under compute");
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
 		char field[80];
 

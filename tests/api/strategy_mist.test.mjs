@@ -126,7 +126,7 @@ test("what cannot be is told with its member", async () => {
     [{ offload: "yes" }, 400, "/offload"], [{ host_bytes_per_second: 0 }, 422, "/host_bytes_per_second"], [{ layer_seconds: { 1: 1 } }, 400, "/layer_seconds"],
     [{ constraints: { cp: 2 } }, 422, "/constraints/cp"], [{ constraints: { recompute: "full" } }, 422, "/constraints/recompute"],
     [{ constraints: { sequence_parallel: true } }, 422, "/constraints/sequence_parallel"], [{ model: { ...SMALL.model, moe: { experts: 8, top_k: 2, ffn_hidden: 1024 } } }, 422, "/model/moe"],
-    [{ constraints: { tp: 3 } }, 422, ""], [{ constraints: { zero: 0 } }, 422, ""],
+    [{ constraints: { overlap: ["tensor"] } }, 422, "/constraints/overlap"], [{ constraints: { tp: 3 } }, 422, ""], [{ constraints: { zero: 0 } }, 422, ""],
   ]) {
     const { status: is, json } = await s.post("/v1/plans", { ...SMALL, ...more });
     assert.equal(is, status, JSON.stringify([more, json]));

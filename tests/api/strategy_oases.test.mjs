@@ -56,7 +56,7 @@ test("one degree: without tensor ranks as estimate says, with them faster by wha
 test("what it cannot do is told with its member", async () => {
   const moe = { ...MODEL, moe: { experts: 8, top_k: 2, ffn_hidden: 3072 } };
   for (const [more, pointer] of [[{ model: moe }, "/model/moe"], [{ constraints: { pp: [2] } }, "/constraints/pp"], [{ constraints: { zero: [3] } }, "/constraints/zero"],
-    [{ batch: { global_sequences: 1 } }, "/batch/global_sequences"]]) {
+    [{ constraints: { overlap: ["tensor"] } }, "/constraints/overlap"], [{ batch: { global_sequences: 1 } }, "/batch/global_sequences"]]) {
     const { status, json } = await s.post("/v1/plans", { ...PROBLEM, ...more });
     assert.deepEqual([status, json.errors?.[0].pointer], [422, pointer], JSON.stringify(json));
   }
