@@ -101,7 +101,7 @@ static int write_array(const json_t *value, struct sb_buf *out, int depth)
 static int write_value(const json_t *value, struct sb_buf *out, int depth)
 {
 	if (depth > DEEPEST)
-		return SB_ELIMIT;
+		return SB_EINVAL;
 	switch (json_typeof(value)) {
 	case JSON_OBJECT: return write_object(value, out, depth);
 	case JSON_ARRAY: return write_array(value, out, depth);

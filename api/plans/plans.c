@@ -153,6 +153,8 @@ int plan_canonical(const struct plan_lookup *lookup, const json_t *request, json
 	rc = sb_buf_addf(&text, "signalbox %s\n", SB_VERSION);
 	if (rc == SB_OK)
 		rc = canonical_write(resolved, &text);
+	if (rc == SB_EINVAL)
+		return sb_fail(err, rc, "too_deep", "the request is nested too deeply");
 	if (rc != SB_OK)
 		return sb_fail(err, rc, "too_large", "the request is too large");
 	if (out_resolved)

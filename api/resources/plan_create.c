@@ -19,22 +19,30 @@ static void answer_job(struct call *c, const char *id)
 	api_res_header(c->res, "Retry-After", "1");
 }
 
-static void answer_found(struct call *c, const char *job, const char *plan)
+/* false when somebody has deleted the plan since it was found. */
+static bool answer_found(struct call *c, const char *id, const struct plan_job *job)
 {
 	struct store_plan stored = {0};
 	struct sb_error err = {0};
+	int rc = store_plan_get(c->s->config.store, job->plan, &stored, &err);
 
-	if (store_plan_get(c->s->config.store, plan, &stored, &err) != SB_OK)
+	if (rc == SB_ENOENT)
+		return false;
+	if (rc != SB_OK) {
 		api_problem_from(c->res, &err);
-	else
-		plan_reply(c, plan_jobs_tell(c->s->plan_jobs, job) ? 201 : 200, &stored);
+		return true;
+	}
+	plan_reply(c, plan_jobs_tell(c->s->plan_jobs, id) ? 201 : 200, &stored);
+	idem_keep_waited(c, ROUTE, job->digest);
+	return true;
 }
 
-/* What has become of the search after the wait. */
-static void answer_waited(struct call *c, const char *id)
+/* What has become of the search after the wait; false when its plan is gone again. */
+static bool answer_waited(struct call *c, const char *id)
 {
 	const struct api_config *config = &c->s->config;
 	struct plan_job job = {0};
+	bool there = true;
 
 	if (!plan_jobs_look(c->s->plan_jobs, id, &job)) {
 		api_problem(c->res, 503, "busy", "The search is not known any more. Ask again.");
@@ -44,13 +52,13 @@ static void answer_waited(struct call *c, const char *id)
 	} else if (!job.ended) {
 		answer_job(c, id);
 	} else if (job.plan[0]) {
-		answer_found(c, id, job.plan);
-		idem_keep_waited(c, ROUTE, job.digest);
+		there = answer_found(c, id, &job);
 	} else {
 		problem_stored(c->res, status_of(job.error.code), job.problem);
 		job.problem = NULL;
 	}
 	free(job.problem);
+	return there;
 }
 
 /* Hands the request to a job, and waits for it as long as the client likes. */
@@ -84,10 +92,9 @@ void plans_create(struct call *c)
 	IDEM_AUTO idem = {0};
 	int rc;
 
-	if (c->req->waited && c->req->waited_job[0]) {
-		answer_waited(c, c->req->waited_job);
+	/* who waited for a plan that was deleted meanwhile asks anew, and is told the job */
+	if (c->req->waited && c->req->waited_job[0] && answer_waited(c, c->req->waited_job))
 		return;
-	}
 	request = body_object(c);
 	if (!request)
 		return;

@@ -244,6 +244,25 @@ static void test_canonical(void **state)
 	}
 }
 
+/* Small, but too deep: no limit of size is passed. */
+static void test_deep_requests_are_malformed(void **state)
+{
+	char deep[512] = "{\"kind\":\"strategy\",\"x\":", *text = NULL;
+	struct sb_error err = {0};
+	size_t at = strlen(deep);
+	json_t *request;
+
+	(void)state;
+	memset(deep + at, '[', 65);
+	memset(deep + at + 65, ']', 65);
+	strcpy(deep + at + 130, "}");
+	request = json_loads(deep, 0, NULL);
+	assert_non_null(request);
+	assert_int_equal(plan_canonical(&lookup, request, NULL, &text, &err), SB_EINVAL);
+	assert_string_equal(err.word, "too_deep");
+	json_decref(request);
+}
+
 static void test_export(void **state)
 {
 	struct sb_error err;
@@ -333,6 +352,7 @@ int main(void)
 	    cmocka_unit_test(test_refuses_what_is_malformed),
 	    cmocka_unit_test(test_refuses_what_is_impossible),
 	    cmocka_unit_test(test_canonical),
+	    cmocka_unit_test(test_deep_requests_are_malformed),
 	    cmocka_unit_test(test_export),
 	    cmocka_unit_test(test_profiles_past_the_limit_are_not_fetched),
 	    cmocka_unit_test(test_kinds_have_schemas),

@@ -71,6 +71,32 @@ static void two_that_wait_for_one_search(void **state)
 	tear_down(&f);
 }
 
+static void a_plan_that_is_deleted_before_who_waits_reads_it(void **state)
+{
+	struct api_req waiting = {
+	    .method = "POST", .path = "/v1/plans", .body = SLOW, .body_len = strlen(SLOW), .waited = true};
+	struct fixture f;
+	char first[96], plan[96];
+
+	(void)state;
+	set_up(&f);
+	f.queue.slow = true;
+	ask(&f, "POST", "/v1/plans", SLOW);
+	location_of(&f, first);
+	memcpy(waiting.waited_job, f.queue.status.id, sizeof(waiting.waited_job));
+	assert_int_equal(run_search(&f), SB_OK);
+	f.queue.status.state = JOB_DONE;
+	assert_int_equal(ask(&f, "GET", first, NULL), 200);
+	snprintf(plan, sizeof(plan), "%s", text_at(f.json, "result"));
+	assert_int_equal(ask(&f, "DELETE", plan, NULL), 204);
+	clear_answer(&f);
+	api_handle(f.api, &waiting, &f.res);
+	assert_int_equal(f.res.status, 202);
+	assert_string_not_equal(header_of(&f, "Location"), first);
+	assert_int_equal(f.queue.plans, 2);
+	tear_down(&f);
+}
+
 static void a_failed_search_tells_the_whole_problem(void **state)
 {
 	static const char never[] = "{\"kind\":\"strategy\",\"method\":\"never\"}";
@@ -222,6 +248,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_long_search_is_a_job),
 	    cmocka_unit_test(two_that_wait_for_one_search),
+	    cmocka_unit_test(a_plan_that_is_deleted_before_who_waits_reads_it),
 	    cmocka_unit_test(a_failed_search_tells_the_whole_problem),
 	    cmocka_unit_test(a_canceled_search),
 	    cmocka_unit_test(a_search_is_not_joined_once_it_is_canceled),
