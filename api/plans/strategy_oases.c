@@ -221,10 +221,11 @@ static int answer_of(const struct oases_search *s, const struct plan *plans, siz
 	              "alternatives", "frontier", frontier_of(s, plans, count), "rejected", "warnings");
 	if (!*out)
 		return sb_no_memory(err);
-	strategy_proved(*out, "oases_seconds",
-	                whole ? "the fastest choice of degrees for each half-layer by the seconds of a step with "
-	                        "overlapping halves, over steps that double"
-	                      : "a plan that a weighted sum of time and memory finds");
+	strategy_proved(
+	    *out, "oases_seconds",
+	    whole ? "the fastest choice of degrees for each half-layer by the seconds of a step with "
+	            "overlapping halves, over steps that double"
+	          : "a plan that a weighted sum of time and memory finds");
 	plan_warn(
 	    json_object_get(*out, "warnings"), "restricted",
 	    "tensor and data ranks on all devices, degrees and steps that are powers of two, all recomputed, "
