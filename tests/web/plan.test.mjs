@@ -255,3 +255,17 @@ test('a search goes on when the form is left, and does not pull the page back', 
   assert.match(await page.locator('.row').first().innerText(), /7,680 sequences a step/);
   await close();
 });
+
+test('the form of each kind starts from a problem that has a plan', async () => {
+  const kinds = (await (await fetch(`${service.url}/v1/plan-kinds`)).json()).items.map(({ kind }) => kind).filter((kind) => kind !== 'strategy');
+  assert.ok(kinds.length >= 12);
+  const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
+  for (const kind of kinds) {
+    await page.goto(`${service.url}/#/plans/new`);
+    await page.getByLabel('Kind').selectOption(kind);
+    await page.getByRole('button', { name: 'Make the plan' }).click();
+    await planned(page).catch((error) => { throw new Error(`${kind}: ${error.message}`); });
+    assert.equal((await stored(page)).kind, kind);
+  }
+  await close();
+});

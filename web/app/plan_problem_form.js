@@ -4,6 +4,10 @@ import { Failed, FieldError, Submit, parse, useSubmit } from './plan_request.js'
 
 // Where to start from; a kind without one starts from the members that it needs.
 const SAMPLES = {
+  estimate: { model: 'llama3-8b', cluster: { preset: 'dgx-h100', nodes: 2 }, batch: { global_sequences: 128, micro: 1 }, strategy: { dp: 4, tp: 4, zero: 1, sequence_parallel: true } },
+  'gradient-fusion': { gradients: [{ name: 'head', bytes: 16384000, backward_seconds: 0.004 }, { name: 'fc', bytes: 411041792, backward_seconds: 0.009 },
+    { name: 'conv', bytes: 1179648, backward_seconds: 0.008 }],
+  cost: [{ bytes: 1048576, seconds: 0.0006 }, { bytes: 536870912, seconds: 0.0292 }] },
   schedule: { schedule: 'zb-h1', stages: 4, micro_batches: 8, forward: 1, backward: 1, weight_gradient: 1, send_seconds: 0.05 },
   pipeline: { stages: 4, micro_batches: 16, memory_bytes: 40e9, layers: [
     { name: 'decoder', count: 32, forward: 0.01, parameters_bytes: 2e9, activation_bytes: { none: 1.2e9, full: 0.1e9 } }] },
