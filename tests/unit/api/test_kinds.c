@@ -255,7 +255,7 @@ static void test_deep_requests_are_malformed(void **state)
 	(void)state;
 	memset(deep + at, '[', 65);
 	memset(deep + at + 65, ']', 65);
-	strcpy(deep + at + 130, "}");
+	deep[at + 130] = '}';
 	request = json_loads(deep, 0, NULL);
 	assert_non_null(request);
 	assert_int_equal(plan_canonical(&lookup, request, NULL, &text, &err), SB_EINVAL);
