@@ -33,8 +33,9 @@ struct breakdown_seconds {
 
 struct strategy_cost {
 	double step_seconds;
-	double bound_seconds; /* lower bound under the same model */
-	struct breakdown_seconds breakdown;
+	double bound_seconds;               /* lower bound under the same model */
+	struct breakdown_seconds breakdown; /* of the busiest stage; of DualPipe the device of its number */
+	int64_t busiest_stage;
 	struct memory_parts memory; /* of the fullest stage */
 	int64_t fullest_stage;
 	double host_bytes; /* of a node's host memory (offload_node_bytes()) */

@@ -127,6 +127,17 @@ static void add_parts(double parts[LAYER_PARTS], const struct layer_time *t, dou
 		parts[i] += times * t->parts[i];
 }
 
+static int64_t busiest_run(const struct expansion *x)
+{
+	int64_t r = 0;
+
+	for (int64_t i = 1; i < x->count; i++) {
+		if (stage_work(&x->times[i]) > stage_work(&x->times[r]))
+			r = i;
+	}
+	return r;
+}
+
 /* The busiest stage's time by what it was spent on; the rest of the step is the pipeline's bubble. */
 static struct breakdown_seconds split(const struct layer_costs *l, const struct strategy *s,
                                       const struct expansion *x, int64_t micro_batches, double passes,
@@ -134,12 +145,8 @@ static struct breakdown_seconds split(const struct layer_costs *l, const struct 
 {
 	double parts[LAYER_PARTS] = {0}, m = (double)micro_batches, inside = 0, work, alone;
 	struct breakdown_seconds b = {.optimizer = optimizer};
-	int64_t r = 0;
+	int64_t r = busiest_run(x);
 
-	for (int64_t i = 1; i < x->count; i++) {
-		if (stage_work(&x->times[i]) > stage_work(&x->times[r]))
-			r = i;
-	}
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		add_parts(parts, &l->layer[k], (double)(x->runs[r].layers[k] - x->runs[r].kept[k]));
 		add_parts(parts, &l->kept[k], (double)x->runs[r].kept[k]);
@@ -220,6 +227,7 @@ static int cost_expanded(const struct cost_problem *p, const struct strategy *s,
 	}
 	passes += x->alone;
 	c->bound_seconds = bound_seconds(p, l, s, g, x->runs, x->count, m);
+	c->busiest_stage = x->runs[busiest_run(x)].first;
 	c->breakdown = split(l, s, x, m, passes, optimizer - away);
 	c->breakdown.offload += away;
 	inner = passes + optimizer;

@@ -54,13 +54,12 @@ static double work_of(const struct stage_time *t)
 	return t->forward + t->backward + t->head_forward + t->head_backward;
 }
 
-static const struct stage_run *busiest(const struct explanation *e)
+static const struct stage_run *run_of(const struct explanation *e, int64_t stage)
 {
 	int64_t at = 0;
 
-	for (int64_t i = 1; i < e->stage_count; i++)
-		if (work_of(&e->stages[i].seconds) > work_of(&e->stages[at].seconds))
-			at = i;
+	while (at + 1 < e->stage_count && e->stages[at + 1].run.first <= stage)
+		at++;
 	return &e->stages[at].run;
 }
 
@@ -134,13 +133,12 @@ static void split_tensor(const struct cost_problem *p, const struct strategy *s,
 	out[TRAFFIC_TENSOR_Y] = rest - out[TRAFFIC_TENSOR];
 }
 
-/* Of a problem without compute, in its own unit. */
+/* Of a stage and m micro-batches of a problem without compute, in its own unit. */
 static void traffic_of(const struct cost_problem *p, const struct strategy *s, const struct stage_run *run,
-                       double out[TRAFFICS])
+                       double m, double out[TRAFFICS])
 {
 	const struct groups g = groups_of(&p->network, s);
 	const struct layer_costs l = layer_costs_of(p, s, &g);
-	double m = (double)strategy_micro_batches(s, p->sequences);
 	double sends = s->pp > 1 ? 2 * m * (double)s->vpp : 0;
 	double sent = send_seconds(&p->network, &g.pp, stage_send_bytes(p, s));
 
@@ -151,9 +149,23 @@ static void traffic_of(const struct cost_problem *p, const struct strategy *s, c
 	out[TRAFFIC_CONTEXT] = m * part_of(&l, s, run, PART_CONTEXT);
 	out[TRAFFIC_EXPERT] = m * part_of(&l, s, run, PART_EXPERT);
 	out[TRAFFIC_PIPELINE] = sends * sent;
-	/* a device of DualPipe holds two stages */
-	out[TRAFFIC_GRADIENTS] =
-	    (s->schedule == PIPELINE_DUALPIPE ? 2 : 1) * gradients_of(p, &l, s, &g, run, m);
+	out[TRAFFIC_GRADIENTS] = gradients_of(p, &l, s, &g, run, m);
+}
+
+/* A device of DualPipe holds its stage's mirror, too, and half of the micro-batches come to each. */
+static void device_traffic(const struct cost_problem *p, const struct strategy *s,
+                           const struct explanation *e, int64_t device, double out[TRAFFICS])
+{
+	double m = (double)strategy_micro_batches(s, p->sequences), mirror[TRAFFICS] = {0};
+
+	if (s->schedule != PIPELINE_DUALPIPE) {
+		traffic_of(p, s, run_of(e, device), m, out);
+		return;
+	}
+	traffic_of(p, s, run_of(e, device), m / 2, out);
+	traffic_of(p, s, run_of(e, s->pp - 1 - device), m / 2, mirror);
+	for (int i = 0; i < TRAFFIC_HOST; i++)
+		out[i] += mirror[i];
 }
 
 /* A send's gather by tensor ranks is theirs. */
@@ -175,22 +187,22 @@ static void exposed_of(const struct cost_problem *p, const struct strategy *s,
 	out[TRAFFIC_HOST] = b->offload;
 }
 
-static void add_traffic(const struct cost_problem *p, const struct strategy *s,
-                        const struct breakdown_seconds *b, struct explanation *e)
+static void add_traffic(const struct cost_problem *p, const struct strategy *s, const struct strategy_cost *c,
+                        struct explanation *e)
 {
 	const struct cost_problem bytes = in_bytes(p), bare = without_compute(p);
 	const struct groups g = groups_of(&p->network, s);
 	const struct group shared = {.ranks = 1, .inside = {1}};
 	const struct group *groups[TRAFFICS] = {&g.tp, &g.tp_x, &g.tp_y, &g.cp, &g.ep, &g.pp, &g.dp, &shared};
-	const struct stage_run *run = busiest(e);
+	const struct stage_run *run = run_of(e, c->busiest_stage);
 	double moved[TRAFFICS], seconds[TRAFFICS], exposed[TRAFFICS];
 	double m = (double)strategy_micro_batches(s, p->sequences);
 
-	traffic_of(&bytes, s, run, moved);
-	traffic_of(&bare, s, run, seconds);
+	device_traffic(&bytes, s, e, c->busiest_stage, moved);
+	device_traffic(&bare, s, e, c->busiest_stage, seconds);
 	moved[TRAFFIC_HOST] = host_of(&bytes, 2, s, run, m);
 	seconds[TRAFFIC_HOST] = host_of(&bare, 1, s, run, m);
-	exposed_of(p, s, b, exposed);
+	exposed_of(p, s, &c->breakdown, exposed);
 	for (int i = 0; i < TRAFFICS; i++)
 		e->traffic[i] = (struct explained_traffic){groups[i]->ranks, groups[i]->inside[0], moved[i],
 		                                           seconds[i], exposed[i]};
@@ -236,7 +248,7 @@ int strategy_explain(const struct cost_problem *p, const struct strategy *s, str
 	if (rc == SB_OK)
 		rc = strategy_cost(p, s, &c, err);
 	if (rc == SB_OK)
-		add_traffic(p, s, &c.breakdown, out);
+		add_traffic(p, s, &c, out);
 	else
 		explanation_free(out);
 	return rc;

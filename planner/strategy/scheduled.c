@@ -220,7 +220,6 @@ static int simulated(const struct cost_problem *p, const struct strategy *s, con
 	double *won = row(o, 4), *end = row(o, 5), passes = 0, busy = -1, optimizer = 0, alone = 0;
 	const struct schedule_times times = fill_times(o, won);
 	struct schedule_result result = {.end = end};
-	int64_t busiest = 0;
 	struct device_time x;
 	int rc = schedule_simulate(&o->program, &times, &result, err);
 
@@ -233,15 +232,15 @@ static int simulated(const struct cost_problem *p, const struct strategy *s, con
 		alone += alone_seconds(time_of(o, d));
 		if (x.work > busy) {
 			busy = x.work;
-			busiest = d;
+			io->busiest_stage = d;
 		}
 	}
 	passes += alone;
-	x = device_time(o, s, busiest, won[busiest]);
+	x = device_time(o, s, io->busiest_stage, won[io->busiest_stage]);
 	io->simulated = true;
 	io->bound_seconds = cost_outside(p, s, busy + optimizer);
 	io->step_seconds = fmax(cost_outside(p, s, passes + optimizer), io->bound_seconds);
-	io->breakdown = split_device(l, o, busiest, &x, won[busiest], passes);
+	io->breakdown = split_device(l, o, io->busiest_stage, &x, won[io->busiest_stage], passes);
 	io->breakdown.optimizer = optimizer;
 	io->breakdown.other = fmax(0, io->step_seconds - passes - optimizer);
 	return SB_OK;

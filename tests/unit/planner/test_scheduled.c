@@ -130,6 +130,37 @@ static void test_pairs_hide(void **state)
 	assert_true(cost_of(&p, &s).step_seconds <= paired.step_seconds);
 }
 
+static void all_exposed(const struct cost_problem *p, struct strategy s, enum traffic which)
+{
+	for (s.schedule = PIPELINE_1F1B; s.schedule <= PIPELINE_DUALPIPE; s.schedule++) {
+		EXPLANATION_AUTO e = {0};
+
+		assert_int_equal(strategy_explain(p, &s, &e, NULL), SB_OK);
+		assert_true(e.traffic[which].seconds > 0);
+		near(e.traffic[which].exposed, e.traffic[which].seconds, 1e-9);
+	}
+}
+
+/* Without an overlap all that is sent is waited for: the seconds of the links are those of the breakdown, on
+ * unlike stages too (7 layers on 4), whose ends send for the embedding and the head. */
+static void test_traffic(void **state)
+{
+	struct cost_problem p = problem_of(4);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+
+	(void)state;
+	p.model.layers = 7;
+	p.network = network_of(&p.cluster, &p.constants);
+	p.sequences *= 4;
+	s.pp = 4;
+	s.dp = s.ep = 2;
+	all_exposed(&p, s, TRAFFIC_EXPERT);
+	all_exposed(&p, s, TRAFFIC_PIPELINE);
+	s.ep = 1;
+	s.tp = 2;
+	all_exposed(&p, s, TRAFFIC_TENSOR);
+}
+
 /* An even number of stages and of micro-batches, two of these a stage; no chunks, nothing on the host. */
 static void test_what_fits(void **state)
 {
@@ -159,9 +190,8 @@ static void test_what_fits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_bubbles),
-	    cmocka_unit_test(test_memory),
-	    cmocka_unit_test(test_pairs_hide),
+	    cmocka_unit_test(test_bubbles),    cmocka_unit_test(test_memory),
+	    cmocka_unit_test(test_pairs_hide), cmocka_unit_test(test_traffic),
 	    cmocka_unit_test(test_what_fits),
 	};
 
