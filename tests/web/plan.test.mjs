@@ -218,14 +218,27 @@ test('any kind can be asked for by its problem as JSON', async () => {
 // Seconds of work: many experts on many devices, for many numbers of them.
 const LONG = { model: 'deepseek-v3', cluster: { preset: 'dgx-h100', nodes: 2048 }, batch: { global_sequences: 15360 } };
 
+// One search at a time, and each is told as a job at once: behind two others, that of the page is seen to take long on any machine.
+async function busyService() {
+  const busy = await startService(['--limit', 'plan_threads=1', '--limit', 'plan_wait_seconds=0']);
+  for (const sequences of [3840, 1920]) {
+    const answer = await fetch(`${busy.url}/v1/plans`, { method: 'POST', headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ kind: 'scaling', ...LONG, batch: { global_sequences: sequences } }) });
+    assert.equal(answer.status, 202);
+  }
+  return busy;
+}
+
 async function searchLong(page, sequences) {
   await page.getByLabel('Kind').selectOption('scaling');
   await page.getByLabel('Problem as JSON').fill(JSON.stringify({ ...LONG, batch: { global_sequences: sequences } }));
   await page.getByRole('button', { name: 'Make the plan' }).click();
 }
 
-test('a long search shows that it runs, and can be canceled', async () => {
-  const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
+test('a long search shows that it runs, and can be canceled', async (t) => {
+  const busy = await busyService();
+  t.after(() => busy.stop());
+  const { page, close } = await openPage(browser, busy.url, { path: '/#/plans/new' });
   await searchLong(page, 15360);
   const cancel = page.getByRole('button', { name: 'Cancel' });
   await cancel.waitFor({ timeout: 30000 });
@@ -239,13 +252,15 @@ test('a long search shows that it runs, and can be canceled', async () => {
   await close();
 });
 
-test('a search goes on when the form is left, and does not pull the page back', async () => {
-  const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
+test('a search goes on when the form is left, and does not pull the page back', async (t) => {
+  const busy = await busyService();
+  t.after(() => busy.stop());
+  const { page, close } = await openPage(browser, busy.url, { path: '/#/plans/new' });
   await searchLong(page, 7680);
   await page.getByRole('button', { name: 'Cancel' }).waitFor({ timeout: 30000 });
-  await page.goto(`${service.url}/#/plans`);
+  await page.goto(`${busy.url}/#/plans`);
   for (const end = Date.now() + 60000; Date.now() < end;) {
-    const { items } = await (await fetch(`${service.url}/v1/plans`)).json();
+    const { items } = await (await fetch(`${busy.url}/v1/plans`)).json();
     if (items.some((plan) => plan.problem.batch?.global_sequences === 7680)) break;
     await page.waitForTimeout(200);
   }

@@ -8,7 +8,7 @@ export function scratch() {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-export const startService = () => start();
+export const startService = (args = []) => start({ args });
 
 // Uploads bytes without the page, and waits until they are analysed.
 export async function send(url, name, bytes) {
