@@ -85,7 +85,8 @@ struct job_ops {
 	int (*submit)(struct job_queue *q, const char *id, const char *kind, const char *object);
 	/* SB_ENOENT for a job that is unknown or long gone. */
 	int (*status)(struct job_queue *q, const char *id, struct job_status *out);
-	/* Asks a job to end. SB_ENOENT, SB_ECONFLICT when it has ended already. */
+	/* Asks a job to end; one that is queued has ended when this returns. SB_ENOENT, SB_ECONFLICT when it
+	 * has ended already. */
 	int (*cancel)(struct job_queue *q, const char *id);
 	/* Numbers for /metrics. */
 	void (*counts)(struct job_queue *q, int64_t out_by_state[5]);

@@ -6,21 +6,9 @@
 #include <string.h>
 
 #include "server/clock.h"
+#include "server/job_list.h"
 #include "server/pool.h"
 #include "server/readers.h"
-
-struct job {
-	struct job_status status; /* first: the tree compares by status.id */
-	struct job *next, *prev;  /* in the list of its state: queued or ended */
-	struct job_queue *queue;
-	bool canceled;
-	int64_t ended_ns;
-};
-
-struct job_list {
-	struct job *first, *last;
-	size_t count;
-};
 
 struct lane {
 	struct job_queue *queue;
@@ -68,31 +56,6 @@ static struct job *find(struct job_queue *q, const char *id)
 	return at ? *at : NULL;
 }
 
-static void list_push(struct job_list *l, struct job *j)
-{
-	j->next = NULL;
-	j->prev = l->last;
-	*(l->last ? &l->last->next : &l->first) = j;
-	l->last = j;
-	l->count++;
-}
-
-static void list_remove(struct job_list *l, struct job *j)
-{
-	*(j->prev ? &j->prev->next : &l->first) = j->next;
-	*(j->next ? &j->next->prev : &l->last) = j->prev;
-	l->count--;
-}
-
-static struct job *list_pop(struct job_list *l)
-{
-	struct job *j = l->first;
-
-	if (j)
-		list_remove(l, j);
-	return j;
-}
-
 static void forget(struct job_queue *q, struct job *j)
 {
 	tdelete(j, &q->by_id, by_id);
@@ -103,7 +66,7 @@ static void forget_old(struct job_queue *q, int64_t now_ns)
 {
 	while (q->ended.first && (q->ended.count > q->config.ended_max ||
 	                          now_ns - q->ended.first->ended_ns > q->config.keep_ns))
-		forget(q, list_pop(&q->ended));
+		forget(q, job_list_pop(&q->ended));
 }
 
 static void control_progress(void *self, double share)
@@ -145,7 +108,7 @@ static void end(struct job_queue *q, struct job *j, int rc, const struct sb_erro
 	j->ended_ns = clock_now_ns();
 	q->running--;
 	q->by_state[j->status.state]++;
-	list_push(&q->ended, j);
+	job_list_push(&q->ended, j);
 	forget_old(q, j->ended_ns);
 }
 
@@ -178,7 +141,7 @@ static void *job_thread(void *arg)
 
 	pthread_mutex_lock(&q->lock);
 	while (!q->stop) {
-		struct job *j = list_pop(&l->queued);
+		struct job *j = job_list_pop(&l->queued);
 
 		if (!j) {
 			pthread_cond_wait(&l->wake, &q->lock);
@@ -209,7 +172,7 @@ static int add_job(struct job_queue *q, const struct job_status *status)
 	if (q->stop || l->queued.count >= (size_t)q->config.lanes[at].queued_max)
 		return SB_EBUSY;
 	if (j) {
-		list_remove(&q->ended, j);
+		job_list_remove(&q->ended, j);
 		forget(q, j);
 	}
 	j = calloc(1, sizeof(*j));
@@ -221,7 +184,7 @@ static int add_job(struct job_queue *q, const struct job_status *status)
 		free(j);
 		return SB_ENOMEM;
 	}
-	list_push(&l->queued, j);
+	job_list_push(&l->queued, j);
 	pthread_cond_signal(&l->wake);
 	return SB_OK;
 }
@@ -256,6 +219,17 @@ static int ops_status(struct job_queue *q, const char *id, struct job_status *ou
 	return j ? SB_OK : SB_ENOENT;
 }
 
+/* A job that waits is ended here, by its own work: only that can record the end in the store, and the threads
+ * of its lane may be busy for long. Held to begin with, and again in the end: the lock. */
+static void end_queued(struct job_queue *q, struct job *j)
+{
+	job_list_remove(&q->lanes[lane_of(j->status.kind)].queued, j);
+	begin(q, j);
+	pthread_mutex_unlock(&q->lock);
+	run_one(q, j);
+	pthread_mutex_lock(&q->lock);
+}
+
 static int ops_cancel(struct job_queue *q, const char *id)
 {
 	struct job *j;
@@ -268,8 +242,9 @@ static int ops_cancel(struct job_queue *q, const char *id)
 	else if (j->status.state > JOB_RUNNING)
 		rc = SB_ECONFLICT;
 	else
-		/* A queued job still gets its turn: only its work can record the end in the store. */
 		j->canceled = true;
+	if (rc == SB_OK && j->status.state == JOB_QUEUED && q->work.run)
+		end_queued(q, j);
 	pthread_mutex_unlock(&q->lock);
 	return rc;
 }
@@ -352,12 +327,12 @@ void jobs_free(struct job_queue **qq)
 		return;
 	jobs_stop(q);
 	readers_free(&q->readers);
-	for (struct job *j; (j = list_pop(&q->ended));)
+	for (struct job *j; (j = job_list_pop(&q->ended));)
 		forget(q, j);
 	for (int i = 0; i < JOB_LANES; i++) {
 		struct lane *l = &q->lanes[i];
 
-		for (struct job *j; (j = list_pop(&l->queued));)
+		for (struct job *j; (j = job_list_pop(&l->queued));)
 			forget(q, j);
 		pthread_cond_destroy(&l->wake);
 		free(l->threads);

@@ -197,10 +197,19 @@ test("the queue of searches is bounded", async (t) => {
   assert.equal(full.status, 503);
   assert.equal(full.json.code, "busy");
   assert.ok(full.headers["retry-after"]);
+  // who is canceled while he waits makes room for the next at once, though the only thread is busy
+  const left = await narrow.request("DELETE", queued.headers.location);
+  assert.equal(left.status, 202);
+  assert.equal(left.json.state, "canceled");
+  assert.equal(left.json.error.code, "canceled");
+  const taken = await narrow.post("/v1/plans", slow(960));
+  assert.equal(taken.status, 202, String(taken.body));
+  assert.equal((await narrow.get(taken.headers.location)).json.state, "queued");
+  assert.equal((await narrow.get(running.headers.location)).json.state, "running");
   // what is there already needs no search, and profiles have threads of their own
   assert.equal((await narrow.upload("empty", "{}", { headers: { Prefer: "wait=25" } })).status, 422);
-  for (const { headers } of [running, queued]) await narrow.request("DELETE", headers.location);
-  assert.equal((await settled(narrow, queued.headers.location)).state, "canceled");
+  for (const { headers } of [running, taken]) await narrow.request("DELETE", headers.location);
+  assert.equal((await settled(narrow, running.headers.location)).state, "canceled");
   await narrow.stop();
 });
 

@@ -14,7 +14,8 @@
 #include "server/jobs.h"
 #include "server/pool.h"
 
-/* A job whose object tells what it does: "ok", "fail", or "hold" until let go or canceled. */
+/* A job whose object tells what it does: "ok", "fail", "canceled" (if it was), or "hold" until let go or
+ * canceled. */
 struct bench {
 	struct job_queue *queue;
 	sem_t begun, go_on;
@@ -29,6 +30,8 @@ static int work(void *self, const char *kind, const char *object, const struct j
 	atomic_fetch_add(&b->runs, 1);
 	if (strcmp(kind, "profile") != 0 && strcmp(kind, "plan") != 0)
 		return SB_EINVAL;
+	if (strcmp(object, "canceled") == 0 && control->canceled(control->self))
+		return SB_ECANCELED;
 	if (strcmp(object, "fail") == 0)
 		return sb_fail_at(err, SB_EFORMAT, "truncated", "a.json", 3, 9, "cut off");
 	if (strcmp(object, "hold") == 0) {
@@ -200,6 +203,37 @@ static struct alarm *alarm_set(struct alarm *a, const char *id, int64_t deadline
 	return a;
 }
 
+static void a_queued_job_that_is_canceled_gives_its_place_up(void **state)
+{
+	const struct job_queue_config config = {
+	    .lanes = {{1, 1}, {1, 1}}, .ended_max = 10, .keep_ns = 3600 * CLOCK_SECOND_NS};
+	int64_t counts[5];
+	struct alarm waiting;
+	struct bench b;
+
+	(void)state;
+	bench_start(bench_new(&b, &config));
+	submit(&b, "1", "hold");
+	sem_wait(&b.begun);
+	assert_int_equal(submit(&b, "2", "canceled"), SB_OK);
+	assert_int_equal(submit(&b, "3", "ok"), SB_EBUSY);
+	jobs_wait(b.queue, &alarm_set(&waiting, "2", clock_now_ns() + 3600 * CLOCK_SECOND_NS)->waiter);
+	assert_int_equal(JOB_OPS.cancel(b.queue, "2"), SB_OK);
+	/* the only thread is still busy: the job's own work has seen the cancel all the same */
+	assert_int_equal(status(&b, "2").state, JOB_CANCELED);
+	assert_int_equal(sem_trywait(&waiting.rung), 0);
+	assert_int_equal(JOB_OPS.cancel(b.queue, "2"), SB_ECONFLICT);
+	assert_int_equal(status(&b, "1").state, JOB_RUNNING);
+	JOB_OPS.counts(b.queue, counts);
+	assert_int_equal(counts[JOB_QUEUED], 0);
+	assert_int_equal(counts[JOB_RUNNING], 1);
+	assert_int_equal(submit(&b, "3", "ok"), SB_OK);
+	sem_post(&b.go_on);
+	assert_int_equal(ended(&b, "3").state, JOB_DONE);
+	assert_int_equal(atomic_load(&b.runs), 3);
+	jobs_free(&b.queue);
+}
+
 static void waiters_wake_once(void **state)
 {
 	const int64_t far = clock_now_ns() + 3600 * CLOCK_SECOND_NS;
@@ -282,6 +316,7 @@ int main(void)
 	    cmocka_unit_test(a_running_job_can_be_canceled_and_its_id_used_again),
 	    cmocka_unit_test(the_queue_is_bounded_and_forgets),
 	    cmocka_unit_test(a_plan_waits_for_plans_alone),
+	    cmocka_unit_test(a_queued_job_that_is_canceled_gives_its_place_up),
 	    cmocka_unit_test(waiters_wake_once),
 	    cmocka_unit_test(a_stop_leaves_queued_jobs_alone),
 	    cmocka_unit_test(the_pool_runs_all_before_it_ends),
