@@ -17,7 +17,7 @@ static int check_request(const json_t *request, struct calibration_request *w, s
 	w->cluster = json_object_get(request, "cluster");
 	w->profiles = json_object_get(request, "profiles");
 	if (rc == SB_OK && !w->cluster)
-		rc = parse_fail(err, SB_EINVAL, "missing_member", &root, "cluster", "is missing");
+		rc = parse_missing(err, request, &root, "cluster");
 	if (rc == SB_OK && !json_is_array(w->profiles))
 		rc = parse_fail(err, SB_EINVAL, w->profiles ? "wrong_type" : "missing_member", &root,
 		                "profiles", "must be a list of profiles");

@@ -84,7 +84,7 @@ int batch_search_from_json(const json_t *request, struct search_request *r, int6
 	int rc = counts_from_json(request, "batches", SEQUENCES_MAX, batches, out_count, err);
 
 	if (rc == SB_OK && *out_count == 0)
-		return parse_fail(err, SB_EINVAL, "missing_member", &root, "batches", "is missing");
+		return parse_missing(err, request, &root, "batches");
 	if (rc != SB_OK)
 		return rc;
 	if (!whole ||

@@ -53,7 +53,7 @@ static int cost_of(const json_t *value, const struct cost_problem *p, int64_t mi
 		                 "alternatives", "frontier", "rejected", "warnings",
 		                 warnings_to_json(p, &s, &c, attention));
 	if (rc == SB_OK)
-		rc = *out ? strategy_explain_json(p, &s, *out, err) : sb_no_memory(err);
+		rc = *out ? strategy_explain_json(p, &s, &c, *out, err) : sb_no_memory(err);
 	free(stages);
 	return rc;
 }

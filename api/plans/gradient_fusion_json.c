@@ -11,7 +11,7 @@ static int list_of(const json_t *request, const char *member, const json_t **out
 	const json_t *v = json_object_get(request, member);
 
 	if (!v || json_is_null(v))
-		return parse_fail(err, SB_EINVAL, "missing_member", &root, member, "is missing");
+		return parse_missing(err, request, &root, member);
 	if (!json_is_array(v))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &root, member, "must be a list");
 	*out = v;

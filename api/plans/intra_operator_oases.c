@@ -61,7 +61,7 @@ static int read_rows(const json_t *request, struct oases_input *in, struct sb_er
 	int rc = SB_OK;
 
 	if (!list)
-		return parse_fail(err, SB_EINVAL, "missing_member", &root, "measured", "is missing");
+		return parse_missing(err, request, &root, "measured");
 	if (!json_is_array(list))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &root, "measured", "must be a list");
 	if (json_array_size(list) < 1 || json_array_size(list) > ROWS_MAX)

@@ -28,7 +28,7 @@ static int list_of(const json_t *o, const struct place *at, const char *member, 
 {
 	*out = json_object_get(o, member);
 	if (!*out && need == REQUIRED)
-		return parse_fail(err, SB_EINVAL, "missing_member", at, member, "is missing");
+		return parse_missing(err, o, at, member);
 	if (*out && !json_is_array(*out))
 		return parse_fail(err, SB_EINVAL, "wrong_type", at, member, "must be a list");
 	if (*out && ((int64_t)json_array_size(*out) < least || (int64_t)json_array_size(*out) > most))

@@ -142,7 +142,7 @@ int intra_taps(const json_t *request, json_t **out, json_t **out_extra, struct s
 		rc = parse_fail(err, SB_EINVAL, "unknown_member", &root, "nodes",
 		                "cannot be given beside operators");
 	if (rc == SB_OK && operators && !given)
-		rc = parse_fail(err, SB_EINVAL, "missing_member", &root, "cluster", "is missing");
+		rc = parse_missing(err, request, &root, "cluster");
 	if (rc != SB_OK)
 		return rc;
 	return operators

@@ -101,7 +101,7 @@ static int read_runs(const json_t *request, struct memory_input *in, struct sb_e
 	int rc = SB_OK;
 
 	if (!list || json_is_null(list))
-		return parse_fail(err, SB_EINVAL, "missing_member", &root, "runs", "is missing");
+		return parse_missing(err, request, &root, "runs");
 	if (!json_is_array(list))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &root, "runs", "must be a list");
 	if (json_array_size(list) < 1 || json_array_size(list) > RUNS_MAX)

@@ -94,6 +94,12 @@ int parse_members(const json_t *object, const struct place *at, const char *cons
 	return SB_OK;
 }
 
+int parse_missing(struct sb_error *err, const json_t *object, const struct place *at, const char *member)
+{
+	return parse_fail(err, SB_EINVAL, "missing_member", at, member,
+	                  json_object_get(object, member) ? "is null, and must be given" : "is missing");
+}
+
 /* The member, or NULL when it may be missing; *out_rc says whether to stop. */
 static const json_t *member_of(const json_t *object, const struct place *at, const char *member,
                                enum need need, int *out_rc, struct sb_error *err)
@@ -104,7 +110,7 @@ static const json_t *member_of(const json_t *object, const struct place *at, con
 	if (v && !json_is_null(v))
 		return v;
 	if (need == REQUIRED)
-		*out_rc = parse_fail(err, SB_EINVAL, "missing_member", at, member, "is missing");
+		*out_rc = parse_missing(err, object, at, member);
 	return NULL;
 }
 

@@ -23,6 +23,8 @@ int parse_fail(struct sb_error *err, int code, const char *word, const struct pl
 /* The same for a word that is none of a NULL-terminated list: says which there are. */
 int parse_unknown(struct sb_error *err, int code, const char *word, const struct place *at,
                   const char *member, const char *const *words);
+/* SB_EINVAL: a member that must be given is missing, or null, as the text says. */
+int parse_missing(struct sb_error *err, const json_t *object, const struct place *at, const char *member);
 /* SB_EINVAL unless it is an object whose members are all in the NULL-terminated list. */
 int parse_members(const json_t *object, const struct place *at, const char *const *allowed,
                   struct sb_error *err);

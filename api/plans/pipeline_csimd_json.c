@@ -58,7 +58,7 @@ static int read_counts(const json_t *time, const struct place *at, struct csimd_
 	size_t n = json_array_size(list);
 
 	if (!list || json_is_null(list))
-		return parse_fail(err, SB_EINVAL, "missing_member", at, "samples", "is missing");
+		return parse_missing(err, time, at, "samples");
 	if (!json_is_array(list))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a list");
 	if (n < 1 || n > CSIMD_POINTS_MAX)

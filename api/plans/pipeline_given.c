@@ -217,7 +217,7 @@ static int read_own(const json_t *value, const struct place *at, struct given *g
 	if (rc == SB_OK && json_object_get(value, "types"))
 		return read_types(json_object_get(value, "types"), &types, g, room, out, err);
 	if (rc == SB_OK && !json_object_get(value, "layers"))
-		rc = parse_fail(err, SB_EINVAL, "missing_member", at, "layers", "is missing");
+		rc = parse_missing(err, value, at, "layers");
 	if (rc == SB_OK)
 		rc = read_rows(json_object_get(value, "layers"), &layers, 0, g, g->layers, err);
 	if (rc == SB_OK)

@@ -109,7 +109,7 @@ static int read_sizes(const json_t *layer, const struct place *at, enum need nee
 		rc = read_by_recompute(layer, at, "activation_bytes", need, PIPELINE_BYTES_MAX, b->activation,
 		                       err);
 	if (rc == SB_OK && is_given(layer, "activation_bytes") && isnan(b->activation[KEEP_ALL]))
-		rc = parse_fail(err, SB_EINVAL, "missing_member", &activation, "none", "is missing");
+		rc = parse_missing(err, json_object_get(layer, "activation_bytes"), &activation, "none");
 	*io_unsized |= isnan(b->parameters) || isnan(b->activation[KEEP_ALL]);
 	b->parameters = isnan(b->parameters) ? 0 : b->parameters;
 	b->activation[KEEP_ALL] = isnan(b->activation[KEEP_ALL]) ? 0 : b->activation[KEEP_ALL];
@@ -211,7 +211,7 @@ int pipeline_read_layers(const json_t *request, struct pipeline_input *out, stru
 	int rc = read_costs(request, costs, err);
 
 	if (rc == SB_OK && !is_given(request, "layers"))
-		rc = parse_fail(err, SB_EINVAL, "missing_member", &root, "layers", "is missing");
+		rc = parse_missing(err, request, &root, "layers");
 	if (rc == SB_OK && !json_is_array(list))
 		rc = parse_fail(err, SB_EINVAL, "wrong_type", &root, "layers", "must be a list");
 	if (rc == SB_OK)

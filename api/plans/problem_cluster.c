@@ -194,7 +194,7 @@ int cluster_from_json(const json_t *value, const struct place *at, struct cluste
 		rc =
 		    parse_integer(value, at, "devices_per_node", REQUIRED, 1, 1024, &c.devices_per_node, err);
 	if (rc == SB_OK && !json_object_get(value, "device"))
-		return parse_fail(err, SB_EINVAL, "missing_member", at, "device", "is missing");
+		return parse_missing(err, value, at, "device");
 	if (rc == SB_OK)
 		rc = read_device(json_object_get(value, "device"), &device, &c, &preset, err);
 	if (rc == SB_OK)

@@ -14,7 +14,7 @@ static int list_of(const json_t *object, const struct place *at, const char *mem
 	char text[80];
 
 	if (!v || json_is_null(v))
-		return parse_fail(err, SB_EINVAL, "missing_member", at, member, "is missing");
+		return parse_missing(err, object, at, member);
 	if (!json_is_array(v))
 		return parse_fail(err, SB_EINVAL, "wrong_type", at, member, "must be a list");
 	*out = v;

@@ -86,7 +86,7 @@ static int entry_of(struct amp_race *x, int i, json_t **out, json_t *warnings, s
 		JSON_AUTO more = warnings_to_json(p, &s, &c, x->in->attention_given);
 
 		json_array_extend(warnings, more);
-		return strategy_explain_json(p, &s, *out, err);
+		return strategy_explain_json(p, &s, &c, *out, err);
 	}
 	return SB_OK;
 }

@@ -256,7 +256,7 @@ int strategy_search_answer(const struct search_request *r, bool attention_given,
 		*out_extra = json_pack("{s:{s:o}}", "nearest", "without_constraint", in_the_way(r, &effort));
 	}
 	if (rc == SB_OK)
-		rc = *out ? strategy_explain_json(&r->problem, &x->best.strategy, *out, err)
+		rc = *out ? strategy_explain_json(&r->problem, &x->best.strategy, &x->best.cost, *out, err)
 		          : sb_no_memory(err);
 	free(x);
 	return rc;

@@ -55,11 +55,11 @@ static json_t *traffic_json(const struct explanation *e)
 	return list;
 }
 
-int strategy_explain_json(const struct cost_problem *p, const struct strategy *s, json_t *answer,
-                          struct sb_error *err)
+int strategy_explain_json(const struct cost_problem *p, const struct strategy *s,
+                          const struct strategy_cost *c, json_t *answer, struct sb_error *err)
 {
 	EXPLANATION_AUTO e = {0};
-	int rc = strategy_explain(p, s, &e, err);
+	int rc = strategy_explain(p, s, c, &e, err);
 
 	if (rc == SB_OK && json_object_set_new(answer, "explanation",
 	                                       json_pack("{s:o,s:o}", "stages", stages_json(&e), "traffic",

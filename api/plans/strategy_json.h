@@ -33,8 +33,8 @@ json_t *predicted_to_json(const struct strategy_cost *c);
 json_t *frontier_point(double seconds, double bytes, json_t *solution);
 /* Adds the member `explanation`: seconds and memory of each stage, and what a device of the busiest one sends
  * in a step over which group. SB_ENOMEM. */
-int strategy_explain_json(const struct cost_problem *p, const struct strategy *s, json_t *answer,
-                          struct sb_error *err);
+int strategy_explain_json(const struct cost_problem *p, const struct strategy *s,
+                          const struct strategy_cost *c, json_t *answer, struct sb_error *err);
 /* {optimal, lower_bound, gap, candidates, search_seconds, model_error}; optimal < 0 = null, bound NaN = null.
  */
 json_t *quality_to_json(int optimal, double bound, double value, int64_t candidates, double seconds,

@@ -166,7 +166,7 @@ static int plain_prediction(const struct mist_input *in, const struct mist_plan 
 		JSON_AUTO more = warnings_to_json(p, &s, &c, in->attention_given);
 
 		json_array_extend(warnings, more);
-		rc = strategy_explain_json(p, &s, entry, err);
+		rc = strategy_explain_json(p, &s, &c, entry, err);
 	}
 	free(layers);
 	return rc;

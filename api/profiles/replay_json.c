@@ -86,7 +86,7 @@ int replay_request_parse(const json_t *body, struct replay_request *out, struct 
 	if (rc != SB_OK)
 		return rc;
 	if (!changes)
-		return parse_fail(err, SB_EINVAL, "missing_member", &root, "changes", "is missing");
+		return parse_missing(err, body, &root, "changes");
 	if (!json_is_array(changes))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &list, NULL, "must be a list");
 	out->count = json_array_size(changes);

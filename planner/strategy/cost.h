@@ -63,6 +63,11 @@ struct stage_time {
 	bool taken;    /* others have the windows of its passes */
 	double weight; /* of backward and head_backward, the gradients of the weights */
 };
+/* Seconds that a micro-batch keeps the stage at work. */
+static inline double stage_work(const struct stage_time *t)
+{
+	return t->forward + t->backward + t->head_forward + t->head_backward;
+}
 /* One stage of a run: seconds of one micro-batch, and of what comes once a step. */
 struct stage_time stage_seconds(const struct cost_problem *p, const struct layer_costs *l,
                                 const struct strategy *s, const struct groups *g,

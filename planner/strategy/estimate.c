@@ -116,11 +116,6 @@ int pipeline_ends(const struct strategy *s, int64_t micro_batches, const double 
 	return rc;
 }
 
-static double stage_work(const struct stage_time *t)
-{
-	return t->forward + t->backward + t->head_forward + t->head_backward;
-}
-
 static void add_parts(double parts[LAYER_PARTS], const struct layer_time *t, double times)
 {
 	for (int i = 0; i < LAYER_PARTS; i++)

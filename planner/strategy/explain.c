@@ -49,11 +49,6 @@ static struct cost_problem host_link_only(const struct cost_problem *p, double s
 	return host;
 }
 
-static double work_of(const struct stage_time *t)
-{
-	return t->forward + t->backward + t->head_forward + t->head_backward;
-}
-
 static const struct stage_run *run_of(const struct explanation *e, int64_t stage)
 {
 	int64_t at = 0;
@@ -92,7 +87,7 @@ static double gradients_of(const struct cost_problem *p, const struct layer_cost
 	all = stage_seconds(p, l, &bare, g, run);
 	bare.zero = 0;
 	once = stage_seconds(p, l, &bare, g, run);
-	return all.exchange + micro_batches * (work_of(&all) - work_of(&once));
+	return all.exchange + micro_batches * (stage_work(&all) - stage_work(&once));
 }
 
 static double host_of(const struct cost_problem *p, double slowdown, const struct strategy *s,
@@ -221,14 +216,13 @@ static int device_memory(const struct cost_problem *p, const struct strategy *s,
 	return rc;
 }
 
-int strategy_explain(const struct cost_problem *p, const struct strategy *s, struct explanation *out,
-                     struct sb_error *err)
+int strategy_explain(const struct cost_problem *p, const struct strategy *s, const struct strategy_cost *c,
+                     struct explanation *out, struct sb_error *err)
 {
 	struct groups g = groups_of(&p->network, s);
 	struct layer_costs l = layer_costs_of(p, s, &g);
 	int64_t m = strategy_micro_batches(s, p->sequences);
 	struct stage_run *runs = calloc(2 * (size_t)s->pp, sizeof(*runs));
-	struct strategy_cost c;
 	int rc;
 
 	*out = (struct explanation){.stages = calloc((size_t)s->pp, sizeof(*out->stages))};
@@ -246,9 +240,7 @@ int strategy_explain(const struct cost_problem *p, const struct strategy *s, str
 	rc = s->schedule == PIPELINE_1F1B ? SB_OK : device_memory(p, s, &l, runs, out, err);
 	free(runs);
 	if (rc == SB_OK)
-		rc = strategy_cost(p, s, &c, err);
-	if (rc == SB_OK)
-		add_traffic(p, s, &c, out);
+		add_traffic(p, s, c, out);
 	else
 		explanation_free(out);
 	return rc;

@@ -37,9 +37,10 @@ struct explanation {
 	int64_t stage_count;
 	struct explained_traffic traffic[TRAFFICS];
 };
-/* Explains a fitting strategy. *out is to be freed by explanation_free(). SB_ENOMEM. */
-int strategy_explain(const struct cost_problem *p, const struct strategy *s, struct explanation *out,
-                     struct sb_error *err);
+/* Explains a fitting strategy, c: what strategy_cost() says of it. *out is to be freed by explanation_free().
+ * SB_ENOMEM. */
+int strategy_explain(const struct cost_problem *p, const struct strategy *s, const struct strategy_cost *c,
+                     struct explanation *out, struct sb_error *err);
 void explanation_free(struct explanation *e);
 #define EXPLANATION_AUTO __attribute__((cleanup(explanation_free))) struct explanation
 #endif

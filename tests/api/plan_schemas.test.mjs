@@ -38,7 +38,7 @@ const given = (v) => (Array.isArray(v) ? v.map(given) : isObject(v) ? Object.fro
 // Refused for what is stored or known here, not for its shape.
 const NAMES = ["unknown_name", "unknown_device"];
 // Needed or not by what the cluster, which may be a name, has: the description says so.
-const BY_CLUSTER = /^\/node_links\/\d+\/(node|cluster) is missing/;
+const BY_CLUSTER = /^\/node_links\/\d+\/(node|cluster) is (missing|null)/;
 
 // A value that a schema names, for a member that the request has not.
 function sample(root, schema) {
@@ -97,6 +97,8 @@ for (const [i, request] of requests.entries())
       const errors = errorsOf(schema, schema, given(body)), strict = errorsOf(schema, schema, body), where = `/${path.join("/")} = ${JSON.stringify(value)}`;
       if (strict.length === 0 && status === 400 && !NAMES.includes(json.code) && !BY_CLUSTER.test(json.detail)) wrong.push(`${where}: the schema takes it, and the parser says: ${json.detail}`);
       if (errors.length > 0 && status < 300) wrong.push(`${where}: planned, and the schema says: ${errors[0]}`);
+      // what is there is not missing
+      if (value === null && json.detail?.startsWith(`/${path.join("/")} is missing`) && !/ so is /.test(json.detail)) wrong.push(`${where}: ${json.detail}`);
       // who reads the detail alone knows what it is about
       if (status >= 400 && (/^(must|is|are|has|have|does|cannot|can|needs?) /.test(json.detail) || (json.errors && !json.detail.startsWith(json.errors[0].pointer))))
         wrong.push(`${where}: a detail without its subject: ${json.detail}`);

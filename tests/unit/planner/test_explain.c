@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "planner/strategy/explain.h"
+#include "tests/unit/planner/costed.h"
 
 /* Expected bytes by hand, from the table of volumes (cost-model section 8). */
 
@@ -37,10 +38,9 @@ static struct explained_traffic traffic_of(const struct cost_problem *p, const s
                                            enum traffic t)
 {
 	EXPLANATION_AUTO e = {0};
-	struct sb_error err;
+	const struct strategy_cost c = cost_of(p, s);
 
-	assert_int_equal(strategy_fit(&p->model, &p->cluster, s, p->sequences), FIT_OK);
-	assert_int_equal(strategy_explain(p, s, &e, &err), SB_OK);
+	assert_int_equal(strategy_explain(p, s, &c, &e, NULL), SB_OK);
 	return e.traffic[t];
 }
 
@@ -241,15 +241,14 @@ static void stages_add_up(void **state)
 	struct strategy s = strategy_default(&p.model, &p.cluster);
 	EXPLANATION_AUTO e = {0};
 	struct strategy_cost c;
-	struct sb_error err;
 	int64_t stages = 0, layers = 0;
 	double fullest = 0;
 
 	(void)state;
 	s.pp = 4;
 	s.dp = 2;
-	assert_int_equal(strategy_explain(&p, &s, &e, &err), SB_OK);
-	assert_int_equal(strategy_cost(&p, &s, &c, &err), SB_OK);
+	c = cost_of(&p, &s);
+	assert_int_equal(strategy_explain(&p, &s, &c, &e, NULL), SB_OK);
 	for (int64_t i = 0; i < e.stage_count; i++) {
 		assert_int_equal(e.stages[i].run.first, stages);
 		stages += e.stages[i].run.count;

@@ -97,7 +97,7 @@ static void test_memory(void **state)
 	near(dual.memory.activations, plain.memory.activations * 9 / 8, 1e-9);
 	near(dual.memory.weights, 2 * plain.memory.weights,
 	     1e-2); /* the first stage's device has the last, too */
-	assert_int_equal(strategy_explain(&p, &s, &e, NULL), SB_OK);
+	assert_int_equal(strategy_explain(&p, &s, &dual, &e, NULL), SB_OK);
 	near(memory_total(&e.stages[0].memory), memory_total(&dual.memory), 0.05);
 }
 
@@ -134,8 +134,9 @@ static void all_exposed(const struct cost_problem *p, struct strategy s, enum tr
 {
 	for (s.schedule = PIPELINE_1F1B; s.schedule <= PIPELINE_DUALPIPE; s.schedule++) {
 		EXPLANATION_AUTO e = {0};
+		const struct strategy_cost c = cost_of(p, &s);
 
-		assert_int_equal(strategy_explain(p, &s, &e, NULL), SB_OK);
+		assert_int_equal(strategy_explain(p, &s, &c, &e, NULL), SB_OK);
 		assert_true(e.traffic[which].seconds > 0);
 		near(e.traffic[which].exposed, e.traffic[which].seconds, 1e-9);
 	}

@@ -11,6 +11,7 @@
 #include "planner/cost/tensor_grid.h"
 #include "planner/strategy/explain.h"
 #include "planner/strategy/search.h"
+#include "tests/unit/planner/costed.h"
 
 static const struct model GPT = {
     .layers = 4, .hidden = 1024, .heads = 16, .ffn_hidden = 4096, .vocab = 8192, .seq_len = 2048};
@@ -107,9 +108,9 @@ static void test_a_side_of_one_is_one_dimension(void **state)
 static double bytes_of(const struct cost_problem *p, const struct strategy *s, enum traffic t)
 {
 	EXPLANATION_AUTO e = {0};
+	const struct strategy_cost c = cost_of(p, s);
 
-	assert_int_equal(fit(p, s), FIT_OK);
-	assert_int_equal(strategy_explain(p, s, &e, NULL), SB_OK);
+	assert_int_equal(strategy_explain(p, s, &c, &e, NULL), SB_OK);
 	return e.traffic[t].bytes;
 }
 
