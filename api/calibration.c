@@ -182,8 +182,8 @@ static struct measured measured_of(const struct cluster *c, const json_t *e)
 
 static json_t *row_json(enum calibrated_constant k, const struct calibrated *c)
 {
-	return json_pack("{s:s,s:f,s:o,s:I}", "constant", calibrated_name(k), "value", c->value, "error",
-	                 json_real_or_null(c->error), "calls", (json_int_t)c->calls);
+	return json_pack("{s:s,s:f,s:o,s:o}", "constant", calibrated_name(k), "value", c->value, "error",
+	                 json_real_or_null(c->error), "calls", json_whole_or_real(c->calls));
 }
 
 /* Profiles may show what the cluster cannot do: then they are of another one. */

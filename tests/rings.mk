@@ -15,11 +15,11 @@ $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(call libs,server)
 	$(Q)$(CC) $(LDFLAGS) $^ $(EXT_server) -o $@
 # LIBFUZZER=1 links the real fuzzer (make fuzz); without it a plain main feeds the corpus, with any compiler
 ifdef LIBFUZZER
-$(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(call libs,api)
+$(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(call libs,server)
 	$(call say,LD   $@)
 	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer $^ $(EXT_api) -o $@
 else
-$(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/driver.o $(call libs,api)
+$(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/driver.o $(call libs,server)
 	$(call say,LD   $@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(EXT_api) -o $@
 endif
