@@ -21,6 +21,10 @@ struct api_service {
 	struct metrics *metrics;
 	struct timelines *timelines;
 	struct plan_jobs *plan_jobs;
+	/* the answer of GET /v1/plan-kinds, which never changes, and the version of it */
+	char *kinds;
+	size_t kinds_length;
+	char kinds_version[65];
 	atomic_bool backlog; /* profiles were stored that the full job queue did not take */
 	pthread_mutex_t lock;
 	struct idem_running *running; /* requests under way that carry an Idempotency-Key; under lock */

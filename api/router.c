@@ -33,7 +33,7 @@ const struct route ROUTES[] = {
     {"GET", "/v1/profiles/{id}/advice", results_document, API_INLINE, false, NULL, "advice"},
     {"GET", "/v1/profiles/{id}/report", reports_get, API_POOL, false, NULL, NULL},
     {"GET", "/v1/comparisons", comparisons_get, API_POOL, false, Q_COMPARISON, NULL},
-    {"GET", "/v1/plan-kinds", plans_kinds, API_POOL, false, NULL, NULL},
+    {"GET", "/v1/plan-kinds", plans_kinds, API_INLINE, false, NULL, NULL},
     {"GET", "/v1/plans", plans_list, API_POOL, false, Q_LIST, NULL},
     {"POST", "/v1/plans", plans_create, API_POOL, true, NULL, NULL},
     {"GET", "/v1/plans/{id}", plans_get, API_INLINE, false, NULL, NULL},

@@ -5,6 +5,7 @@
 
 #include "api/internal.h"
 #include "api/plan_jobs.h"
+#include "api/plans/plans.h"
 #include "web/assets.h"
 
 const struct api_limits API_LIMITS_DEFAULT = {.upload_bytes = INT64_C(16) << 30,
@@ -14,6 +15,16 @@ const struct api_limits API_LIMITS_DEFAULT = {.upload_bytes = INT64_C(16) << 30,
                                               .archive_files = 100000,
                                               .request_bytes = INT64_C(1) << 20,
                                               .plan_wait_seconds = 2};
+
+/* To make it takes some milliseconds, too long for each request. */
+static void make_kinds(struct api_service *s)
+{
+	JSON_AUTO kinds = plan_kinds();
+
+	s->kinds = kinds ? json_write(kinds, &s->kinds_length) : NULL;
+	if (s->kinds)
+		store_sha256(s->kinds, s->kinds_length, s->kinds_version);
+}
 
 int api_service_new(const struct api_config *config, struct api_service **out)
 {
@@ -26,10 +37,12 @@ int api_service_new(const struct api_config *config, struct api_service **out)
 	s->metrics = metrics_new();
 	s->timelines = timelines_new();
 	s->plan_jobs = plan_jobs_new();
+	make_kinds(s);
 	if (config->listen_host)
 		s->listen_host = strdup(config->listen_host);
 	s->config.listen_host = s->listen_host;
-	if (!s->metrics || !s->timelines || !s->plan_jobs || (config->listen_host && !s->listen_host)) {
+	if (!s->metrics || !s->timelines || !s->plan_jobs || !s->kinds ||
+	    (config->listen_host && !s->listen_host)) {
 		api_service_free(&s);
 		return SB_ENOMEM;
 	}
@@ -46,6 +59,7 @@ void api_service_free(struct api_service **sp)
 	metrics_free(&s->metrics);
 	timelines_free(&s->timelines);
 	plan_jobs_free(&s->plan_jobs);
+	free(s->kinds);
 	free(s->listen_host);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
