@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "profiler/breakdown_parts.h"
 
 /* A stretch of device time and the step that it starts in. */
@@ -53,18 +54,10 @@ static int by_number(const void *a, const void *b)
 
 static uint32_t step_numbered(const struct ascend *a, int64_t number)
 {
-	size_t lo = 0, hi = a->number_count;
+	size_t at = SB_BISECT(i, 0, a->number_count, a->numbers[i].number < number);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (a->numbers[mid].number < number)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return number != SB_NULL && lo < a->number_count && a->numbers[lo].number == number
-	           ? a->numbers[lo].step
+	return number != SB_NULL && at < a->number_count && a->numbers[at].number == number
+	           ? a->numbers[at].step
 	           : NO_STEP;
 }
 

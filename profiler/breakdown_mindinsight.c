@@ -1,5 +1,7 @@
 #include "profiler/breakdown_parts.h"
 
+#include "base/search.h"
+
 /* MindInsight's step trace knows every iteration, its timeline the kernels of some: time without kernels in
  * an iteration that the timeline does not show is no free time. */
 
@@ -9,20 +11,13 @@
 
 static const struct iteration *iteration_of(const struct capture *c, int64_t number, int64_t start)
 {
-	size_t lo = 0, hi = c->iteration_count;
+	size_t at = SB_BISECT(i, 0, c->iteration_count,
+	                      c->iterations[i].step < number ||
+	                          (c->iterations[i].step == number && c->iterations[i].start_ns < start));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct iteration *i = &c->iterations[mid];
-
-		if (i->step < number || (i->step == number && i->start_ns < start))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < c->iteration_count && c->iterations[lo].step == number &&
-	               c->iterations[lo].start_ns == start
-	           ? &c->iterations[lo]
+	return at < c->iteration_count && c->iterations[at].step == number &&
+	               c->iterations[at].start_ns == start
+	           ? &c->iterations[at]
 	           : NULL;
 }
 

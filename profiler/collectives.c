@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/activity.h"
 #include "profiler/collectives_parts.h"
 #include "profiler/kernel_name.h"
@@ -67,23 +68,15 @@ static int source_open(struct source *s, bool events)
 static uint32_t find_operation(const struct source *s, uint32_t name, int64_t step)
 {
 	uint32_t found = COLLECTIVE_NONE;
-	size_t lo = 0, hi = s->operation_count, all = 0, here = 0;
+	size_t all = 0, here = 0, at = SB_BISECT(i, 0, s->operation_count, s->operations[i].name < name);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->operations[mid].name < name)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	/* a name that stands there very often says nothing */
-	for (; lo < s->operation_count && s->operations[lo].name == name && all < 1024; lo++, all++) {
-		if (s->operations[lo].step == step) {
-			found = s->operations[lo].at;
+	for (; at < s->operation_count && s->operations[at].name == name && all < 1024; at++, all++) {
+		if (s->operations[at].step == step) {
+			found = s->operations[at].at;
 			here++;
 		} else if (here == 0) {
-			found = s->operations[lo].at;
+			found = s->operations[at].at;
 		}
 	}
 	return here == 1 || (here == 0 && all == 1) ? found : COLLECTIVE_NONE;

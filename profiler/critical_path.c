@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/critical_path_parts.h"
 
 const char *path_part_name(enum path_part part)
@@ -49,16 +50,8 @@ void path_add(struct path_draft *d, uint32_t capture, enum path_part part, uint3
 /* The last of the works that ended at or before a time and stand before `at` by end; NO_WORK = none. */
 static size_t ended(const struct path_works *w, size_t at, int64_t time)
 {
-	size_t lo = 0, hi = at;
+	size_t lo = SB_BISECT(i, 0, at, w->items[i].end <= time);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->items[mid].end <= time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo > 0 ? lo - 1 : NO_WORK;
 }
 

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "profiler/critical_path_parts.h"
 
 /* A communication among the works of all captures. */
@@ -70,22 +71,15 @@ static uint32_t place_of(const struct walk *w, const struct collective *x)
 {
 	const struct collective_member *m = &w->c->members[x->member];
 	int64_t start = interval_bound(x->start_ns);
-	size_t lo = 0, hi = w->place_count;
+	size_t at =
+	    SB_BISECT(i, 0, w->place_count, by_capture_and_start(&w->places[i], m->capture, start) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+	for (; at < w->place_count && by_capture_and_start(&w->places[at], m->capture, start) == 0; at++) {
+		int64_t device = w->works[w->places[at].works].device;
 
-		if (by_capture_and_start(&w->places[mid], m->capture, start) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < w->place_count && by_capture_and_start(&w->places[lo], m->capture, start) == 0; lo++) {
-		int64_t device = w->works[w->places[lo].works].device;
-
-		if (w->places[lo].item == NO_WORK &&
+		if (w->places[at].item == NO_WORK &&
 		    (m->device < 0 || device == SB_NULL || device == m->device))
-			return (uint32_t)lo;
+			return (uint32_t)at;
 	}
 	return NO_WORK;
 }

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "profiler/critical_path_parts.h"
 
 /* Annotations and Python frames lie around what is done and say nothing of it. */
@@ -92,15 +93,7 @@ void path_host_free(struct path_host *h)
 /* How many of a lane's events begin before a time. */
 static size_t begun(const struct path_host *h, size_t from, size_t to, int64_t time)
 {
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-
-		if (h->t->start_ns[h->events[mid]] < time)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	return from;
+	return SB_BISECT(i, from, to, h->t->start_ns[h->events[i]] < time);
 }
 
 /* What the thread did from `from` to where the path stands, backwards. */

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/critical_path_parts.h"
 
 /* Does the kernel table tell of the device's work? For Ascend it does: its copies are free time. */
@@ -214,18 +215,10 @@ static int link_streams(struct path_works *w)
 static void find_links(const struct path_devices *d, struct path_works *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
-		size_t lo = 0, hi = d->link_count;
+		size_t at = SB_BISECT(k, 0, d->link_count, d->links[k].start < w->items[i].start);
 
-		while (lo < hi) {
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (d->links[mid].start < w->items[i].start)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
-		if (lo < d->link_count && d->links[lo].start == w->items[i].start)
-			w->items[i].link = d->links[lo].link;
+		if (at < d->link_count && d->links[at].start == w->items[i].start)
+			w->items[i].link = d->links[at].link;
 	}
 }
 

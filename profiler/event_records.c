@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "profiler/activity.h"
 #include "profiler/event_waits_parts.h"
 
@@ -28,19 +29,12 @@ static int by_place(const void *a, const void *b, void *trace)
 static uint32_t lane_of(const struct trace *t, const uint32_t *lanes, const struct event_detail *d)
 {
 	struct lane key = t->lanes[t->lane[d->event]];
-	size_t lo = 0, hi = t->lane_count;
+	size_t lo;
 
 	if (d->group == 0)
 		return EVENT_WAIT_NOTHING;
 	key.thread = d->group;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (compare_lanes(&t->lanes[lanes[mid]], &key) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = SB_BISECT(i, 0, t->lane_count, compare_lanes(&t->lanes[lanes[i]], &key) < 0);
 	return lo < t->lane_count && compare_lanes(&t->lanes[lanes[lo]], &key) == 0 ? lanes[lo]
 	                                                                            : EVENT_WAIT_NOTHING;
 }
@@ -54,17 +48,9 @@ static int by_link(const void *a, const void *b)
 
 struct event_record *event_record_of(const struct event_records *r, int64_t link)
 {
-	size_t lo = 0, hi = r->count;
+	size_t at = SB_BISECT(i, 0, r->count, r->items[i].link < link);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->items[mid].link < link)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < r->count && r->items[lo].link == link ? &r->items[lo] : NULL;
+	return at < r->count && r->items[at].link == link ? &r->items[at] : NULL;
 }
 
 /* Of two waits that name one record, and two streams, one is wrong: the order of the file does not matter. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/activity.h"
 #include "profiler/event_waits_parts.h"
 
@@ -329,20 +330,12 @@ int event_waits_build(const struct trace *t, const struct launches *l, struct ev
 
 const struct event_wait *event_waits_of(const struct event_waits *w, uint32_t event, size_t *out_count)
 {
-	size_t lo = 0, hi = w->count, n = 0;
+	size_t n = 0, at = SB_BISECT(i, 0, w->count, w->items[i].event < event);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->items[mid].event < event)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	while (lo + n < w->count && w->items[lo + n].event == event)
+	while (at + n < w->count && w->items[at + n].event == event)
 		n++;
 	*out_count = n;
-	return n > 0 ? &w->items[lo] : NULL;
+	return n > 0 ? &w->items[at] : NULL;
 }
 
 void event_waits_free(struct event_waits *w)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/intervals.h"
 #include "profiler/launches.h"
 
@@ -62,19 +63,11 @@ static void sort_spans(struct work_spans *s, const struct capture *c)
 /* The innermost span of the lane that holds the time. */
 static uint32_t span_at(const struct work_spans *s, uint32_t lane, int64_t time)
 {
-	size_t lo = 0, hi = s->count;
-	uint32_t at;
+	size_t n =
+	    SB_BISECT(i, 0, s->count,
+	              s->items[i].lane < lane || (s->items[i].lane == lane && s->items[i].start <= time));
+	uint32_t at = n > 0 ? (uint32_t)n - 1 : NONE;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct work_span *x = &s->items[mid];
-
-		if (x->lane < lane || (x->lane == lane && x->start <= time))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	at = lo > 0 ? (uint32_t)lo - 1 : NONE;
 	for (int depth = 0; at != NONE && (s->items[at].lane != lane || s->items[at].end < time); depth++)
 		at = depth < DEPTH_MAX ? s->items[at].parent : NONE;
 	return at == NONE ? NONE : s->items[at].work;

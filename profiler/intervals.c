@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/search.h"
 
 #define BOUND ((INT64_C(1) << 62) - 1)
 
@@ -201,17 +202,7 @@ int intervals_difference(const struct interval_set *a, const struct interval_set
 /* The first of a set whose end (or start) is at `time` or later. */
 static size_t first_from(const struct interval_set *s, int64_t time, bool ends)
 {
-	size_t lo = 0, hi = s->count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if ((ends ? s->items[mid].end : s->items[mid].start) < time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SB_BISECT(i, 0, s->count, (ends ? s->items[i].end : s->items[i].start) < time);
 }
 
 size_t intervals_begun(const struct interval_set *s, int64_t time)

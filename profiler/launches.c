@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "base/search.h"
 
 /* Of one link by start; of one start in the order of the file. */
 static int by_link(const void *a, const void *b)
@@ -87,15 +88,7 @@ static size_t end_of_link(const struct launches *l, int64_t link)
 			hi -= stride;
 		lo = stride < hi ? hi - stride : 0;
 	}
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (items[mid].link <= link)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SB_BISECT(i, lo, hi, items[i].link <= link);
 }
 
 const struct launch *launches_find(const struct launches *l, int64_t link)

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "profiler/activity.h"
 
 static int by_window_start(const void *a, const void *b)
@@ -84,17 +85,9 @@ int step_windows_build(const struct capture *c, struct step_windows *out)
 
 uint32_t step_windows_at(const struct step_windows *w, int64_t time)
 {
-	size_t lo = 0, hi = w->count;
+	size_t at = SB_BISECT(i, 0, w->count, w->items[i].start <= time);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->items[mid].start <= time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo > 0 && time < w->items[lo - 1].end ? w->items[lo - 1].step : NO_STEP;
+	return at > 0 && time < w->items[at - 1].end ? w->items[at - 1].step : NO_STEP;
 }
 
 int64_t collective_step(const struct capture *c, const struct launches *l, const struct step_windows *w,

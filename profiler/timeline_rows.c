@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "profiler/timeline_parts.h"
 
 /* Room for `more` elements behind `count`. */
@@ -119,17 +120,8 @@ int timeline_add_bins(struct timeline_looking *l, const struct timeline_lane *la
  */
 static size_t first_reaching(const struct timeline_walk *w, size_t blocks, int64_t from)
 {
-	size_t lo = 0, hi = blocks;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (mid + 1 < w->mark_count && w->rows[(mid + 1) * w->mark_words + MARK_REACH] <= from)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SB_BISECT(i, 0, blocks,
+	                 i + 1 < w->mark_count && w->rows[(i + 1) * w->mark_words + MARK_REACH] <= from);
 }
 
 /* Calls for each event among the first `before` of the lane that ends after `from`, until `take_event` says

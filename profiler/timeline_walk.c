@@ -1,5 +1,7 @@
 #include "profiler/timeline_parts.h"
 
+#include "base/search.h"
+
 int timeline_walk_begin(const struct timeline *t, const struct timeline_section *s,
                         const struct timeline_lane *lane, struct timeline_walk *out)
 {
@@ -65,14 +67,7 @@ size_t timeline_walk_find(const struct timeline_walk *w, size_t mark, int64_t un
 		step *= 2;
 	}
 	end = mark + step < w->mark_count ? mark + step : w->mark_count;
-	while (mark + 1 < end) {
-		size_t mid = mark + (end - mark) / 2;
-
-		if (w->starts[mid] < until)
-			mark = mid;
-		else
-			end = mid;
-	}
+	mark = SB_BISECT(i, mark + 1, end, w->starts[i] < until) - 1;
 	if (mark > first + 1)
 		prefetch(w, mark);
 	return mark;

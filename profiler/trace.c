@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
+
 int trace_init(struct trace *t)
 {
 	*t = (struct trace){0};
@@ -162,17 +164,9 @@ int trace_add_lane(struct trace *t, const struct lane *lane, uint32_t *out_lane)
 
 const struct event_detail *trace_detail(const struct trace *t, uint32_t event)
 {
-	size_t lo = 0, hi = t->detail_count;
+	size_t at = SB_BISECT(i, 0, t->detail_count, t->details[i].event < event);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->details[mid].event < event)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->detail_count && t->details[lo].event == event ? &t->details[lo] : NULL;
+	return at < t->detail_count && t->details[at].event == event ? &t->details[at] : NULL;
 }
 
 const char *trace_text(const struct trace *t, uint32_t id, size_t *len)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 void gantt_picture_clear(struct gantt_picture *v)
 {
 	free(v->start);
@@ -63,18 +65,8 @@ static int simulate(struct gantt_picture *v, struct sb_error *err)
 /* The first operation of a device that starts after a time (by_end: that ends at it or later). */
 static size_t seek(const struct gantt_picture *v, int64_t device, double time, bool by_end)
 {
-	size_t low = v->p->first[device], high = v->p->first[device + 1];
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		bool before = by_end ? op_end(v, middle) < time : v->op_start[middle] <= time;
-
-		if (before)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SB_BISECT(i, v->p->first[device], v->p->first[device + 1],
+	                 by_end ? op_end(v, i) < time : v->op_start[i] <= time);
 }
 
 static int bad_view(struct sb_error *err, const char *parameter, const char *text)

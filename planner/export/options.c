@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/search.h"
 
 void options_init(struct options *o)
 {
@@ -117,20 +118,9 @@ int options_close(struct options *o, struct sb_error *err)
 
 static const struct option_row *find(const struct options *o, const char *name)
 {
-	size_t low = 0, high = o->count;
+	size_t at = SB_BISECT(i, 0, o->count, strcmp(o->text.data + o->rows[i].name, name) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(o->text.data + o->rows[middle].name, name);
-
-		if (order == 0)
-			return &o->rows[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return at < o->count && strcmp(o->text.data + o->rows[at].name, name) == 0 ? &o->rows[at] : NULL;
 }
 
 const char *options_get(const struct options *o, const char *name)

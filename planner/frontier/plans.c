@@ -2,20 +2,12 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 /* The first point of at least so many seconds. */
 static int place_of(const struct plan_front *f, double seconds)
 {
-	int low = 0, high = f->count;
-
-	while (low < high) {
-		int middle = (low + high) / 2;
-
-		if (f->point[middle].seconds < seconds)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SB_BISECT(i, 0, f->count, f->point[i].seconds < seconds);
 }
 
 bool plan_front_wants(const struct plan_front *f, double seconds, double bytes)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "base/search.h"
 #include "planner/frontier/pareto.h"
 
 #define RANGES_MAX 256
@@ -109,17 +110,9 @@ static double useless_from(const struct solver *s)
 /* The next larger stable time; INFINITY = there is none. */
 static double next_stable(const struct solver *s, double than)
 {
-	size_t low = 0, high = s->stable_count;
+	size_t at = SB_BISECT(i, 0, s->stable_count, s->stables[i] <= than);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->stables[mid] > than)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low < s->stable_count ? s->stables[low] : INFINITY;
+	return at < s->stable_count ? s->stables[at] : INFINITY;
 }
 
 /* Puts one size of a stage, in all its options, in front of all points that stand behind `layers`. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 static int out_of_memory(struct sb_error *err)
 {
 	return sb_no_memory(err);
@@ -125,17 +127,10 @@ int curve_from_rows(const struct curve_row *rows, size_t count, struct collectiv
 
 double curve_seconds(const struct collective_curve *c, double bytes)
 {
-	size_t low = 0, high = c->count;
+	const struct curve_piece *p =
+	    &c->pieces[SB_BISECT(i, 1, c->count, c->pieces[i].from_bytes <= bytes) - 1];
 
-	while (high - low > 1) {
-		size_t mid = (low + high) / 2;
-
-		if (c->pieces[mid].from_bytes <= bytes)
-			low = mid;
-		else
-			high = mid;
-	}
-	return c->pieces[low].seconds + c->pieces[low].slope * (bytes - c->pieces[low].from_bytes);
+	return p->seconds + p->slope * (bytes - p->from_bytes);
 }
 
 void curve_clear(struct collective_curve *c)

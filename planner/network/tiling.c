@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+
 /* Devices of pieces that are gone through: what bounds time and memory. */
 #define ENDS_MAX ((double)(1 << 22))
 #define BYTES_MAX ((double)((int64_t)1 << 50))
@@ -169,19 +171,9 @@ static int64_t host_of(const struct mesh *m, const struct holders *h, int64_t k)
 
 static bool is_listed(const uint32_t *hosts, uint32_t count, uint32_t host)
 {
-	uint32_t low = 0, high = count;
+	uint32_t at = SB_BISECT(i, 0, count, hosts[i] < host);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (hosts[middle] == host)
-			return true;
-		if (hosts[middle] < host)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	return at < count && hosts[at] == host;
 }
 
 /* Writes senders and receivers of a piece behind `ends`; how many. */

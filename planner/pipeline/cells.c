@@ -6,6 +6,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "planner/pipeline/ways.h"
 
 /* Pairs of ways that may be looked at before runs of several bodies keep only a few: some tenths of a second.
@@ -115,17 +116,7 @@ void cells_free(struct cells **at)
 /* The body that a layer is of. */
 static int64_t body_of(const struct cells *c, int64_t layer)
 {
-	int64_t low = 0, high = c->p->body_count - 1;
-
-	while (low < high) {
-		int64_t middle = high - (high - low) / 2;
-
-		if (c->bodies[middle].first <= layer)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+	return SB_BISECT(i, 1, c->p->body_count, c->bodies[i].first <= layer) - 1;
 }
 
 /* A run over the bodies a to b: what of a is in it, all of those between, and what of b is in it. */
@@ -272,17 +263,9 @@ bool cells_thinned(const struct cells *c)
 
 int64_t cells_way_within(const struct cell_ways *w, double activation)
 {
-	size_t low = 0, high = w->count;
+	size_t at = SB_BISECT(i, 0, w->count, !(w->activation[i] <= activation));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->activation[middle] <= activation)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low < w->count ? (int64_t)low : -1;
+	return at < w->count ? (int64_t)at : -1;
 }
 
 int cells_stage(struct cells *c, int64_t first, int64_t count, size_t way, struct pipeline_stage *out)

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/search.h"
+
 static double line(const struct csimd_time *t, const double *seconds, size_t i, double b)
 {
 	double x0 = (double)t->samples[i], x1 = (double)t->samples[i + 1];
@@ -11,21 +13,14 @@ static double line(const struct csimd_time *t, const double *seconds, size_t i, 
 
 static double from_table(const struct csimd_time *t, const double *seconds, int64_t b)
 {
-	size_t low = 0, high = t->points - 1;
+	size_t high;
 
 	if (b <= t->samples[0] || t->points == 1)
 		return seconds[0];
-	while (low + 1 < high) {
-		size_t mid = (low + high) / 2;
-
-		if (t->samples[mid] <= b)
-			low = mid;
-		else
-			high = mid;
-	}
+	high = SB_BISECT(i, 1, t->points - 1, t->samples[i] <= b);
 	if (b == t->samples[high])
 		return seconds[high]; /* not a rounding away from it */
-	return line(t, seconds, low, (double)b);
+	return line(t, seconds, high - 1, (double)b);
 }
 
 double csimd_time_at(const struct csimd_time *t, enum csimd_pass pass, int64_t samples, int64_t context)

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/search.h"
+
 int holding_set(struct holding *h, struct cells *c, int64_t k, int64_t first, int64_t count)
 {
 	struct held *x = &h->chunk[k];
@@ -54,17 +56,9 @@ bool holding_fits(const struct holding *h, int64_t chosen, struct lightest rest)
 static int64_t way_by_time(const struct held *x, double backward)
 {
 	double budget = backward - x->end_backward + PIPELINE_ROUNDING * backward;
-	size_t low = 0, high = x->ways.count;
+	size_t at = SB_BISECT(i, 0, x->ways.count, x->ways.backward[i] <= budget);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (x->ways.backward[middle] <= budget)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (int64_t)low - 1;
+	return (int64_t)at - 1;
 }
 
 /* Does it fit when each chunk's backward takes at most this long, and keeps as little as it can? */
@@ -81,6 +75,13 @@ static bool fits_within(const struct holding *h, double parameters, double backw
 	return device_fits(h->device, activation, parameters);
 }
 
+static bool suffices(const struct holding *h, double parameters, double least, double backward)
+{
+	double activation[SCHEDULE_CHUNKS_MAX];
+
+	return backward >= least && fits_within(h, parameters, backward, activation);
+}
+
 /* The least backward of the largest chunk with which all fits: it is one that some chunk takes exactly. */
 static double least_backward(const struct holding *h, double bound)
 {
@@ -95,19 +96,11 @@ static double least_backward(const struct holding *h, double bound)
 		return INFINITY;
 	for (int64_t k = 0; k < h->device->chunks; k++) {
 		const struct held *x = &h->chunk[k];
-		size_t low = 0, high = x->ways.count;
+		size_t at = SB_BISECT(i, 0, x->ways.count,
+		                      !suffices(h, parameters, least, x->end_backward + x->ways.backward[i]));
 
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-			double backward = x->end_backward + x->ways.backward[middle];
-
-			if (backward >= least && fits_within(h, parameters, backward, activation))
-				high = middle;
-			else
-				low = middle + 1;
-		}
-		if (low < x->ways.count)
-			found = fmin(found, x->end_backward + x->ways.backward[low]);
+		if (at < x->ways.count)
+			found = fmin(found, x->end_backward + x->ways.backward[at]);
 	}
 	return found;
 }

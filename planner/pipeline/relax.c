@@ -1,23 +1,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "planner/pipeline/relax.h"
 
 /* Of a run's points the one that is cheapest by these prices. */
 static int32_t cheapest(const struct hull *h, double backward, double activation)
 {
-	int32_t low = 0, high = h->count - 1;
-
-	while (low < high) {
-		int32_t mid = low + (high - low) / 2;
-
-		if (backward * (h->backward[mid + 1] - h->backward[mid]) <
-		    activation * (h->activation[mid] - h->activation[mid + 1]))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SB_BISECT(i, 0, h->count - 1,
+	                 backward * (h->backward[i + 1] - h->backward[i]) <
+	                     activation * (h->activation[i] - h->activation[i + 1]));
 }
 
 /* The price of a run of layers in a stage, its hop left out. */

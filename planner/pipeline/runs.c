@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "planner/pipeline/frontier.h"
 
 /* The search for a bottleneck ends when it is known to this share. */
@@ -102,17 +103,8 @@ static bool find_windows(struct solver *s, double bound)
 		return false;
 	s->low[s->stages] = s->layers;
 	for (int64_t i = s->stages - 1; i > 0; i--) {
-		int64_t low = i * s->least, high = s->low[i + 1];
-
-		while (low < high) {
-			int64_t middle = low + (high - low) / 2;
-
-			if (is_stage(s, i, middle, s->low[i + 1], bound))
-				high = middle;
-			else
-				low = middle + 1;
-		}
-		s->low[i] = low;
+		s->low[i] =
+		    SB_BISECT(cut, i * s->least, s->low[i + 1], !is_stage(s, i, cut, s->low[i + 1], bound));
 	}
 	return s->rc == SB_OK;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 #define NOTHING UINT32_MAX
 /* of both ways */
 #define TASK_KINDS ((size_t)2 * (OP_PAIR + 1))
@@ -195,17 +197,9 @@ static void build_steps(struct build *b, size_t parts)
 	for (int64_t d = 0; d < p->shape.devices; d++)
 		r->last[d] = (uint32_t)r->count + 1;
 	for (size_t i = 0; i < r->count; i++) {
-		size_t lo = 0, hi = (size_t)p->shape.devices - 1;
+		size_t device = SB_BISECT(d, 0, (size_t)p->shape.devices - 1, p->first[d + 1] <= b->order[i]);
 
-		while (lo < hi) {
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (p->first[mid + 1] > b->order[i])
-				hi = mid;
-			else
-				lo = mid + 1;
-		}
-		add_step(b, i, b->order[i], (uint16_t)lo);
+		add_step(b, i, b->order[i], (uint16_t)device);
 	}
 }
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/search.h"
+
 #define CLEAR_EVERY 64 /* families taken in since few of them could be cleared */
 
 void keep_init(struct keep *k)
@@ -64,17 +66,7 @@ static void offer_degrees(struct keep *k, const struct kept *x)
 /* The first point of the front that needs more memory. */
 static int above(const struct keep *k, double memory)
 {
-	int low = 0, high = k->front_count;
-
-	while (low < high) {
-		int mid = (low + high) / 2;
-
-		if (k->front[mid].memory > memory)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return SB_BISECT(i, 0, k->front_count, k->front[i].memory <= memory);
 }
 
 static bool dominated(const struct keep *k, int at, double bound)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/search.h"
 #include "profiler/intervals.h"
 
 struct place {
@@ -108,17 +109,7 @@ static bool same_thread(const struct place *p, uint32_t outer, uint32_t inner, b
 /* The first site that starts at `time` or later. */
 static size_t first_at(const struct place *p, int64_t time)
 {
-	size_t lo = 0, hi = p->count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->t->start_ns[p->sites[mid].event] < time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SB_BISECT(i, 0, p->count, p->t->start_ns[p->sites[i].event] < time);
 }
 
 static void look(struct place *p, uint32_t event)

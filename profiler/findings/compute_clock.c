@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/search.h"
 #include "profiler/chips.h"
 #include "profiler/findings/clocks.h"
 
@@ -37,20 +38,11 @@ static size_t clocks_of(const struct rank_view *v, struct clock_sample **out)
  * idle time does not look like a low clock. Before the first sample its clock holds. */
 static double clock_at(const struct clock_sample *s, size_t n, int64_t start, int64_t end)
 {
-	size_t lo = 0, hi = n;
-	double best;
+	size_t at = SB_BISECT(i, 0, n, s[i].time_ns <= start);
+	double best = (double)s[at > 0 ? at - 1 : 0].mhz;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s[mid].time_ns <= start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	best = (double)s[lo > 0 ? lo - 1 : 0].mhz;
-	for (int steps = 0; lo < n && s[lo].time_ns < end && steps < 16; lo++, steps++)
-		best = fmax(best, (double)s[lo].mhz);
+	for (int steps = 0; at < n && s[at].time_ns < end && steps < 16; at++, steps++)
+		best = fmax(best, (double)s[at].mhz);
 	return best;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/num.h"
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/findings/links.h"
 
 /* Transfers inside a node that are slow while a matrix product runs, because both want the memory's bandwidth
@@ -173,19 +174,11 @@ static int by_beginning(const void *a, const void *b)
 /* The collective that a transfer is part of: of those around it, the one that began last. */
 static struct carrier *carrier_of(struct carrier *items, size_t n, const struct transfer *x)
 {
-	size_t lo = 0, hi = n;
+	size_t at = SB_BISECT(i, 0, n, items[i].start <= x->start);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (items[mid].start <= x->start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (size_t back = 0; back < CARRIERS && back < lo; back++)
-		if (items[lo - 1 - back].end >= x->start + x->dur)
-			return &items[lo - 1 - back];
+	for (size_t back = 0; back < CARRIERS && back < at; back++)
+		if (items[at - 1 - back].end >= x->start + x->dur)
+			return &items[at - 1 - back];
 	return NULL;
 }
 

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "profiler/findings/idle.h"
 #include "profiler/kernel_name.h"
 
@@ -89,17 +90,9 @@ static size_t place_of(const struct rank_view *v)
 {
 	const struct host_part *h = v->part;
 	int64_t device = v->device == SB_NULL ? -1 : v->device;
-	size_t lo = 0, hi = h->device_count;
+	size_t at = SB_BISECT(i, 0, h->device_count, h->devices[i] < device);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (h->devices[mid] < device)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < h->device_count && h->devices[lo] == device ? lo : h->device_count;
+	return at < h->device_count && h->devices[at] == device ? at : h->device_count;
 }
 
 int device_work_each(const struct rank_view *v, int (*visit)(void *, size_t), void *self)

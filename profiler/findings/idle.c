@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 
 /* Ascend's lane of gaps and its rows of kernels differ by some ns. */
 #define TOLERANCE_NS 100
@@ -33,17 +34,7 @@ static enum gap_cause cause_of(const struct gap *g, const struct trace *t, const
 /* The first gap that ends at `time` or later. */
 static size_t first_ending(const struct gaps *g, int64_t time)
 {
-	size_t lo = 0, hi = g->count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (g->items[mid].end < time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SB_BISECT(i, 0, g->count, g->items[i].end < time);
 }
 
 void gaps_meet(struct gaps *g, const struct trace *t, const struct launches *l, size_t event)

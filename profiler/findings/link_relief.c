@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "profiler/findings/links.h"
 
 static double factor_of(const struct link_factors *f, size_t row)
@@ -10,17 +11,7 @@ static double factor_of(const struct link_factors *f, size_t row)
 /* The first member of a capture or of a later one. */
 static size_t first_member(const struct collectives *m, size_t capture)
 {
-	size_t lo = 0, hi = m->member_count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->members[mid].capture < capture)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SB_BISECT(i, 0, m->member_count, m->members[i].capture < capture);
 }
 
 void link_relieve(struct check_context *ctx, struct finding *f, const struct rank_view *v,

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "profiler/findings/idle.h"
 
 /* Long idle times in which the host makes hardly a call (advisor-rules 1.4, "conjectured GC"): without a lane
@@ -39,17 +40,7 @@ static int list(const struct interval_set *left, int64_t least_ns, struct silenc
 /* The first that ends after `time`. */
 static size_t first_after(const struct silences *s, int64_t time)
 {
-	size_t lo = 0, hi = s->count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->items[mid].span.end <= time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SB_BISECT(i, 0, s->count, s->items[i].span.end <= time);
 }
 
 static void hear(struct silences *s, int64_t start, int64_t dur)

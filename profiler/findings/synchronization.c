@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/findings/call_site.h"
 #include "profiler/findings/host_part.h"
 
@@ -159,17 +160,9 @@ static int name_sites(struct check_context *ctx, struct finding *f, const struct
 /* The last wait that has begun by a time, NULL before the first. */
 static const struct wait *wait_at(const struct waits *w, int64_t time)
 {
-	size_t lo = 0, hi = w->count;
+	size_t at = SB_BISECT(i, 0, w->count, w->items[i].start <= time);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->items[mid].start <= time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo > 0 ? &w->items[lo - 1] : NULL;
+	return at > 0 ? &w->items[at - 1] : NULL;
 }
 
 /* Without the calls that cost something somewhere the host would not stop; what they hold goes with them. All

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 
 struct measurer {
 	const struct capture *c;
@@ -128,18 +129,9 @@ static int make_rows(struct measurer *m, const struct layer_pass *p, struct sb_s
 /* Bytes allocated at a time of the host; NaN before the first record. */
 static double allocated_at(const struct memory_series *s, int64_t time)
 {
-	size_t low = 0, high = s->count;
+	size_t at = SB_BISECT(i, 0, s->count, s->points[i].time_ns <= time);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->points[mid].time_ns <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low > 0 && s->points[low - 1].allocated != SB_NULL ? (double)s->points[low - 1].allocated
-	                                                          : NAN;
+	return at > 0 && s->points[at - 1].allocated != SB_NULL ? (double)s->points[at - 1].allocated : NAN;
 }
 
 /* What is allocated when the next layer begins and was not when this one did: forward leaves it for backward.

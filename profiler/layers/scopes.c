@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "base/search.h"
 #include "profiler/layers/order.h"
 
 /* Which of the host's spans are the layers. */
@@ -59,17 +60,9 @@ static void sum_forward(struct search *c)
 
 static double forward_before(const struct search *c, int64_t time)
 {
-	size_t low = 0, high = c->o->count;
+	size_t at = SB_BISECT(i, 0, c->o->count, c->o->items[c->order[i]].issued < time);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->o->items[c->order[mid]].issued < time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return c->before[low];
+	return c->before[at];
 }
 
 /* A span inside another one of its own type is a part of that. */

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "base/search.h"
 #include "profiler/intervals.h"
 #include "profiler/layers/order.h"
 
@@ -46,21 +47,13 @@ static int sum_computing(struct weigher *w)
 /* ns of computing before a time. */
 static int64_t computed_before(const struct weigher *w, int64_t time)
 {
-	size_t low = 0, high = w->compute.count;
+	size_t n = SB_BISECT(i, 0, w->compute.count, w->compute.items[i].start < time);
 	int64_t last;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (w->compute.items[mid].start < time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == 0)
+	if (n == 0)
 		return 0;
-	last = w->compute.items[low - 1].end < time ? w->compute.items[low - 1].end : time;
-	return w->before[low - 1] + last - w->compute.items[low - 1].start;
+	last = w->compute.items[n - 1].end < time ? w->compute.items[n - 1].end : time;
+	return w->before[n - 1] + last - w->compute.items[n - 1].start;
 }
 
 /* Of operators of one kind that overlap, the one that began first counts. */

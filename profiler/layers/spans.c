@@ -3,6 +3,7 @@
 
 #include "base/grow.h"
 #include "base/num.h"
+#include "base/search.h"
 #include "profiler/intervals.h"
 #include "profiler/kernel_name.h"
 #include "profiler/layers/order.h"
@@ -144,17 +145,10 @@ void host_spans_free(struct host_spans *s)
 const struct host_span *host_span_before(const struct host_span *spans, size_t count, uint32_t lane,
                                          int64_t time)
 {
-	size_t low = 0, high = count;
+	size_t at =
+	    SB_BISECT(i, 0, count, spans[i].lane < lane || (spans[i].lane == lane && spans[i].start <= time));
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (spans[mid].lane < lane || (spans[mid].lane == lane && spans[mid].start <= time))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low > 0 && spans[low - 1].lane == lane ? &spans[low - 1] : NULL;
+	return at > 0 && spans[at - 1].lane == lane ? &spans[at - 1] : NULL;
 }
 
 const struct host_span *host_span_at(const struct host_span *spans, size_t count, uint32_t lane, int64_t time)

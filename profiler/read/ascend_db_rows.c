@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "profiler/read/ascend_db.h"
 
 /* What the tables have in common: times, lanes, columns that come and go, rows found by task. */
@@ -185,14 +186,7 @@ bool task_index_find(struct task_index *x, int64_t task, uint32_t *out_at)
 	if ((x->next == 0 || x->items[x->next - 1].task < task) &&
 	    (x->next == x->count || x->items[x->next].task >= task))
 		lo = hi = x->next;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->items[mid].task < task)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = SB_BISECT(i, lo, hi, x->items[i].task < task);
 	x->next = lo;
 	if (lo == x->count || x->items[lo].task != task)
 		return false;

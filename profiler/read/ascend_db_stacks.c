@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "profiler/read/ascend_db.h"
 #include "profiler/read/call_stack.h"
 
@@ -92,17 +93,7 @@ int db_stacks_load(struct ascend_db *r, const char *table, struct db_stacks *out
 
 static size_t first_frame(const struct db_stacks *s, int64_t chain)
 {
-	size_t lo = 0, hi = s->frame_count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->frames[mid].chain < chain)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SB_BISECT(i, 0, s->frame_count, s->frames[i].chain < chain);
 }
 
 int db_stack_text(struct ascend_db *r, const struct db_stacks *s, int64_t chain, uint32_t *out_text)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "profiler/read/ascend.h"
 #include "profiler/read/collect.h"
 #include "profiler/read/merge.h"
@@ -241,23 +242,17 @@ void gathering_free(struct gathering *g)
 	profile_free(&g->profile);
 }
 
+static int compare_left_out(const struct left_out *a, const struct left_out *b)
+{
+	int order = strcmp(a->file, b->file);
+
+	return order != 0 ? order : strcmp(a->reason, b->reason);
+}
+
 /* The place of a new entry among the sorted ones: behind its equals. */
 static size_t left_out_place(const struct profile *p, const struct left_out *entry)
 {
-	size_t at = 0, end = p->left_out_count;
-
-	while (at < end) {
-		size_t mid = at + (end - at) / 2;
-		int order = strcmp(p->left_out[mid].file, entry->file);
-
-		if (order == 0)
-			order = strcmp(p->left_out[mid].reason, entry->reason);
-		if (order <= 0)
-			at = mid + 1;
-		else
-			end = mid;
-	}
-	return at;
+	return SB_BISECT(i, 0, p->left_out_count, compare_left_out(&p->left_out[i], entry) <= 0);
 }
 
 void profile_left_out(struct profile *p, const char *file, const char *reason)

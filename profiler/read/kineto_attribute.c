@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/read/kineto_impl.h"
 #include "profiler/read/memory_rows.h"
 
@@ -74,19 +75,13 @@ static void name_live(const struct trace *t, struct live *live, size_t n)
 
 	for (size_t i = 0; i < t->count && n > 0; i++) {
 		int64_t end = sb_add_sat(t->start_ns[i], t->dur_ns[i] > 0 ? t->dur_ns[i] : 0);
-		size_t lo = 0, hi = n;
+		size_t lo;
 
 		if (t->kind[i] != EVENT_HOST_OP)
 			continue;
-		while (lo < hi) {
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (live[mid].lane < t->lane[i] ||
-			    (live[mid].lane == t->lane[i] && live[mid].ts_ns < t->start_ns[i]))
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
+		lo = SB_BISECT(k, 0, n,
+		               live[k].lane < t->lane[i] ||
+		                   (live[k].lane == t->lane[i] && live[k].ts_ns < t->start_ns[i]));
 		for (; lo < n && live[lo].lane == t->lane[i] && live[lo].ts_ns <= end && steps < STEPS_MAX;
 		     lo++, steps++) {
 			if (t->dur_ns[i] < live[lo].best_ns) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/search.h"
 #include "profiler/read/mindinsight.h"
 #include "profiler/read/queues.h"
 
@@ -227,17 +228,9 @@ static int by_child(const void *a, const void *b)
 /* An operator that feeds two others keeps the first. */
 static int64_t parent_of(const struct reading *r, int64_t child)
 {
-	size_t lo = 0, hi = r->edge_count;
+	size_t at = SB_BISECT(i, 0, r->edge_count, r->edges[i].child < child);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->edges[mid].child < child)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < r->edge_count && r->edges[lo].child == child ? r->edges[lo].parent : SB_NULL;
+	return at < r->edge_count && r->edges[at].child == child ? r->edges[at].parent : SB_NULL;
 }
 
 static void settle(struct reading *r)

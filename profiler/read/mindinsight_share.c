@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/search.h"
 #include "profiler/read/mindinsight.h"
 
 /* What belongs to more than one capture, or to a neighbour. */
@@ -29,23 +30,18 @@ static int by_source(const void *a, const void *b)
 	return order != 0 ? order : (int)x->format - (int)y->format;
 }
 
+/* How a source's beginning stands to `head` and `tail` behind it. */
+static int compare_beginning(const struct capture *c, const char *head, size_t len, const char *tail)
+{
+	int order = strncmp(c->source, head, len);
+
+	return order != 0 ? order : strncmp(c->source + len, tail, strlen(tail));
+}
+
 /* The first source that begins with `head` and `tail`, or the place where it would stand. */
 static size_t first_with(const struct sources *s, const char *head, size_t len, const char *tail)
 {
-	size_t lo = 0, hi = s->count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int order = strncmp(s->items[mid]->source, head, len);
-
-		if (order == 0)
-			order = strncmp(s->items[mid]->source + len, tail, strlen(tail));
-		if (order < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SB_BISECT(i, 0, s->count, compare_beginning(s->items[i], head, len, tail) < 0);
 }
 
 static bool begins(const struct capture *c, const char *head, size_t len, const char *tail)
@@ -157,19 +153,11 @@ static bool full(const struct capture *c)
  * cannot be told. */
 static struct capture *only_one(const struct sources *below, int64_t rank)
 {
-	size_t lo = 0, hi = below->count;
+	size_t at = SB_BISECT(i, 0, below->count, below->items[i]->rank < rank);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (below->items[mid]->rank < rank)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == below->count || below->items[lo]->rank != rank)
+	if (at == below->count || below->items[at]->rank != rank)
 		return NULL;
-	return lo + 1 < below->count && below->items[lo + 1]->rank == rank ? NULL : below->items[lo];
+	return at + 1 < below->count && below->items[at + 1]->rank == rank ? NULL : below->items[at];
 }
 
 /* The full captures below a folder, by rank. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/activity.h"
 #include "profiler/read/nsys_impl.h"
 
@@ -105,22 +106,15 @@ static int list_asked(const struct trace *t, struct asked_list *out)
  * with all consists of, none does when the group is launched, and what lies around them does. */
 static const char *asked_at(const struct asked_list *l, uint32_t lane, int64_t time)
 {
-	size_t lo = 0, hi = l->count;
+	size_t at =
+	    SB_BISECT(i, 0, l->count,
+	              l->items[i].lane < lane || (l->items[i].lane == lane && l->items[i].start <= time));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct asked *a = &l->items[mid];
-
-		if (a->lane < lane || (a->lane == lane && a->start <= time))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo > 0 && l->items[lo - 1].lane != lane)
+	if (at > 0 && l->items[at - 1].lane != lane)
 		return NULL;
-	for (int depth = 0; lo > 0 && depth < NESTED_MAX; depth++, lo = l->items[lo - 1].outer)
-		if (l->items[lo - 1].end >= time)
-			return l->items[lo - 1].what;
+	for (int depth = 0; at > 0 && depth < NESTED_MAX; depth++, at = l->items[at - 1].outer)
+		if (l->items[at - 1].end >= time)
+			return l->items[at - 1].what;
 	return NULL;
 }
 

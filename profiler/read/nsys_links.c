@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "profiler/read/nsys_impl.h"
 
 #define PROCESSES_MAX 32 /* without a partner, on either side: more are left as they are */
@@ -43,17 +44,9 @@ static bool on_host(const struct match *m, int64_t link)
 /* Is there a host row of this process? */
 static bool host_has(const struct match *m, uint32_t pid)
 {
-	size_t lo = 0, hi = m->host_count;
+	size_t at = SB_BISECT(i, 0, m->host_count, pid_of(m->host[i]) < pid);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (pid_of(m->host[mid]) < pid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->host_count && pid_of(m->host[lo]) == pid;
+	return at < m->host_count && pid_of(m->host[at]) == pid;
 }
 
 static int add_pid(struct match *m, int side, uint32_t pid)

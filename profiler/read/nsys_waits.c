@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 #include "base/num.h"
+#include "base/search.h"
 #include "profiler/read/nsys_impl.h"
 
 /* A wait for an event names it by its number, and newer exports the very record by a synchronisation id
@@ -70,18 +71,11 @@ int nsys_read_records(struct nsys *n, struct sb_error *err)
 static const struct nsys_record *find_record(const struct nsys *n, struct nsys_record key, int64_t before)
 {
 	const struct nsys_record *found;
-	size_t lo = 0, hi = n->record_count;
+	size_t lo;
 
 	key.correlation = before;
 	key.stream = INT64_MIN;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (by_id(&n->records[mid], &key) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = SB_BISECT(i, 0, n->record_count, by_id(&n->records[i], &key) < 0);
 	found = lo > 0 ? &n->records[lo - 1] : NULL;
 	return found && found->pid == key.pid && found->context == key.context && found->id == key.id ? found
 	                                                                                              : NULL;

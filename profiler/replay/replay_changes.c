@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/replay/graph.h"
 
 /* A kernel row and the event of the same kernel start this close together: two files of one profiler. */
@@ -13,18 +14,10 @@
 static uint32_t search(const struct replay_graph *g, size_t capture, int64_t at, uint32_t event)
 {
 	const struct replay_nodes *n = &g->nodes;
-	uint32_t lo = g->captures[capture].first, hi = g->captures[capture].end;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		bool host = replay_kind(n, mid) == NODE_HOST;
-
-		if (n->at[mid] < at || (n->at[mid] == at && (host || n->event[mid] < event)))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SB_BISECT(i, g->captures[capture].first, g->captures[capture].end,
+	                 n->at[i] < at ||
+	                     (n->at[i] == at && (replay_kind(n, i) == NODE_HOST || n->event[i] < event)));
 }
 
 uint32_t replay_node_of(const struct replay_graph *g, size_t capture, uint32_t event)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/replay/graph.h"
 
 /* How many pieces of work are looked back at for the one that a collective, or the work behind it, waits for.
@@ -98,17 +99,10 @@ static uint32_t lane_of(const struct replay_linking *l, uint32_t event)
 static uint32_t moment_of(const struct replay_linking *l, uint32_t v, int64_t at, uint32_t event)
 {
 	const struct replay_nodes *n = &l->g->nodes;
-	uint32_t lo = l->c->first, hi = v;
+	uint32_t lo = SB_BISECT(
+	    i, l->c->first, v,
+	    n->at[i] < at || (n->at[i] == at && replay_kind(n, i) == NODE_HOST && n->event[i] < event));
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		bool host = replay_kind(n, mid) == NODE_HOST;
-
-		if (n->at[mid] < at || (n->at[mid] == at && host && n->event[mid] < event))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	/* where the host's time begins the event may stand twice: the later one is the call */
 	while (lo + 1 < v && n->at[lo] == at && n->event[lo] == event && n->wait[lo] == ENTRY_BEGIN)
 		lo++;

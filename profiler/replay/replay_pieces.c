@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/replay/graph.h"
 
 /* Host time that is changed: of pieces that overlap, the smallest factor counts. */
@@ -140,23 +141,16 @@ int replay_pieces(const struct replay_graph *g, struct replay_changes *c)
 }
 
 /* What is saved of a thread's time up to `time`. */
-static int64_t saved_until(const struct replay_changes *c, size_t lo, size_t end, uint16_t thread,
+static int64_t saved_until(const struct replay_changes *c, size_t first, size_t end, uint16_t thread,
                            int64_t time)
 {
-	size_t from = lo, hi = end;
+	size_t at = SB_BISECT(i, first, end,
+	                      c->pieces[i].thread < thread ||
+	                          (c->pieces[i].thread == thread && c->pieces[i].start < time));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct replay_piece *p = &c->pieces[mid];
-
-		if (p->thread < thread || (p->thread == thread && p->start < time))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == from || c->pieces[lo - 1].thread != thread)
+	if (at == first || c->pieces[at - 1].thread != thread)
 		return 0;
-	return sb_add_sat(c->pieces[lo - 1].saved, saved_by(&c->pieces[lo - 1], time));
+	return sb_add_sat(c->pieces[at - 1].saved, saved_by(&c->pieces[at - 1], time));
 }
 
 int64_t replay_saved(const struct replay_changes *c, size_t capture, uint16_t thread, int64_t start,

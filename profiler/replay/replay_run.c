@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "profiler/replay/graph.h"
 
 /* Ranks are walked one after the other, each in its own order, until one needs the end of a collective that
@@ -64,22 +65,19 @@ static uint32_t set_of(struct run *r, size_t capture, uint32_t node)
 	return r->g->members[p->member].set;
 }
 
+/* The node that an item of a list begins with. */
+static uint32_t node_at(const void *items, size_t size, size_t i)
+{
+	uint32_t node;
+
+	memcpy(&node, (const char *)items + i * size, sizeof(node));
+	return node;
+}
+
 /* Of a list by node, whose items begin with it: the place of the first at or behind a node. */
 static size_t first_from(const void *items, size_t count, size_t size, uint32_t node)
 {
-	size_t lo = 0, hi = count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		uint32_t at;
-
-		memcpy(&at, (const char *)items + mid * size, sizeof(at));
-		if (at < node)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SB_BISECT(i, 0, count, node_at(items, size, i) < node);
 }
 
 /* Whose end is not known yet: that of the member `node`. */

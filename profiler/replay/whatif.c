@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "profiler/activity.h"
 #include "profiler/kernel_name.h"
 
@@ -142,18 +143,11 @@ static int find_spans(struct asking *a, uint32_t capture, const struct trace *t,
 
 static bool in_span(const struct asking *a, uint32_t lane, int64_t time)
 {
-	size_t lo = 0, hi = a->span_count;
+	size_t at =
+	    SB_BISECT(i, 0, a->span_count,
+	              a->spans[i].lane < lane || (a->spans[i].lane == lane && a->spans[i].start <= time));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct span *s = &a->spans[mid];
-
-		if (s->lane < lane || (s->lane == lane && s->start <= time))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo > 0 && a->spans[lo - 1].lane == lane && time < a->spans[lo - 1].end;
+	return at > 0 && a->spans[at - 1].lane == lane && time < a->spans[at - 1].end;
 }
 
 static int ask_operator(struct asking *a, uint32_t capture, const struct trace *t)
