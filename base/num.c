@@ -227,6 +227,17 @@ int sb_by_double(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+int64_t sb_gcd(int64_t a, int64_t b)
+{
+	while (b != 0) {
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 double sb_median(double *values, size_t n)
 {
 	if (n == 0)

@@ -1,5 +1,6 @@
 #include <stdbool.h>
 
+#include "base/num.h"
 #include "planner/cost/collectives.h"
 
 /* How the ranks of a group lie over domains of equal size. */
@@ -18,21 +19,10 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static int64_t common(int64_t a, int64_t b)
-{
-	while (b != 0) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /* After how many steps of that length one stands in the same place of a domain again. */
 static int64_t period(int64_t step, int64_t domain)
 {
-	return domain / common(step, domain);
+	return domain / sb_gcd(step, domain);
 }
 
 /* One axis whose stride divides the domain: only whole units of one stride matter. */
@@ -229,9 +219,9 @@ struct spread group_spread(const struct axis *axes, int count, int64_t devices, 
 	if (spread_evenly(used, n, domain, &even))
 		return even;
 	/* Neighbours within a unit that divides every stride and the domain lie alike: one stands for all. */
-	unit = common(used[0].stride, domain);
+	unit = sb_gcd(used[0].stride, domain);
 	if (n > 1)
-		unit = common(unit, used[1].stride);
+		unit = sb_gcd(unit, used[1].stride);
 	for (int i = 0; i < n; i++)
 		used[i].stride /= unit;
 	return spread_enumerated(used, n, (devices + unit - 1) / unit, domain / unit);

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/num.h"
+
 /* 16-bit weight and gradient, 32-bit weight and two moments: mixed precision Adam. */
 #define TRAINED_BYTES 16
 
@@ -137,17 +139,6 @@ struct split_cost split_operator_cost(const struct split_operator *o, const stru
 	return c;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-	while (b != 0) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /* One way: the tensor lies in `from` parts of rows and columns, and is wanted in `to`. */
 static void add_change(const struct split_mesh *m, double bytes, const int64_t *const from[2],
                        const int64_t *const to[2], struct split_cost *io)
@@ -160,13 +151,13 @@ static void add_change(const struct split_mesh *m, double bytes, const int64_t *
 		int64_t given = 1, taken = 1;
 
 		for (int d = 0; d < 2; d++) {
-			int64_t same = common_divisor(from[d][l], to[d][l]);
+			int64_t same = sb_gcd(from[d][l], to[d][l]);
 
 			given *= from[d][l] / same;
 			taken *= to[d][l] / same;
 			held /= (double)from[d][l];
 		}
-		exchanged[l] = common_divisor(given, taken);
+		exchanged[l] = sb_gcd(given, taken);
 		gathered[l] = given / exchanged[l];
 	}
 	g = group_of(m, exchanged);

@@ -143,14 +143,14 @@ static bool alike(const struct placer *w, int64_t a, int64_t b)
 	       (w->c->tp == w->p->devices_per_node || w->p->inside[a] == w->p->inside[b]);
 }
 
-struct link {
+struct node_links {
 	double between, inside;
 	int32_t node;
 };
 
 static int by_links(const void *a, const void *b)
 {
-	const struct link *x = a, *y = b;
+	const struct node_links *x = a, *y = b;
 
 	if (x->between != y->between)
 		return x->between < y->between ? -1 : 1;
@@ -163,12 +163,12 @@ static int by_links(const void *a, const void *b)
 static int sort_nodes(struct placer *w)
 {
 	int64_t nodes = w->p->nodes;
-	struct link *links = malloc((size_t)nodes * sizeof(*links));
+	struct node_links *links = malloc((size_t)nodes * sizeof(*links));
 
 	if (!links)
 		return SB_ENOMEM;
 	for (int64_t i = 0; i < nodes; i++)
-		links[i] = (struct link){w->p->between[i], w->p->inside[i], (int32_t)i};
+		links[i] = (struct node_links){w->p->between[i], w->p->inside[i], (int32_t)i};
 	qsort(links, (size_t)nodes, sizeof(*links), by_links);
 	for (int64_t i = 0; i < nodes; i++) {
 		w->order[i] = links[i].node;

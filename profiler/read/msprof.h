@@ -31,6 +31,13 @@ void msprof_key(const char *path, char *out, size_t size);
 /* The capture of the file that `in` reads. */
 int msprof_capture(struct read_context *ctx, const struct stream *in, struct capture **out,
                    struct sb_error *err);
+/* A row of a table; what it cannot use it leaves out with a warning. Any code but SB_OK is a lack of memory.
+ */
+typedef int msprof_row(struct read_context *ctx, struct capture *cap, const struct csv *c,
+                       const struct stream *in);
+/* Calls `row` for each row of a table that has the columns `needed`, NULL-terminated. */
+int msprof_rows(struct read_context *ctx, struct stream *in, const char *const *needed, msprof_row *row,
+                struct sb_error *err);
 /* The number + 1 of the device in a column of the present row; 0 when it names none. */
 uint16_t msprof_device(const struct csv *c, int column);
 /* Once the files of a capture are put together: when they hold several devices, c becomes the first one's and

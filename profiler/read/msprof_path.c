@@ -151,6 +151,24 @@ int msprof_capture(struct read_context *ctx, const struct stream *in, struct cap
 	return rc == SB_OK ? SB_OK : sb_fail_at(err, rc, "no_memory", in->path, 0, -1, "out of memory");
 }
 
+int msprof_rows(struct read_context *ctx, struct stream *in, const char *const *needed, msprof_row *row,
+                struct sb_error *err)
+{
+	CSV_AUTO c = NULL;
+	struct capture *cap;
+	bool more = true;
+	int rc = ascend_csv_open(in, needed, &c, err);
+
+	if (rc == SB_OK)
+		rc = msprof_capture(ctx, in, &cap, err);
+	while (rc == SB_OK && more) {
+		rc = ascend_csv_row(ctx, c, in, &more, err);
+		if (rc == SB_OK && more && row(ctx, cap, c, in) != SB_OK)
+			return sb_no_memory(err);
+	}
+	return rc;
+}
+
 uint16_t msprof_device(const struct csv *c, int column)
 {
 	int64_t v;

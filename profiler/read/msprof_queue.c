@@ -40,19 +40,7 @@ static int read_row(struct read_context *ctx, struct capture *cap, const struct 
 
 static int read_queue(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	CSV_AUTO c = NULL;
-	struct capture *cap;
-	bool more = true;
-	int rc = ascend_csv_open(in, MARKS, &c, err);
-
-	if (rc == SB_OK)
-		rc = msprof_capture(ctx, in, &cap, err);
-	while (rc == SB_OK && more) {
-		rc = ascend_csv_row(ctx, c, in, &more, err);
-		if (rc == SB_OK && more && read_row(ctx, cap, c, in) != SB_OK)
-			return sb_no_memory(err);
-	}
-	return rc;
+	return msprof_rows(ctx, in, MARKS, read_row, err);
 }
 
 const struct format_reader MSPROF_QUEUE_READER = {

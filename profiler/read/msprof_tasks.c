@@ -124,19 +124,7 @@ static int statistic_row(struct read_context *ctx, struct capture *cap, const st
 
 static int read_statistic(struct read_context *ctx, struct stream *in, struct sb_error *err)
 {
-	CSV_AUTO c = NULL;
-	struct capture *cap;
-	bool more = true;
-	int rc = ascend_csv_open(in, STATISTIC_MARKS, &c, err);
-
-	if (rc == SB_OK)
-		rc = msprof_capture(ctx, in, &cap, err);
-	while (rc == SB_OK && more) {
-		rc = ascend_csv_row(ctx, c, in, &more, err);
-		if (rc == SB_OK && more && statistic_row(ctx, cap, c, in) != SB_OK)
-			return sb_no_memory(err);
-	}
-	return rc;
+	return msprof_rows(ctx, in, STATISTIC_MARKS, statistic_row, err);
 }
 
 const struct format_reader MSPROF_TASK_TIME_READER = {

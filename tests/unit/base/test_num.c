@@ -145,6 +145,18 @@ static void the_median_of_an_even_number_lies_between(void **state)
 	assert_true(isnan(sb_median(NULL, 0)));
 }
 
+static void the_greatest_common_divisor(void **state)
+{
+	(void)state;
+	assert_int_equal(sb_gcd(12, 18), 6);
+	assert_int_equal(sb_gcd(18, 12), 6);
+	assert_int_equal(sb_gcd(7, 13), 1);
+	assert_int_equal(sb_gcd(5, 0), 5);
+	assert_int_equal(sb_gcd(0, 5), 5);
+	assert_int_equal(sb_gcd(0, 0), 0);
+	assert_true(sb_gcd(INT64_C(1) << 62, INT64_C(3) << 40) == INT64_C(1) << 40);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +166,7 @@ int main(void)
 	    cmocka_unit_test(integers_are_strict),
 	    cmocka_unit_test(doubles_take_decimal_text_only),
 	    cmocka_unit_test(doubles_are_the_nearest),
+	    cmocka_unit_test(the_greatest_common_divisor),
 	    cmocka_unit_test(the_median_of_an_even_number_lies_between),
 	};
 
