@@ -50,6 +50,13 @@ test('a plan shows its degrees, times, memory and why others lose', async () => 
   await close();
 });
 
+const colorsOf = (chart) => chart.locator('canvas').evaluate((canvas) => {
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const seen = new Set();
+  for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) seen.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
+  return [...seen];
+});
+
 test('the frontier is drawn, and told in a table', async () => {
   const { page, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
   await fill(page, MODEL, cluster(2), 256);
@@ -57,12 +64,7 @@ test('the frontier is drawn, and told in a table', async () => {
   const chart = page.locator('.chart[data-drawn=yes]');
   await chart.waitFor();
   const plan = await stored(page);
-  const colors = await chart.locator('canvas').evaluate((canvas) => {
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-    const seen = new Set();
-    for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) seen.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
-    return [...seen];
-  });
+  const colors = await colorsOf(chart);
   assert.ok(colors.includes('47,111,176'), 'points of the frontier');
   assert.ok(colors.includes('188,75,18'), 'the chosen plan');
   await chart.scrollIntoViewIfNeeded();
@@ -72,6 +74,22 @@ test('the frontier is drawn, and told in a table', async () => {
   assert.match(await page.locator('.point').innerText(), /(s|ms) at [\d.,]+\s[GMT]B: dp\d+/);
   await page.locator('#frontier summary').click();
   assert.equal(await page.locator('#frontier tbody tr').count(), Math.min(20, plan.frontier.length));
+  await close();
+});
+
+test('the chosen plan is drawn where it needs the most memory of all', async () => {
+  const { page, context, close } = await openPage(browser, service.url, { path: '/#/plans/new' });
+  await fill(page, MODEL, cluster(2), 256);
+  await planned(page);
+  const plan = await stored(page);
+  // the frontier's last point is the chosen plan, and nothing needs more
+  const { memory_bytes: bytes, step_seconds: seconds } = plan.predicted;
+  const told = { ...plan, alternatives: [], frontier: [{ bytes, seconds, solution: plan.solution }, { bytes: bytes / 2, seconds: seconds * 2, solution: plan.solution }] };
+  await context.route(`**/v1/plans/${plan.id}`, (route) => route.fulfill({ json: told }));
+  await page.reload();
+  const chart = page.locator('.chart[data-drawn=yes]');
+  await chart.waitFor();
+  assert.ok((await colorsOf(chart)).includes('188,75,18'));
   await close();
 });
 

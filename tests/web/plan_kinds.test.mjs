@@ -75,3 +75,32 @@ test('an estimate is told as the plan of a strategy is', async () => {
   assert.match(await page.locator('#export .flags').innerText(), /--tensor-model-parallel-size 2/);
   await close();
 });
+
+const headersOf = (page, caption) => page.getByRole('region', { name: caption, exact: true }).locator('th').allInnerTexts();
+
+test('what is sent is no memory, and a slice is a range a dimension', async () => {
+  const plan = await make(PROBLEMS.find((p) => p.kind === 'resharding'));
+  const { page, close } = await openPage(browser, service.url, { path: `/#/plans/${plan.id}` });
+  await page.locator('#result table').waitFor();
+  const headers = await headersOf(page, 'Tasks');
+  assert.ok(headers.some((h) => /^Size \(/.test(h)) && !headers.some((h) => /^Memory/.test(h)), headers.join());
+  // a tensor of two dimensions
+  assert.match(await page.locator('#result tbody tr').first().innerText(), /\[\d+, \d+\], \[\d+, \d+\]/);
+  assert.match(await page.locator('#predicted').innerText(), /Busiest host\s+\d+\s+Busiest host, time\s+[\d.]+\s[mµ]?s/);
+  assert.ok((await headersOf(page, 'Transfers')).some((h) => /^Lower bound \((ms|µs|s)\)/.test(h)));
+  await close();
+});
+
+test('bytes of a whole plan are its memory, also part by part', async () => {
+  const chosen = await make(PROBLEMS.find((p) => p.kind === 'intra-operator'));
+  const first = await openPage(browser, service.url, { path: `/#/plans/${chosen.id}` });
+  await first.page.locator('#frontier table').waitFor();
+  assert.ok((await headersOf(first.page, 'Frontier')).some((h) => /^Memory \(/.test(h)));
+  assert.match(await first.page.locator('#predicted').innerText(), /Memory\s+[\d.]+\sGB/);
+  await first.close();
+  const weights = await make(PROBLEMS.find((p) => p.kind === 'weight-pipeline'));
+  const second = await openPage(browser, service.url, { path: `/#/plans/${weights.id}` });
+  await second.page.locator('#predicted').waitFor();
+  assert.match(await second.page.locator('#predicted').innerText(), /Weights\s+[\d.]+\s[kMG]B\s+Gradients\s+[\d.]+\s[kMG]B/);
+  await second.close();
+});

@@ -1,10 +1,12 @@
 // Numbers, names and requests, without a browser.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DASH, exact, memberName, quantity, ranges, scaleOf, scaled } from '../../web/app/format.js';
+import { DASH, exact, memberName, memberNames, quantity, ranges, scaleOf, scaled, sentence, told } from '../../web/app/format.js';
 import { checkName, verdictCode } from '../../web/app/labels.js';
 import { constraintFields, enumOf } from '../../web/app/schema.js';
 import { nameOf } from '../../web/app/files.js';
+import { brief } from '../../web/app/plan_other.js';
+import { problemText } from '../../web/app/plans.js';
 
 const text = (...args) => quantity(...args).replace(/[\u00a0\u2009]/g, ' ');
 
@@ -38,6 +40,8 @@ test('a column has one unit, set by its largest value', () => {
   assert.equal(scaled(8873.756, scale, 8873.756), '8.874');
   assert.equal(scaled(1.423, scale, 8873.756), '0.001');
   assert.equal(scaled(null, scale, 8873.756), DASH);
+  // a rest of rounding is no byte
+  assert.equal(scaled(-7.6e-6, scaleOf('bytes', 7.6e-6), 7.6e-6), '0');
 });
 
 test('numbers in a row are told as ranges', () => {
@@ -49,6 +53,39 @@ test('numbers in a row are told as ranges', () => {
 test('members of a document become labels', () => {
   assert.equal(memberName('tp_communication_seconds'), 'TP communication');
   assert.equal(memberName('weights'), 'Weights');
+  assert.equal(memberName('link_bytes_per_second'), 'Link');
+  assert.equal(memberName('tokens_per_second'), 'Tokens per second');
+  assert.equal(memberName('seconds_per_sample'), 'Time per sample');
+  assert.equal(memberName('device_seconds_per_token'), 'Device\u2011seconds per token');
+  assert.equal(memberName('micro_batches'), 'Micro-batches');
+  // a traffic is no memory
+  assert.equal(memberName('bytes'), 'Size');
+  assert.deepEqual(memberNames(['busiest_host', 'busiest_host_seconds', 'network_bytes']),
+    { busiest_host: 'Busiest host', busiest_host_seconds: 'Busiest host, time', network_bytes: 'Network' });
+});
+
+test('what the service says begins like a sentence, and a number keeps its unit', () => {
+  assert.equal(sentence('longer'), 'Longer');
+  assert.equal(sentence('node_links decide the plan'), 'node_links decide the plan');
+  assert.equal(told('more compute: 0.846 s, 2 stages'), 'More compute: 0.846\u00a0s, 2 stages');
+  assert.equal(told(null), '');
+});
+
+test('values of a plan in a few words', () => {
+  // a tensor's slice: a pair of numbers a dimension
+  assert.equal(brief([[0, 1024], [0, 43]]), '[0, 1024], [0, 43]');
+  assert.equal(brief([3, null, [1, [2]]]), '3, –, [1, [2]]');
+  assert.equal(brief([0.5, 0.5, 0.5, 0.5], 'busy_seconds').replace(/\u00a0/g, ' '), '4 × 500 ms');
+  assert.equal(brief([4, 5, 5, 4]), '4, 5, 5, 4');
+  assert.equal(brief({ choice: 'swap', parts: 8, rows: [{ a: 1 }] }), 'choice swap, parts 8');
+  assert.equal(brief({ stages: [{ epochs: 90, batch: 8192 }] }), 'stages: epochs 90, batch 8,192');
+  assert.equal(brief({ none: 2e9, full: 1e9 }, 'activation_bytes').replace(/\u00a0/g, ' '), 'none 2 GB, full 1 GB');
+});
+
+test('a heading of a plan begins with what is there', () => {
+  assert.equal(problemText({ micro_batches: 2048 }), '2,048 micro-batches');
+  assert.equal(problemText({ cluster: { nodes: 1 } }), 'own cluster');
+  assert.equal(problemText({ model: 'm', cluster: 'c', batch: { global_sequences: 8 } }), 'm on c · 8 sequences a step');
 });
 
 test('a verdict is healthy only without component and cause', () => {

@@ -56,6 +56,7 @@ export function scaled(value, scale, largest) {
   if (!isNumber(value)) return DASH;
   if (!scale.fixed) return plain(value);
   if (scale.label === '%') return plain(value / scale.factor, 2);
+  if (scale.label === 'B') return plain(Math.round(value) || 0); // no parts of a byte, and no -0
   const top = Math.abs(largest / scale.factor);
   return plain(value / scale.factor, top >= 1000 ? 1 : top >= 10 ? 2 : 3);
 }
@@ -89,9 +90,21 @@ export function ranges(numbers) {
 
 export const many = (n, one, more = `${one}s`) => `${plain(n)} ${n === 1 ? one : more}`;
 export const words = (key) => String(key ?? '').replace(/[_-]+/g, ' ');
-// A member of a document as a label: "tp_seconds" → "TP"; the unit stands with the value.
+// A member of a document in words: "tp_seconds" → "TP"; the unit stands with the value.
 // A bare unit is no name, and device-seconds are no device.
-const NAMES = { seconds: 'Time', bytes: 'Memory', device_seconds: 'Device-seconds' };
-export const memberName = (key) => NAMES[key] ?? sentence(words(key.replace(/_(bytes|seconds|us)$/, ''))
-  .replace(/\b(dp|tp|cp|pp|ep|etp|vpp|p2p|kv)\b/gi, (s) => s.toUpperCase()));
-export const sentence = (s) => (s ? s[0].toUpperCase() + s.slice(1) : s);
+const NAMES = { seconds: 'time', bytes: 'size', device_seconds: 'device-seconds' };
+export const memberWords = (key) => NAMES[key] ?? words(key.replace(/_(bytes_per_second|bytes|seconds|us)$/, '')
+  .replace(/(^|device_)seconds_per_/, (found) => (found === 'seconds_per_' ? 'time_per_' : 'device\u2011seconds_per_')))
+  .replace(/\b(dp|tp|cp|pp|ep|etp|vpp|p2p|kv)\b/gi, (s) => s.toUpperCase()).replace(/\bmicro batch/, 'micro-batch');
+export const memberName = (key) => sentence(memberWords(key));
+// The labels of members that stand together: where two differ in their unit alone, the label says in which.
+export function memberNames(keys) {
+  const names = keys.map(memberName);
+  const kind = (key) => ({ bytes: 'size', bytes_per_second: 'rate', seconds: 'time', us: 'time' })[/_(bytes_per_second|bytes|seconds|us)$/.exec(key)?.[1]];
+  const twice = (name) => names.indexOf(name) !== names.lastIndexOf(name);
+  return Object.fromEntries(keys.map((key, i) => [key, twice(names[i]) && kind(key) ? `${names[i]}, ${kind(key)}` : names[i]]));
+}
+// A name of the API in it, as "node_links", stays as it is.
+export const sentence = (s) => (s && !/^\w*_/.test(s) ? s[0].toUpperCase() + s.slice(1) : s);
+// A sentence of the service: a number keeps its unit beside it.
+export const told = (s) => sentence(String(s ?? '')).replace(/(\d) (?=[mµn]?s\b|[kMGT]?B\b|%)/g, '$1\u00a0');

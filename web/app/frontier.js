@@ -28,7 +28,8 @@ function options({ x, y }, width, onPoint, steps) {
   const dots = (label, stroke, size, extra) => ({ label, stroke, fill: stroke, width: 0, paths: () => null, points: { show: true, size, fill: stroke, stroke }, ...extra });
   return {
     width, height: Math.min(320, Math.max(220, width * 0.4)), legend: { show: false }, cursor: { drag: { x: false, y: false } },
-    scales: { x: { time: false } }, axes: [axis(`Memory a device (${x.label})`), axis(`Step (${y.label})`)],
+    // the outermost dots stand inside, and a second one at the last place is drawn too
+    scales: { x: { time: false, range: (u, low, high) => [low - (high - low || high) / 50, high + (high - low || high) / 50] } }, axes: [axis(`Memory a device (${x.label})`), axis(`Step (${y.label})`)],
     series: [{}, { ...dots('Frontier', color('--compute'), 8), width: 1.5, fill: undefined, spanGaps: true, paths: steps },
       dots('Runners-up', color('--muted'), 6), dots('Chosen', color('--exposed'), 13)],
     hooks: { setCursor: [(u) => onPoint(u.cursor.idx)] },

@@ -1,6 +1,6 @@
 // Small pieces that every view uses: values, states, problems, sections.
 import { html, useEffect, useState } from './dom.js';
-import { DASH, MISSING, exact, isNumber, many, memberName, quantity } from './format.js';
+import { DASH, MISSING, exact, isNumber, many, memberNames, quantity } from './format.js';
 import { degreesText } from './strategy.js';
 
 // A number with its unit; what is not there is a dash that says so.
@@ -48,7 +48,8 @@ export function Place({ of }) {
 }
 
 // Whatever a document holds beyond the members that are shown elsewhere, as words and numbers.
-const UNITS = [[/(^|_)(bytes_per_second|bytes|seconds|us|share)$/, (found) => found[2]], [/(^|_)(efficiency|loses_by|gain|gap|mfu|hfu)$/, () => 'share']];
+const UNITS = [[/(^|_)(bytes_per_second|bytes|seconds|us|share)$/, (found) => found[2]], [/(^|_)seconds_per_/, () => 'seconds'],
+  [/(^|_)(efficiency|loses_by|gain|gain_over_fixed|gap|mean_error|mfu|hfu)$/, () => 'share']];
 export const unitOfMember = (key) => {
   for (const [pattern, unit] of UNITS) {
     const found = pattern.exec(key);
@@ -57,20 +58,22 @@ export const unitOfMember = (key) => {
   return undefined;
 };
 
-export function Value({ name = '', value }) {
+export function Value({ name = '', value, unit }) {
   if (value === null || value === undefined) return html`<span class="missing" title="not set">${DASH}</span>`;
-  if (isNumber(value)) return html`<${Quantity} value=${value} unit=${unitOfMember(name)} />`;
+  if (isNumber(value)) return html`<${Quantity} value=${value} unit=${unit ?? unitOfMember(name)} />`;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'string') return value;
   if (Array.isArray(value) && value.every((v) => typeof v !== 'object')) return value.join(', ');
   return html`<code>${JSON.stringify(value)}</code>`;
 }
 
-export function Facts({ of, skip = [] }) {
+// names: labels of members other than those that their keys give; unit: of the numbers whose keys name none
+export function Facts({ of, skip = [], names = {}, unit }) {
   const entries = Object.entries(of ?? {}).filter(([key]) => !skip.includes(key));
   if (entries.length === 0) return null;
+  const labels = { ...memberNames(entries.map(([key]) => key)), ...names };
   return html`<dl class="facts">
-    ${entries.map(([key, value]) => html`<div key=${key}><dt>${memberName(key)}</dt><dd><${Value} name=${key} value=${value} /></dd></div>`)}
+    ${entries.map(([key, value]) => html`<div key=${key}><dt>${labels[key]}</dt><dd><${Value} name=${key} value=${value} unit=${unitOfMember(key) ?? unit} /></dd></div>`)}
   </dl>`;
 }
 

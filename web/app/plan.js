@@ -2,7 +2,7 @@
 import { call, get, planPath } from './api.js';
 import { html, useState } from './dom.js';
 import { ExportSection } from './export.js';
-import { isNumber, memberName, quantity, sentence, when, words } from './format.js';
+import { isNumber, memberName, quantity, sentence, told, when, words } from './format.js';
 import { FrontierSection } from './frontier.js';
 import { Confirm, Loading, ProblemBox, Quantity, Section, useLoaded } from './parts.js';
 import { OtherPlan } from './plan_other.js';
@@ -62,7 +62,7 @@ const ALTERNATIVES = [
   { id: 'step', label: 'Step', unit: 'seconds', value: (a) => a.predicted?.step_seconds },
   { id: 'memory', label: 'Memory', unit: 'bytes', value: (a) => a.predicted?.memory_bytes },
   { id: 'loses', label: 'Loses by', unit: 'share', value: (a) => a.loses_by },
-  { id: 'reason', label: 'Why', className: 'reason', value: (a) => a.reason },
+  { id: 'reason', label: 'Why', className: 'reason', value: (a) => told(a.reason) },
 ];
 
 const REASONS = {
@@ -96,7 +96,7 @@ const VIEWS = { strategy: Strategy, estimate: Estimate, schedule: PipelinePlan, 
 function Content({ plan }) {
   const View = plan.solution && plan.predicted && VIEWS[plan.kind] || OtherPlan;
   return html`<p class="quiet">${plan.method && `Method: ${plan.method}. `}Made ${when(plan.created_at)}. Times and sizes are predictions.</p>
-    ${plan.warnings?.length > 0 && html`<ul class="warnings-list">${plan.warnings.map((w) => html`<li>${sentence(typeof w === 'string' ? w : w.detail ?? JSON.stringify(w))}</li>`)}</ul>`}
+    ${plan.warnings?.length > 0 && html`<ul class="warnings-list">${plan.warnings.map((w) => html`<li>${told(typeof w === 'string' ? w : w.detail ?? JSON.stringify(w))}</li>`)}</ul>`}
     <${View} plan=${plan} />
     <details class="panel"><summary>The problem as it was asked</summary><pre tabindex="0">${JSON.stringify(plan.problem, null, 2)}</pre></details>`;
 }

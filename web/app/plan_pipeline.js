@@ -1,7 +1,7 @@
 // Plans of a pipeline: what its stages hold, what its schedule takes, and who runs what when.
 import { html } from './dom.js';
 import { ExportSection } from './export.js';
-import { isNumber, many, memberName, plain } from './format.js';
+import { isNumber, many, plain, told, words } from './format.js';
 import { ScheduleSection } from './gantt.js';
 import { Facts, Section } from './parts.js';
 import { Big, Quality } from './plan_parts.js';
@@ -45,10 +45,11 @@ const ALTERNATIVES = [
   { id: 'makespan', label: 'Makespan', unit: '', value: (a) => a.predicted?.makespan },
   { id: 'memory', label: 'Memory, at most', unit: 'bytes', value: (a) => most(a.predicted?.memory_bytes) },
   { id: 'loses', label: 'Loses by', unit: 'share', value: (a) => a.loses_by },
-  { id: 'reason', label: 'Why', className: 'reason', value: (a) => a.reason },
+  { id: 'reason', label: 'Why', className: 'reason', value: (a) => told(a.reason) },
 ];
 const REJECTED = [
-  { id: 'reason', label: 'Ruled out', className: 'reason', value: (r) => memberName(r.reason ?? '') },
+  { id: 'plan', label: 'Ruled out', className: 'name', value: (r) => shortOf({ method: r.example?.method, solution: r.example }) },
+  { id: 'reason', label: 'Why', className: 'reason', value: (r) => r.example?.detail ?? told(words(r.reason)) },
   { id: 'count', label: 'Candidates', unit: '', value: (r) => r.count },
 ];
 

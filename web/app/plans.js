@@ -19,7 +19,7 @@ export function problemText(problem) {
   if (isNumber(problem.stages)) parts.push(`${typeof problem.schedule === 'string' ? `${problem.schedule} on ` : ''}${many(problem.stages, 'stage')}`);
   if (isNumber(problem.micro_batches)) parts.push(`· ${many(problem.micro_batches, 'micro-batch', 'micro-batches')}`);
   if (isNumber(problem.batch?.global_sequences)) parts.push(`· ${problem.batch.global_sequences.toLocaleString('en-US')} sequences a step`);
-  return parts.join(' ');
+  return parts.join(' ').replace(/^(·|on) /, '');
 }
 
 function Row({ plan: p }) {

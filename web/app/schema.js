@@ -1,5 +1,5 @@
 // Fields of a form from the JSON Schema that the service gives for a kind of plan.
-import { memberName } from './format.js';
+import { memberName, words } from './format.js';
 
 // "#/$defs/x" inside the same document; anything else stays as it is.
 function resolved(schema, node, depth = 0) {
@@ -18,8 +18,8 @@ export function enumOf(schema, name) {
 
 // What is typed has no unit of its own, so the label names it.
 const labelOf = (name) => {
-  const unit = /_(bytes|seconds|us)$/.exec(name);
-  return memberName(name) + (unit ? ` (${unit[1]})` : '');
+  const unit = /_(bytes_per_second|bytes|seconds|us)$/.exec(name);
+  return memberName(name) + (unit ? ` (${words(unit[1])})` : '');
 };
 
 const scalar = (text) => (/^(true|false|-?\d+(\.\d+)?)$/.test(text) ? JSON.parse(text) : text);

@@ -27,19 +27,19 @@ function Head({ column, scale, sort, onSort }) {
   </th>`;
 }
 
-function Cell({ column, row, scale, largest }) {
+function Cell({ column, row, scale, largest, missing }) {
   if (column.cell) return html`<td class=${column.unit !== undefined ? 'right' : column.className ?? ''}>${column.cell(row)}</td>`;
   const value = column.value(row);
   // names of kernels can be very long: two lines here, the whole on hover
   if (column.className === 'name' && value) return html`<td class="name"><span class="clamp" title=${value}>${value}</span></td>`;
-  if (column.unit === undefined) return html`<td class=${column.className ?? ''}>${value ?? html`<span class="missing" title=${MISSING}>–</span>`}</td>`;
+  if (column.unit === undefined) return html`<td class=${column.className ?? ''}>${value ?? html`<span class="missing" title=${missing}>–</span>`}</td>`;
   return html`<td class="right"><span class=${isNumber(value) ? 'number' : 'missing'}
-    title=${exact(value, column.unit)}>${scaled(value, scale, largest)}</span></td>`;
+    title=${isNumber(value) ? exact(value, column.unit) : missing}>${scaled(value, scale, largest)}</span></td>`;
 }
 
 // columns: {id, label, value(row), unit?, cell?(row), className?, title?, fixed?}; a column with a unit ("" for a
-// plain number) is numeric.
-export function Table({ caption, columns, rows, sort: first, onSort, rowKey }) {
+// plain number) is numeric. missing: what a cell without a value says on hover.
+export function Table({ caption, columns, rows, sort: first, onSort, rowKey, missing = MISSING }) {
   const [sort, setSort] = useState(first);
   const [shown, setShown] = useState(PAGE);
   const sorted = useMemo(() => {
@@ -60,7 +60,7 @@ export function Table({ caption, columns, rows, sort: first, onSort, rowKey }) {
     <table>
       <thead><tr>${columns.map((c, i) => html`<${Head} key=${c.id} column=${c} scale=${measures[i].scale} sort=${sort} onSort=${choose} />`)}</tr></thead>
       <tbody>${sorted.slice(0, shown).map((row, n) => html`<tr key=${rowKey ? rowKey(row) : n}>
-        ${columns.map((c, i) => html`<${Cell} key=${c.id} column=${c} row=${row} ...${measures[i]} />`)}</tr>`)}</tbody>
+        ${columns.map((c, i) => html`<${Cell} key=${c.id} column=${c} row=${row} missing=${missing} ...${measures[i]} />`)}</tr>`)}</tbody>
     </table>
   </div>
   ${sorted.length > shown && html`<p class="more"><button type="button" onClick=${() => setShown(shown * 4)}>Show more</button>
