@@ -160,6 +160,7 @@ int intra_answer(const struct intra_case *c, double start, json_t **out, json_t 
 	uint16_t *options = calloc((size_t)g.node_count, sizeof(*options));
 	int rc = options ? SB_OK : SB_ENOMEM;
 
+	g.watch = c->watch;
 	if (c->memory_error > 0)
 		g.memory_step = c->memory * c->memory_error / rounded_items(&g);
 	if (rc == SB_OK)
@@ -181,7 +182,8 @@ int intra_answer(const struct intra_case *c, double start, json_t **out, json_t 
 	return rc == SB_ENOMEM ? sb_no_memory(err) : rc;
 }
 
-static int solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+static int search(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+                  struct sb_error *err)
 {
 	struct place root = place_of("");
 	int method = 0, rc = parse_word(request, &root, "method", OPTIONAL, methods, &method, err);
@@ -189,9 +191,9 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	if (rc != SB_OK)
 		return rc;
 	if (method == 1)
-		return intra_cfp(request, out, out_extra, err);
-	return method == 2 ? intra_oases(request, out, out_extra, err)
-	                   : intra_taps(request, out, out_extra, err);
+		return intra_cfp(request, watch, out, out_extra, err);
+	return method == 2 ? intra_oases(request, watch, out, out_extra, err)
+	                   : intra_taps(request, watch, out, out_extra, err);
 }
 
 /* What each method asks for. taps is the default. */
@@ -271,4 +273,4 @@ static json_t *limits_of(void)
 }
 
 const struct plan_kind intra_operator_kind = {
-    .name = "intra-operator", .methods = methods, .solve = solve, .schema = schema, .limits = limits_of};
+    .name = "intra-operator", .methods = methods, .search = search, .schema = schema, .limits = limits_of};

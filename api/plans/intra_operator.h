@@ -25,6 +25,7 @@ struct intra_case {
 	/* A plan as the method's solution. New reference. */
 	json_t *(*solution)(const struct intra_case *c, const uint16_t *options);
 	const void *self;
+	const struct sb_watch *watch;
 };
 
 /* What all methods take beside their own. SB_EINVAL, SB_EIMPOSSIBLE. */
@@ -42,9 +43,12 @@ void intra_alternative(const struct intra_case *c, json_t *answer, double best, 
                        const char *reason);
 
 /* The methods: each reads its own request. */
-int intra_taps(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
-int intra_cfp(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
-int intra_oases(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
+int intra_taps(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+               struct sb_error *err);
+int intra_cfp(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+              struct sb_error *err);
+int intra_oases(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+                struct sb_error *err);
 /* The members of each, name -> JSON Schema. New references. */
 json_t *intra_taps_members(void);
 json_t *intra_cfp_members(void);

@@ -229,7 +229,7 @@ static int build(struct cfp_input *in)
 		if (i + 1 < n)
 			in->edges[i] = (struct option_edge){i, i + 1, in->tables[in->table_count - 1], NULL};
 	}
-	in->graph = (struct option_graph){in->nodes, in->edges, n, n - 1, 0};
+	in->graph = (struct option_graph){in->nodes, in->edges, n, n - 1, 0, NULL};
 	return SB_OK;
 }
 
@@ -258,10 +258,11 @@ static json_t *solution_of(const struct intra_case *c, const uint16_t *options)
 	                 (json_int_t)(in->made ? in->distinct : (int64_t)in->kind_count));
 }
 
-int intra_cfp(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+int intra_cfp(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+              struct sb_error *err)
 {
 	__attribute__((cleanup(cfp_input_free))) struct cfp_input in = {0};
-	struct intra_case c = {.solution = solution_of, .self = &in};
+	struct intra_case c = {.solution = solution_of, .self = &in, .watch = watch};
 	double start = plan_clock();
 	uint16_t *options = NULL;
 	int rc = read_input(request, &in, &c, err);

@@ -210,10 +210,11 @@ static int add_others(const struct oases_input *in, const struct intra_case *c, 
 	return SB_OK;
 }
 
-int intra_oases(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+int intra_oases(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+                struct sb_error *err)
 {
 	__attribute__((cleanup(input_clear))) struct oases_input in = {0};
-	struct intra_case c = {.sized = true, .solution = solution_of, .self = &in};
+	struct intra_case c = {.sized = true, .solution = solution_of, .self = &in, .watch = watch};
 	double start = plan_clock();
 	uint16_t *options = NULL;
 	int rc = read_input(request, &in, &c, err);

@@ -251,8 +251,8 @@ int split_input_read(const json_t *request, struct split_input *io, struct sb_er
 		io->told_nodes[i] =
 		    (struct option_node){k->count, k->values + k->count, k->values + 2 * k->count};
 	}
-	io->graph = (struct option_graph){io->nodes, io->edges, (int64_t)n, io->edge_count, 0};
-	io->told = (struct option_graph){io->told_nodes, io->told_edges, (int64_t)n, io->edge_count, 0};
+	io->graph = (struct option_graph){io->nodes, io->edges, (int64_t)n, io->edge_count, 0, NULL};
+	io->told = (struct option_graph){io->told_nodes, io->told_edges, (int64_t)n, io->edge_count, 0, NULL};
 	return rc;
 }
 

@@ -283,8 +283,8 @@ int intra_tables_read(const json_t *request, const struct intra_rates *rates, st
 	if (!out->places || !out->nodes || !out->told_nodes || !out->edges || !out->told_edges ||
 	    !out->values)
 		return sb_no_memory(err);
-	out->graph = (struct option_graph){out->nodes, out->edges, (int64_t)n, (int64_t)m, 0};
-	out->told = (struct option_graph){out->told_nodes, out->told_edges, (int64_t)n, (int64_t)m, 0};
+	out->graph = (struct option_graph){out->nodes, out->edges, (int64_t)n, (int64_t)m, 0, NULL};
+	out->told = (struct option_graph){out->told_nodes, out->told_edges, (int64_t)n, (int64_t)m, 0, NULL};
 	for (size_t i = 0; rc == SB_OK && i < n; i++) {
 		struct place at = place_index(&nodes_at, i);
 

@@ -34,12 +34,16 @@ static json_t *tables_solution(const struct intra_case *c, const uint16_t *optio
 /* Beside the plan that sends least: the one that is fastest on these links, where it is another. */
 static int add_fastest(const struct intra_case *c, const uint16_t *least, json_t *answer)
 {
+	struct option_graph told = *c->told;
 	OPTION_FRONT_AUTO f = {0};
 	size_t nodes = (size_t)c->graph->node_count;
 	uint16_t *options = calloc(nodes, sizeof(*options));
-	int rc = options ? option_graph_solve(c->told, OPTION_WORK, &f) : SB_ENOMEM;
-	int64_t fastest = rc == SB_OK ? option_front_within(&f, c->memory) : -1;
+	int64_t fastest;
+	int rc;
 
+	told.watch = c->watch;
+	rc = options ? option_graph_solve(&told, OPTION_WORK, &f) : SB_ENOMEM;
+	fastest = rc == SB_OK ? option_front_within(&f, c->memory) : -1;
 	if (fastest >= 0)
 		rc = option_front_options(&f, c->graph, (size_t)fastest, options);
 	if (fastest >= 0 && rc == SB_OK && memcmp(options, least, nodes * sizeof(*options)) != 0)
@@ -76,7 +80,8 @@ static int solve_tables(const json_t *request, struct intra_case *c, const struc
 	                         .memory = c->memory,
 	                         .memory_error = c->memory_error,
 	                         .solution = tables_solution,
-	                         .self = &t};
+	                         .self = &t,
+	                         .watch = c->watch};
 	rc = intra_answer(c, start, out, out_extra, &options, err);
 	if (rc == SB_OK && c->told && add_fastest(c, options, *out) != SB_OK)
 		rc = sb_no_memory(err);
@@ -120,13 +125,14 @@ static int solve_operators(const json_t *request, struct intra_case *c, const st
 	return rc;
 }
 
-int intra_taps(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+int intra_taps(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+               struct sb_error *err)
 {
 	static const char *const members[] = {"kind",     "method",        "cluster",      "cost",
 	                                      "nodes",    "edges",         "memory_bytes", "memory_error",
 	                                      "training", "element_bytes", "operators",    NULL};
 	struct place root = place_of("");
-	struct intra_case c = {0};
+	struct intra_case c = {.watch = watch};
 	struct cluster cluster = {0};
 	bool given = false, operators = json_object_get(request, "operators") != NULL;
 	double start = plan_clock();

@@ -44,13 +44,13 @@ static int search(const json_t *request, const struct sb_watch *watch, json_t **
 	int rc;
 
 	if (name && strcmp(name, CSIMD) == 0)
-		return csimd_solve(request, out, out_extra, err);
+		return csimd_solve(request, watch, out, out_extra, err);
 	if (name && strcmp(name, BEST) == 0)
-		return pipeline_solve_best(request, out, out_extra, err);
+		return pipeline_solve_best(request, watch, out, out_extra, err);
 	if (name && strcmp(name, "pipedream") == 0 && json_object_get(request, "levels"))
 		return pipeline_levels_solve(request, out, out_extra, err);
 	rc = pipeline_from_json(request, &in, err);
-
+	in.problem.watch = watch;
 	if (rc == SB_OK)
 		rc = pipeline_check_layers(&in.problem, err);
 	if (rc == SB_OK)

@@ -114,7 +114,8 @@ int pipeline_compare(const struct pipeline_input *in, const char *method,
 
 /* The method `best`: of the schedules and the chunks that the request names (one, a list, or none: all that
  * are worth it), the quickest simulated plan, with the others as alternatives. As struct plan_kind. */
-int pipeline_solve_best(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
+int pipeline_solve_best(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+                        struct sb_error *err);
 
 /* ---- pipeline_infeasible.c ---- */
 

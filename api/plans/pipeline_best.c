@@ -310,7 +310,8 @@ static json_t *answer_of(const struct pipeline_input *in, const struct search *s
 	return o;
 }
 
-int pipeline_solve_best(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+int pipeline_solve_best(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+                        struct sb_error *err)
 {
 	PIPELINE_INPUT_AUTO in = {0};
 	__attribute__((cleanup(search_clear))) struct search s = {.lower_bound = INFINITY};
@@ -323,6 +324,7 @@ int pipeline_solve_best(const json_t *request, json_t **out, json_t **out_extra,
 		rc = read_interleaves(request, &c, err);
 	if (rc == SB_OK)
 		rc = read_input(request, &in, err);
+	in.problem.watch = watch;
 	if (rc == SB_OK)
 		rc = search_all(&in.problem, &c, &s, err);
 	if (rc == SB_EINFEASIBLE)

@@ -362,7 +362,8 @@ static int answer(const struct csimd_input *in, const struct csimd_result *r, in
 	return rc;
 }
 
-int csimd_solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+int csimd_solve(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+                struct sb_error *err)
 {
 	CSIMD_INPUT_AUTO in = {0};
 	struct csimd_result r = {0};
@@ -372,6 +373,7 @@ int csimd_solve(const json_t *request, json_t **out, json_t **out_extra, struct 
 	struct sb_error why = {0};
 	int rc = csimd_from_json(request, &in, err);
 
+	in.problem.watch = watch;
 	if (rc == SB_OK) {
 		rc = in.slices ? csimd_solve_slices(&in.problem, in.slice_unit, &r, &unit, &why)
 		               : csimd_solve_plan(&in.problem, (enum csimd_sizes)in.sizes,
@@ -379,6 +381,8 @@ int csimd_solve(const json_t *request, json_t **out, json_t **out_extra, struct 
 		if (rc != SB_OK)
 			parse_fail(err, rc, why.word, &root, why.field[0] ? why.field : NULL, why.text);
 	}
+	if (sb_stopped(watch))
+		rc = SB_ECANCELED;
 	if (rc == SB_EINFEASIBLE)
 		*out_extra = plan_least_memory(csimd_least_memory(&in.problem) + in.constant);
 	if (rc == SB_OK)

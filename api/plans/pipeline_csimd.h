@@ -10,7 +10,8 @@
 /* The request of api.md in (kind and method are let pass), the answer of api.md out; *out_extra: what an
  * infeasible problem is answered with besides. SB_EINVAL and SB_EIMPOSSIBLE with the field, SB_EINFEASIBLE
  * with the reason, SB_ENOMEM. */
-int csimd_solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
+int csimd_solve(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+                struct sb_error *err);
 /* JSON Schema of the request without kind and method (schema_object()). New reference. */
 json_t *csimd_schema(void);
 

@@ -49,7 +49,7 @@ static int case_open(struct reshard_case *c, const struct resharding_input *in, 
 			c->tasks[i].seconds =
 			    transfer_seconds(&in->network, &t->pieces[i], way_of(c, i), &chunks);
 	}
-	c->problem = (struct reshard_problem){c->tasks, t->count, t->hosts};
+	c->problem = (struct reshard_problem){c->tasks, t->count, t->hosts, in->watch};
 	return SB_OK;
 }
 
@@ -242,7 +242,8 @@ static int answer_of(const struct reshard_case *c, enum reshard_method method, d
 	return rc;
 }
 
-static int solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+static int search(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+                  struct sb_error *err)
 {
 	struct place root = place_of("");
 	RESHARDING_INPUT_AUTO in = {0};
@@ -252,6 +253,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	int rc = resharding_from_json(request, &in, err);
 
 	(void)out_extra;
+	in.watch = watch;
 	if (rc == SB_OK)
 		rc = parse_word(request, &root, "method", OPTIONAL, resharding_methods, &method, err);
 	if (rc != SB_OK)
@@ -259,6 +261,8 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	rc = case_open(&c, &in, in.transfer);
 	if (rc == SB_OK)
 		rc = case_solve(&c, (enum reshard_method)method);
+	if (rc == SB_OK)
+		rc = sb_watch_rc(watch);
 	if (rc == SB_OK)
 		rc = answer_of(&c, (enum reshard_method)method, start, out);
 	case_clear(&c);
@@ -273,6 +277,6 @@ static json_t *limits_of(void)
 
 const struct plan_kind resharding_kind = {.name = "resharding",
                                           .methods = resharding_methods,
-                                          .solve = solve,
+                                          .search = search,
                                           .schema = resharding_schema,
                                           .limits = limits_of};

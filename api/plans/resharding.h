@@ -21,6 +21,7 @@ struct resharding_input {
 	struct transfer_network network;
 	bool local_given;
 	int transfer; /* enum transfer, or TRANSFERS: for each piece the fastest */
+	const struct sb_watch *watch;
 };
 extern const char *const resharding_methods[]; /* by enum reshard_method */
 extern const char *const transfer_words[];     /* by enum transfer, then "best" */

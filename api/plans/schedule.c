@@ -277,14 +277,20 @@ static json_t *answer_of(const struct schedule_input *in, const struct outcome *
 	                 "frontier", "rejected", "warnings", warnings_of(in));
 }
 
-static int simulate(const struct schedule_input *in, struct outcome *o, struct sb_error *err)
+static int simulate(const struct schedule_input *in, const struct sb_watch *watch, struct outcome *o,
+                    struct sb_error *err)
 {
 	SCHEDULE_PROGRAM_AUTO p = {0};
 	struct schedule_result r = {.start = o->start, .end = o->end, .busy = o->busy};
 	int rc = schedule_program_build(&in->shape, &p, err);
 
+	/* each of the three takes a quarter of a second at most */
+	if (rc == SB_OK)
+		rc = sb_watch_rc(watch);
 	if (rc == SB_OK)
 		rc = schedule_simulate(&p, &in->times, &r, err);
+	if (rc == SB_OK)
+		rc = sb_watch_rc(watch);
 	if (rc != SB_OK)
 		return rc;
 	schedule_peaks(&p, NULL, o->peak);
@@ -292,7 +298,8 @@ static int simulate(const struct schedule_input *in, struct outcome *o, struct s
 	return SB_OK;
 }
 
-static int solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+static int search(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
+                  struct sb_error *err)
 {
 	__attribute__((cleanup(input_clear))) struct schedule_input in = {0};
 	double start = plan_clock(), *room;
@@ -309,7 +316,7 @@ static int solve(const json_t *request, json_t **out, json_t **out_extra, struct
 	                     .end = room + in.shape.devices,
 	                     .busy = room + 2 * in.shape.devices,
 	                     .peak = room + 3 * in.shape.devices};
-	rc = simulate(&in, &o, err);
+	rc = simulate(&in, watch, &o, err);
 	if (rc == SB_OK)
 		*out = answer_of(&in, &o, plan_clock() - start);
 	free(room);
@@ -369,7 +376,7 @@ static json_t *limits(void)
 
 const struct plan_kind schedule_kind = {.name = "schedule",
                                         .methods = methods,
-                                        .solve = solve,
+                                        .search = search,
                                         .schema = schema,
                                         .limits = limits,
                                         .schedule = draw};

@@ -155,18 +155,21 @@ static void race_free(struct amp_race **x)
 	free(*x);
 }
 
-static int solve(const json_t *request, bool apss, const char *proved, json_t **out, json_t **out_extra,
-                 struct sb_error *err)
+static int solve(const json_t *request, const struct sb_watch *watch, bool apss, const char *proved,
+                 json_t **out, json_t **out_extra, struct sb_error *err)
 {
 	AMP_INPUT_AUTO in = {0};
 	struct amp_race *x __attribute__((cleanup(race_free))) = calloc(1, sizeof(*x));
 	double start = plan_clock();
 	int rc = amp_input_from_json(request, apss, &in, err);
 
+	in.problem.watch = watch;
 	if (rc == SB_OK && !x)
 		rc = sb_no_memory(err);
 	if (rc == SB_OK)
 		rc = amp_race_run(&in, x, err);
+	if (rc == SB_OK)
+		rc = sb_watch_rc(watch);
 	if (rc != SB_OK)
 		return rc;
 	if (x->count > 0)
@@ -180,9 +183,8 @@ static int solve(const json_t *request, bool apss, const char *proved, json_t **
 int strategy_amp(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                  struct sb_error *err)
 {
-	(void)watch;
 	return solve(
-	    request, false,
+	    request, watch, false,
 	    "the least of AMP's candidates, each with the placement, the cut and the recomputation that take "
 	    "least of those that fit in memory (an exact dynamic program; a placement is an order of the "
 	    "nodes and of the ranks, not any tiling); the frontier is of AMP's seconds and the cost model's "
@@ -193,8 +195,7 @@ int strategy_amp(const json_t *request, const struct sb_watch *watch, json_t **o
 int strategy_apss(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                   struct sb_error *err)
 {
-	(void)watch;
-	return solve(request, true,
+	return solve(request, watch, true,
 	             "as of amp, without placements and the gradients of embedding and head; an exact "
 	             "dynamic program stands for APSS's trained network, so that no cut of that is better",
 	             out, out_extra, err);

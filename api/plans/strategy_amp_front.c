@@ -45,7 +45,7 @@ static int descend(struct amp_race *x, const struct amp_candidate *c, const stru
 	const struct amp_problem *p = &x->in->problem;
 	double most = SEARCH_SLACK * x->kept[0].cost.seconds;
 
-	while (x->effort > 0) {
+	while (x->effort > 0 && !sb_stopped(p->watch)) {
 		int rc = amp_race_cut(x, c, places, most * (1 + ROUNDING));
 		double seconds = x->trial.cost.seconds, bytes;
 

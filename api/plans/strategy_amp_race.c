@@ -228,7 +228,7 @@ int amp_race_each(struct amp_race *x, const struct amp_candidate *all, int64_t c
 
 	x->candidates = 0;
 	memset(x->rejected, 0, sizeof(x->rejected));
-	for (int64_t i = 0; rc == SB_OK && i < count; i++) {
+	for (int64_t i = 0; rc == SB_OK && i < count && !sb_stopped(x->in->problem.watch); i++) {
 		const struct amp_candidate *c = &all[i];
 		struct strategy s = amp_strategy(x->in, c, NULL);
 		enum misfit f;

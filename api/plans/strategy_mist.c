@@ -216,6 +216,8 @@ int strategy_mist(const json_t *request, const struct sb_watch *watch, json_t **
 	in.problem.watch = watch;
 	if (rc == SB_OK)
 		rc = mist_search(&in.problem, &plan, err);
+	if (rc == SB_OK)
+		rc = sb_watch_rc(watch);
 	if (rc == SB_EINFEASIBLE)
 		*out_extra = plan_least_memory(plan.least_memory);
 	return rc == SB_OK ? answer_of(&in, &plan, start, out, err) : rc;

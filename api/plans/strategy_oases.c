@@ -96,6 +96,7 @@ static int solve_tries(struct oases_search *s)
 		t->steps = steps;
 		s->count++;
 		rc = oases_graph_open(&o, &t->graph);
+		t->graph.graph.watch = s->request.watch;
 		if (rc == SB_OK)
 			rc = option_graph_solve(&t->graph.graph, OPTION_WORK / TRIES_MAX, &t->front);
 		s->work += t->front.work;
@@ -245,9 +246,10 @@ int strategy_oases(const json_t *request, const struct sb_watch *watch, json_t *
 	int rc =
 	    s ? strategy_request_from_json(request, &s->request, &attention_given, err) : sb_no_memory(err);
 
-	(void)watch;
-	if (rc == SB_OK)
+	if (rc == SB_OK) {
+		s->request.watch = watch;
 		rc = check_request(&s->request, err);
+	}
 	if (rc == SB_OK && (solve_tries(s) != SB_OK || gather(s, &plans, &count) != SB_OK))
 		rc = sb_no_memory(err);
 	if (rc == SB_OK && count == 0)

@@ -185,12 +185,11 @@ static int solve(const struct search_request *r, const struct ted_switches *w, b
 int strategy_ted(const json_t *request, const struct sb_watch *watch, json_t **out, json_t **out_extra,
                  struct sb_error *err)
 {
-	struct search_request r = {0};
+	struct search_request r = {.watch = watch};
 	struct ted_switches w = {true, true, TED_TILE};
 	bool attention_given = false;
 	int rc = strategy_request_from_json(request, &r, &attention_given, err);
 
-	(void)watch;
 	if (rc == SB_OK)
 		rc = read_switches(request, &w, err);
 	if (rc == SB_OK)

@@ -84,12 +84,15 @@ static int collect(struct elimination *e, int64_t node, const uint16_t *near, in
 
 static int join_steps(struct elimination *e, uint32_t one, uint32_t *io)
 {
+	int rc;
+
 	if (one == 0 || *io == 0) {
 		*io += one;
 		return SB_OK;
 	}
-	e->work->left -= JOIN_WORK;
-	return pareto_record(e->work->arena, (struct pareto_step){*io, one, PARETO_JOIN, 0}, io);
+	rc = pareto_spend(e->work, JOIN_WORK);
+	return rc == SB_OK ? pareto_record(e->work->arena, (struct pareto_step){*io, one, PARETO_JOIN, 0}, io)
+	                   : rc;
 }
 
 /* The product of the node's tables at one option: `by` plus each of the points. No points: it cannot be. */
@@ -164,8 +167,9 @@ static int fill_cell(struct elimination *e, int64_t node)
 		struct pareto_point by;
 		size_t n;
 
-		e->work->left -= (double)e->used_count;
-		rc = multiply(e, o, &by, &set, &n);
+		rc = pareto_spend(e->work, (double)e->used_count);
+		if (rc == SB_OK)
+			rc = multiply(e, o, &by, &set, &n);
 		if (rc != SB_OK || n == 0)
 			continue;
 		if (e->aim->weighted) {
@@ -179,7 +183,8 @@ static int fill_cell(struct elimination *e, int64_t node)
 			rc = pareto_add(e->work, &e->cell, set, n, &by);
 		}
 	}
-	e->work->left -= JOIN_WORK * (double)e->cell.count;
+	if (rc == SB_OK)
+		rc = pareto_spend(e->work, JOIN_WORK * (double)e->cell.count);
 	for (size_t i = 0; rc == SB_OK && i < e->cell.count; i++) {
 		struct pareto_point *p = &e->cell.points[i];
 		struct pareto_step step = {p->back, 0, (uint16_t)node, (uint16_t)p->option};
@@ -187,7 +192,7 @@ static int fill_cell(struct elimination *e, int64_t node)
 		rc = pareto_record(e->work->arena, step, &p->back);
 		p->option = 0;
 	}
-	return rc == SB_OK && e->work->left < 0 ? SB_ELIMIT : rc;
+	return rc;
 }
 
 static void place_tables(struct elimination *e, const int64_t *at)
@@ -372,6 +377,8 @@ int eliminate(const struct option_graph *g, const struct eliminate_aim *aim, str
 			rc = guess(&e, order_busiest(&e.order));
 		else
 			rc = eliminate_node(&e, node);
+		if (rc == SB_OK)
+			rc = sb_watch_rc(g->watch);
 	}
 	if (rc == SB_OK)
 		rc = finish(&e, out);

@@ -145,7 +145,7 @@ static int add_point(struct option_front *f, const struct pareto_point *p, uint3
 static int solve_sets(const struct option_graph *g, double allowed, struct option_front *out)
 {
 	static const struct eliminate_aim aim = {.time = 1};
-	struct pareto_work work = {.arena = &out->arena, .left = allowed};
+	struct pareto_work work = {.arena = &out->arena, .left = allowed, .watch = g->watch};
 	PARETO_SET_AUTO set = {0};
 	int rc = eliminate(g, &aim, &work, &set, &out->guessed);
 
@@ -183,7 +183,7 @@ static int solve_sum(const struct option_graph *g, struct eliminate_aim aim, dou
                      struct option_front *out, double *out_value)
 {
 	struct pareto_arena arena = {0};
-	struct pareto_work work = {.arena = &arena, .left = *io_left};
+	struct pareto_work work = {.arena = &arena, .left = *io_left, .watch = g->watch};
 	PARETO_SET_AUTO set = {0};
 	int64_t guessed = 0;
 	uint32_t back;

@@ -2,7 +2,7 @@
 #define SB_PLANNER_FRONTIER_OPTION_GRAPH_H
 #include <stdbool.h>
 
-#include "base/err.h"
+#include "base/watch.h"
 #include "planner/frontier/pareto.h"
 
 /* A graph whose nodes each take one of their options: an option has a memory and a time, and so has each pair
@@ -31,6 +31,7 @@ struct option_graph {
 	 * at most its memory, and overstates it by less than this for each node and edge that has any:
 	 * within memory x e of n of them, take memory x e / n (search-algorithms.md 2.4). */
 	double memory_step;
+	const struct sb_watch *watch; /* NULL: nobody waits */
 };
 
 struct option_point {
@@ -70,7 +71,8 @@ void option_front_free(struct option_front *f);
  * find are given instead, each from one elimination without sets, with bounds for what lies between.
  * search-algorithms.md 2.2.
  *
- * SB_EINFEASIBLE: every plan has an infinite time; SB_ELIMIT: even one elimination is too much; SB_ENOMEM. */
+ * SB_EINFEASIBLE: every plan has an infinite time; SB_ELIMIT: even one elimination is too much; SB_ECANCELED
+ * once g->watch was told to stop; SB_ENOMEM. */
 int option_graph_solve(const struct option_graph *g, double work, struct option_front *out);
 /* The options of a point, one a node. SB_ENOMEM. */
 int option_front_options(const struct option_front *f, const struct option_graph *g, size_t point,

@@ -8,6 +8,8 @@
 /* A point must be faster by more than rounding to be worth its memory: else sums of the same parts in another
  * order would be kept apart, and their number would explode. */
 #define FASTER (1 - 1e-12)
+/* Work between two questions whether it is still wanted: well below a millisecond. */
+#define ASK 1e5
 
 void pareto_arena_free(struct pareto_arena *a)
 {
@@ -122,16 +124,26 @@ void pareto_work_free(struct pareto_work *w)
 	pareto_set_free(&w->merged);
 }
 
+int pareto_spend(struct pareto_work *w, double work)
+{
+	w->left -= work;
+	w->unasked += work;
+	if (w->left < 0)
+		return SB_ELIMIT;
+	if (w->unasked < ASK)
+		return SB_OK;
+	w->unasked = 0;
+	return sb_watch_rc(w->watch);
+}
+
 int pareto_add(struct pareto_work *w, struct pareto_set *io, const struct pareto_point *y, size_t ny,
                const struct pareto_point *by)
 {
 	struct pareto_set old = *io;
-	int rc;
+	int rc = pareto_spend(w, (double)(io->count + ny));
 
-	w->left -= (double)(io->count + ny);
-	if (w->left < 0)
-		return SB_ELIMIT;
-	rc = pareto_set_reserve(&w->moved, ny);
+	if (rc == SB_OK)
+		rc = pareto_set_reserve(&w->moved, ny);
 	if (rc == SB_OK)
 		rc = pareto_set_reserve(&w->merged, io->count + ny);
 	if (rc != SB_OK)

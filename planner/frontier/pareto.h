@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/watch.h"
+
 /* Pareto sets of (memory, time), sorted by memory: each point takes more memory than the one before and less
  * time. Both are sums over what was decided, and the two are all that may be compared: pruning by a part of
  * the time loses plans that are slower in that part and fit (search-algorithms.md 2.1, 2.3). */
@@ -53,14 +55,18 @@ struct pareto_work {
 	struct pareto_arena *arena;
 	struct pareto_set moved, merged; /* room to work in */
 	double left;
+	const struct sb_watch *watch; /* is asked now and then; NULL: nobody waits */
+	double unasked;               /* work since it was asked */
 };
 void pareto_work_free(struct pareto_work *w);
+/* So much work is done now. SB_ELIMIT when it is used up; SB_ECANCELED. */
+int pareto_spend(struct pareto_work *w, double work);
 /* *io becomes the reduced union of itself and y, each point of y by (memory, time) further and with that
- * option. SB_ENOMEM; SB_ELIMIT when the work is used up. */
+ * option. SB_ENOMEM; as pareto_spend(). */
 int pareto_add(struct pareto_work *w, struct pareto_set *io, const struct pareto_point *y, size_t ny,
                const struct pareto_point *by);
 /* out = the reduced set of all sums of a point of x and one of y, joined in the arena. out is none of the
- * two. SB_ENOMEM, SB_ELIMIT. */
+ * two. SB_ENOMEM; as pareto_spend(). */
 int pareto_product(struct pareto_work *w, const struct pareto_point *x, size_t nx,
                    const struct pareto_point *y, size_t ny, struct pareto_set *out);
 #endif

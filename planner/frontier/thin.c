@@ -125,7 +125,7 @@ static bool thin_node(struct thinner *t, int64_t node)
 	uint16_t *left = t->out->left[node];
 	int64_t before = t->count[node];
 
-	for (int64_t d = before - 1; d >= 0 && t->left > 0; d--) {
+	for (int64_t d = before - 1; d >= 0 && t->left > 0 && !sb_stopped(t->g->watch); d--) {
 		bool gone = false;
 
 		for (int64_t k = 0; !gone && k < t->count[node] && t->count[node] > 1; k++)

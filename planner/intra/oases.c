@@ -107,7 +107,7 @@ int oases_graph_open(const struct oases_problem *p, struct oases_graph *out)
 		out->nodes[i] = (struct option_node){p->degree_count, out->time[place], out->memory[place]};
 		out->edges[i] = (struct option_edge){i, i + 1, out->edge[(i + 1) % 2], NULL};
 	}
-	out->graph = (struct option_graph){out->nodes, out->edges, n, n - 1, 0};
+	out->graph = (struct option_graph){out->nodes, out->edges, n, n - 1, 0, NULL};
 	return SB_OK;
 }
 

@@ -145,7 +145,8 @@ static int chain_of(const struct amp_problem *p, const struct amp_candidate *c, 
 	                                        .cut_size = x->sent,
 	                                        .cut_rate = w->cut,
 	                                        .weight = x->weight,
-	                                        .exchange_seconds = w->reduce};
+	                                        .exchange_seconds = w->reduce,
+	                                        .watch = p->watch};
 	return SB_OK;
 }
 #define CHAIN_AUTO __attribute__((cleanup(chain_free))) struct chain
@@ -194,13 +195,16 @@ double amp_least(const struct amp_problem *p, const struct amp_candidate *c, dou
 static void earliest_of(const struct amp_problem *p, const struct amp_candidate *c, double most,
                         int64_t *effort, int16_t *earliest)
 {
+	bool stopped = false;
+
 	for (int64_t j = 0; j < c->pp; j++) {
 		int16_t *row = earliest + j * (p->layers + 1);
 
+		stopped = stopped || sb_stopped(p->watch);
 		row[0] = 0;
 		for (int64_t i = 1; i <= p->layers; i++) {
 			row[i] = row[i - 1];
-			while (row[i] < i && p->bytes(p->self, j, row[i], i) > most)
+			while (!stopped && row[i] < i && p->bytes(p->self, j, row[i], i) > most)
 				row[i]++;
 		}
 	}
@@ -286,7 +290,7 @@ int amp_least_bytes(const struct amp_problem *p, const struct amp_candidate *c, 
 	double low = 0, most = *io_bytes - 1;
 	int rc = earliest && stages ? SB_OK : SB_ENOMEM;
 
-	while (rc == SB_OK && most > low && *effort > 0) {
+	while (rc == SB_OK && most > low && *effort > 0 && !sb_stopped(p->watch)) {
 		bool any;
 
 		earliest_of(p, c, most, effort, earliest);

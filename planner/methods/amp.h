@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/watch.h"
 
 /* AMP's space and cost (NeurIPS 2022; research pages search-algorithms section 5 and systems 3.15), which
  * APSS takes over. Tensor degrees divide a node, data degrees the rest and the batch, micro-batches what is
@@ -37,7 +37,8 @@ struct amp_problem {
 	double (*bytes)(const void *self, int64_t stage, int64_t first, int64_t end);
 	double capacity; /* bytes that it may have */
 	const void *self;
-	bool last_hop; /* as published: an all-reduce sees only the last link of its ring */
+	bool last_hop;                /* as published: an all-reduce sees only the last link of its ring */
+	const struct sb_watch *watch; /* stopped, all of this ends early; NULL: never */
 };
 struct amp_candidate {
 	int64_t tp, dp, pp, micro_batch, micro_batches;

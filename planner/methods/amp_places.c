@@ -233,7 +233,7 @@ static int try_all(struct placer *w)
 		kinds[i] = w->kind[w->order[i]];
 	do
 		rc = rc == SB_OK ? try_both(w) : rc;
-	while (rc == SB_OK && next_order(w, kinds));
+	while (rc == SB_OK && !sb_stopped(w->p->watch) && next_order(w, kinds));
 	free(kinds);
 	return rc;
 }
@@ -251,7 +251,7 @@ static int anneal(struct placer *w, bool pipelines_inside, int64_t tries)
 	int rc = try_one(w, pipelines_inside, &now);
 
 	heat = HEAT * now;
-	for (int64_t i = 0; rc == SB_OK && i < tries; i++) {
+	for (int64_t i = 0; rc == SB_OK && i < tries && !sb_stopped(w->p->watch); i++) {
 		uint64_t a = sb_random(&w->seed) % nodes, b = sb_random(&w->seed) % nodes;
 		int32_t was = w->order[a];
 

@@ -103,10 +103,10 @@ static bool as_before(const struct mist_pair *pair, int64_t i)
 	return i > 1 && i < pair->stages - 1 && pair->stages - i >= pair->micro_batches;
 }
 
-/* The options of all stages. False when one of them fits in no way. */
+/* The options of all stages. False when one of them fits in no way, or nobody waits any more. */
 static bool weigh_stages(struct search *s, const struct mist_pair *pair)
 {
-	for (int64_t i = 0; i < pair->stages; i++) {
+	for (int64_t i = 0; i < pair->stages && !sb_stopped(s->p->watch); i++) {
 		struct mist_picks *x = &s->picks[i * MIST_SIZES_MAX];
 		struct mist_sizes sizes = mist_sizes_of(s->p, pair->stages);
 		bool any = as_before(pair, i);
@@ -124,7 +124,7 @@ static bool weigh_stages(struct search *s, const struct mist_pair *pair)
 		if (!any)
 			return false;
 	}
-	return true;
+	return !sb_stopped(s->p->watch);
 }
 
 static int keep(struct search *s, const struct mist_pair *pair, double seconds)
@@ -157,8 +157,8 @@ static int keep(struct search *s, const struct mist_pair *pair, double seconds)
 /* Solves a pair with what may still be the best; *out_thinned: some of that was left out. */
 static int solve_once(struct search *s, const struct mist_pair *pair, bool *out_thinned)
 {
-	struct stage_program program = {pair->stages, s->p->cost->model.layers, pair->micro_batches,
-	                                s->choices, s->sizes};
+	struct stage_program program = {
+	    pair->stages, s->p->cost->model.layers, pair->micro_batches, s->choices, s->sizes, s->p->watch};
 	struct stage_result r;
 	int rc;
 

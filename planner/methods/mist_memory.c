@@ -100,7 +100,7 @@ static void weigh(struct leanest *s, const struct mist_pair *pair)
 	for (int64_t r = 0; r <= layers; r++)
 		s->here[r] = r == 0 ? 0 : INFINITY;
 	for (int64_t i = 0; i < pair->stages; i++) {
-		if (!add_stage(s, &sizes, i))
+		if (sb_stopped(s->p->watch) || !add_stage(s, &sizes, i))
 			return;
 	}
 	s->bytes = fmin(s->bytes, s->here[layers]);

@@ -241,7 +241,7 @@ static void look_into(struct solver *s, const struct range *r)
 
 	if (first >= r->high || value(s, first, r->high_cuts) >= useless)
 		return;
-	if (s->out->steps >= s->effort) {
+	if (s->out->steps >= s->effort || sb_stopped(s->p->watch)) {
 		s->bound = fmin(s->bound, value(s, first, r->high_cuts));
 		return;
 	}
@@ -332,7 +332,7 @@ int partition_least(const struct partition_problem *p, int64_t effort, int64_t *
 	*out = (struct partition){.seconds = INFINITY, .lower_bound = INFINITY, .optimal = !any};
 	if (!any)
 		return SB_OK;
-	if (effort > 0 && p->layers * p->stages > effort) {
+	if ((effort > 0 && p->layers * p->stages > effort) || sb_stopped(p->watch)) {
 		settle(p, out_layers, out);
 		return SB_OK;
 	}
@@ -349,7 +349,7 @@ int partition_least(const struct partition_problem *p, int64_t effort, int64_t *
 		if (!isfinite(s.found) || s.found + s.exchange_least >= out->seconds ||
 		    s.exchanged <= s.exchange_least)
 			break;
-		if (out->steps >= s.effort) {
+		if (out->steps >= s.effort || sb_stopped(p->watch)) {
 			left = fmin(left, s.found);
 			break;
 		}

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/watch.h"
 
 /* Cutting a chain of layers into stages by AMP's objective (research page search-algorithms, section 5):
  *
@@ -28,6 +28,7 @@ struct partition_problem {
 	/* [stages][layers + 1]: the first layer that stage j may hold where it ends before layer i; i = it
 	 * may not end there. It never falls with i. NULL = every stage may hold all layers. */
 	const int16_t *earliest;
+	const struct sb_watch *watch; /* stopped, a search ends with what it has; NULL: never */
 };
 struct partition {
 	double seconds;     /* of the cut that was found, by the objective; INFINITY = none is allowed */

@@ -144,7 +144,8 @@ static int put_in_front(struct solver *s, const struct stage_options *c, int64_t
 	return SB_OK;
 }
 
-/* The sets of the stages from i on, from those behind it. SB_ELIMIT when they grow past all bounds. */
+/* The sets of the stages from i on, from those behind it. SB_ELIMIT when they grow past all bounds;
+ * SB_ECANCELED. */
 static int add_stage(struct solver *s, int64_t i, double most)
 {
 	const struct stage_program *p = s->p;
@@ -155,6 +156,8 @@ static int add_stage(struct solver *s, int64_t i, double most)
 	for (int64_t r = 0; r <= p->layers; r++) {
 		int64_t first = 0;
 
+		if (sb_stopped(p->watch))
+			return SB_ECANCELED;
 		for (int64_t k = 0; k < p->sizes[i]; first += p->choices[i][k++].count) {
 			const struct stage_options *c = &p->choices[i][k];
 
@@ -300,7 +303,7 @@ int stage_program_solve(const struct stage_program *p, int64_t effort, double li
 	if (rc == SB_OK)
 		rc = search(&s);
 	if (rc != SB_OK)
-		return sb_no_memory(err);
+		return rc == SB_ENOMEM ? sb_no_memory(err) : rc;
 	out->feasible = isfinite(out->seconds);
 	out->lower_bound = fmin(out->seconds, s.bound);
 	out->optimal = out->lower_bound >= out->seconds;

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/watch.h"
 
 /* Mist's choice between stages (search-algorithms section 9; the paper solves it as a MILP): each stage takes
  * a number of layers and one of its options for that number, with the seconds of a steady micro-batch
@@ -24,6 +24,7 @@ struct stage_program {
 	/* [stages], each a list of `sizes[i]`: the numbers of layers that stage i may have. */
 	const struct stage_options *const *choices;
 	const int64_t *sizes;
+	const struct sb_watch *watch; /* NULL: nobody waits */
 };
 struct stage_choice {
 	int64_t size, option; /* indices into choices[i] and its options */
@@ -39,7 +40,7 @@ struct stage_result {
 /* The best choice of each stage. Exact: for a bound on the largest stable time, a dynamic program from the
  * last stage to the first over (sum of stable, largest tail), whose Pareto sets are kept whole. effort: steps
  * at most, 0 = STAGE_PROGRAM_EFFORT; past it optimal is false. limit: plans that take so long are of no use
- * (INFINITY = any is). SB_ENOMEM. */
+ * (INFINITY = any is). SB_ECANCELED; SB_ENOMEM. */
 int stage_program_solve(const struct stage_program *p, int64_t effort, double limit,
                         struct stage_choice *out_choices, struct stage_result *out, struct sb_error *err);
 /* The objective of given choices. */

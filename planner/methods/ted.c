@@ -240,7 +240,7 @@ static int weigh_layout(const struct search_request *r, const struct ted_switche
 	if (!allowed_value(r, ONLY_ETP, s.etp) ||
 	    !allowed_value(r, ONLY_SEQUENCE_PARALLEL, s.sequence_parallel))
 		return SB_OK;
-	for (int i = batch->count - 1; rc == SB_OK && !full && i >= 0; i--) {
+	for (int i = batch->count - 1; rc == SB_OK && !full && i >= 0 && !sb_stopped(r->watch); i--) {
 		s.dp = batch->value[i];
 		if (s.dp > most || s.dp % ep != 0 || !allowed_value(r, ONLY_DP, s.dp))
 			continue;

@@ -164,6 +164,12 @@ static void offer(const struct reshard_problem *p, const struct reshard_plan *pl
 	out->found_by = by;
 }
 
+void reshard_ask(const struct reshard_problem *p, struct reshard_effort *effort)
+{
+	if (sb_stopped(p->watch))
+		effort->left = 0;
+}
+
 /* The two searches start from the best plan so far, and only replace it by a better one. */
 static int search(const struct reshard_problem *p, enum reshard_method by, struct reshard_answer *out)
 {

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/watch.h"
 
 /* Cross-mesh resharding (AlpaComm: Zhuang et al., MLSys 2023, section 3): pieces of a tensor go from the
  * hosts that hold them to the hosts that need them. Which of the holders sends a piece, and in which order
@@ -20,7 +20,8 @@ struct reshard_task {
 struct reshard_problem {
 	const struct reshard_task *tasks;
 	size_t count;
-	uint32_t hosts; /* all numbers of hosts lie below */
+	uint32_t hosts;               /* all numbers of hosts lie below */
+	const struct sb_watch *watch; /* stopped, the searches end with what they have; NULL: never */
 };
 #define RESHARD_TASKS_MAX 16384
 #define RESHARD_HOSTS_MAX (1 << 17)
@@ -85,6 +86,8 @@ void reshard_answer_free(struct reshard_answer *a);
 struct reshard_effort {
 	int64_t left, looked; /* looked: plans or parts of plans */
 };
+/* Whom nobody waits for has no effort left. */
+void reshard_ask(const struct reshard_problem *p, struct reshard_effort *effort);
 /* 100 rounds. Each takes set after set of tasks that share no host, until none is left: in the first round by
  * the work that is left for the busiest host of a task, in the second longest first, then in random orders
  * with fixed seeds, of four of them the largest set, and of equals that with the smallest spread of what its

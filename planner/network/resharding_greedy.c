@@ -280,6 +280,7 @@ static void make_plan(struct greedy *g, enum order how)
 
 	start_round(g);
 	while (g->count > 0) {
+		reshard_ask(g->p, g->effort);
 		if (g->effort->left > 0)
 			choose_set(g, how);
 		else

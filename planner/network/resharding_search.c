@@ -271,6 +271,7 @@ static void visit(struct search *s, const struct part *at)
 	double before;
 
 	s->effort->looked++;
+	reshard_ask(s->p, s->effort);
 	if (at->depth == s->count) {
 		keep(s, at->end);
 		return;

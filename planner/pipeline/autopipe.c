@@ -14,6 +14,7 @@
 /* AutoPipe's search (systems.md 3.3): from the balanced cut on, each cut is simulated, and layers move away
  * from the stage that is never idle, or between those behind it. */
 struct improvement {
+	const struct sb_watch *watch;
 	struct straight *s;
 	struct pipeline_scorer *scorer;
 	int64_t stages;
@@ -190,7 +191,7 @@ static int improve(struct improvement *x, struct pipeline_stage *out, struct pip
 		x->moved[i] = (int32_t)x->at[i].count;
 	queue(x, INFINITY);
 	for (size_t i = 0; i < x->count && rc == SB_OK; i++)
-		rc = look_at(x, i, out, err);
+		rc = sb_stopped(x->watch) ? SB_ECANCELED : look_at(x, i, out, err);
 	if (rc == SB_OK)
 		*proof = (struct pipeline_proof){"makespan", x->best, NAN, false, (int64_t)x->count};
 	return rc;
@@ -201,7 +202,8 @@ int plan_autopipe(const struct pipeline_problem *p, enum pipeline_objective obje
 {
 	STRAIGHT_AUTO s = NULL;
 	PIPELINE_SCORER_AUTO scorer = NULL;
-	__attribute__((cleanup(improvement_free))) struct improvement x = {.best = INFINITY};
+	__attribute__((cleanup(improvement_free))) struct improvement x = {.watch = p->watch,
+	                                                                   .best = INFINITY};
 	int rc;
 
 	(void)objective;

@@ -89,8 +89,10 @@ static int plan(struct trial *t, struct pipeline_try *y, const struct pipeline_e
 	struct pipeline_problem p = problem_of(t, &y->shape);
 	size_t cells = (size_t)schedule_stages(&y->shape) * (size_t)p.body_count;
 	struct pipeline_try now = *y;
-	int rc;
+	int rc = sb_watch_rc(p.watch);
 
+	if (rc != SB_OK)
+		return rc;
 	now.plan = calloc(cells, sizeof(*now.plan));
 	if (!now.plan)
 		return SB_ENOMEM;

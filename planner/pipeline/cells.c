@@ -12,6 +12,8 @@
 /* Pairs of ways that may be looked at before runs of several bodies keep only a few: some tenths of a second.
  */
 #define WORK_MAX 3e7
+/* Calls of cells_ways() between two questions whether anybody waits: they are too quick for one each. */
+#define ASK 256
 
 /* What a run of layers is in its quickest way. */
 struct sums {
@@ -41,6 +43,8 @@ struct cells {
 	uint64_t seed;
 	double work; /* that is left */
 	bool thinned;
+	unsigned turns; /* of cells_ways() */
+	bool stopped;
 };
 
 static struct sums sum(struct sums a, double n, struct sums b)
@@ -245,6 +249,10 @@ int cells_ways(struct cells *c, int64_t first, int64_t count, struct cell_ways *
 	struct ways w;
 	int rc;
 
+	if (++c->turns % ASK == 0)
+		c->stopped = c->stopped || sb_stopped(c->p->watch);
+	if (c->stopped)
+		return SB_ECANCELED;
 	if (count <= 0) {
 		*out = (struct cell_ways){&zero, &zero, 1, false};
 		return SB_OK;

@@ -27,7 +27,8 @@ double cells_parameters(const struct cells *c, int64_t first, int64_t count);
 /* The first of the ways to hold these layers, without a look at the others. */
 void cells_quickest(const struct cells *c, int64_t first, int64_t count, double *out_backward,
                     double *out_activation);
-/* The ways to hold these layers; worked out once a kind of cell. SB_ENOMEM. */
+/* The ways to hold these layers; worked out once a kind of cell. All searches go through here, over and over:
+ * SB_ECANCELED soon after the problem's watch was told to stop. SB_ENOMEM. */
 int cells_ways(struct cells *c, int64_t first, int64_t count, struct cell_ways *out);
 /* Was any list thinned so far? Then what was found with them need not be the best. */
 bool cells_thinned(const struct cells *c);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/watch.h"
 
 /* Joint division of a model over stages and of its data over micro-batches, for GPipe, when times are not
  * linear in the samples (CSIMD: Euro-Par 2024; TPDS 36(8)). Times in seconds, or in any one unit.
@@ -53,8 +53,9 @@ struct csimd_problem {
 	 * send_fixed[i] + send_per_sample[i] * samples, each way. NULL: no links. */
 	const double *send_fixed, *send_per_sample;
 	bool send_by_link;
-	const double *speeds; /* of a stage: it takes a layer's time / speed. NULL: 1 */
-	const double *memory; /* bytes of a stage, for its layers. NULL: no bound */
+	const double *speeds;         /* of a stage: it takes a layer's time / speed. NULL: 1 */
+	const double *memory;         /* bytes of a stage, for its layers. NULL: no bound */
+	const struct sb_watch *watch; /* stopped, a search has no steps left; NULL: never */
 };
 #define CSIMD_LAYERS_MAX 100000
 #define CSIMD_STAGES_MAX 4096

@@ -49,6 +49,7 @@ static void enter(struct search *x, struct csimd_node n)
 	if (n.low[0] > n.high[0] || n.low[1] > n.high[1] || x->rc != SB_OK)
 		return;
 	*x->steps -= csimd_divide_steps(x->c);
+	csimd_ask(x->c->p, x->steps);
 	if (!csimd_divide(x->c, &high, x->s, &n.work, &got))
 		return;
 	weigh(x, n.work, &got);

@@ -42,6 +42,7 @@ static void look(struct csimd_search_state *x, int64_t m, struct count *best)
 	if (m < x->least || m > x->most)
 		return;
 	x->steps -= look_steps(x->p);
+	csimd_ask(x->p, &x->steps);
 	makespan = csimd_equal_makespan(x->p, x->trial, m, x->scratch.machines);
 	if (makespan < best->makespan * (1 - CSIMD_ROUNDING))
 		*best = (struct count){m, makespan};

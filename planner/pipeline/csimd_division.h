@@ -89,6 +89,13 @@ void csimd_profiles(const struct csimd_costs *c, struct csimd_scratch *s, int64_
 int csimd_prove_division(const struct csimd_costs *c, double cutoff, int64_t *steps,
                          struct csimd_division *out);
 
+/* No steps are left once nobody waits. */
+static inline void csimd_ask(const struct csimd_problem *p, int64_t *steps)
+{
+	if (sb_stopped(p->watch))
+		*steps = 0;
+}
+
 /* ---- the best-first search that division and data share (csimd_nodes.c) ---- */
 
 /* A box of which nothing is better than `bound`. */

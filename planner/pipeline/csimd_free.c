@@ -18,6 +18,7 @@ struct state {
 static double weigh(struct state *s)
 {
 	s->x->steps -= 2 * (int64_t)s->plan.run_count * ((int64_t)s->x->p->row_count + 6 * s->x->p->stages);
+	csimd_ask(s->x->p, &s->x->steps);
 	s->x->candidates++;
 	return csimd_makespan(s->x->p, &s->plan);
 }

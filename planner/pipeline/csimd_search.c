@@ -104,6 +104,7 @@ static bool move(struct csimd_search_state *x, struct csimd_division *d, int64_t
 	d->cuts[k] = old + by;
 	makespan = csimd_costs_makespan(&x->costs, d->cuts, x->scratch.machines);
 	x->steps -= 64 * x->p->stages;
+	csimd_ask(x->p, &x->steps);
 	d->weighed++;
 	if (makespan < d->makespan * (1 - CSIMD_ROUNDING) && csimd_costs_fit(&x->costs, d->cuts)) {
 		d->makespan = makespan;
@@ -182,6 +183,7 @@ int csimd_try(struct csimd_search_state *x, int64_t micro_batches, double cutoff
 	int rc = csimd_costs_fill(&x->costs, x->p, micro_batches);
 
 	x->steps -= 8 * x->p->layers + 32 * (int64_t)x->p->row_count;
+	csimd_ask(x->p, &x->steps);
 	*out = (struct csimd_division){.cuts = x->trial};
 	if (rc == SB_OK)
 		rc = divide(x, cutoff, out);
@@ -224,6 +226,7 @@ int csimd_every_count(struct csimd_search_state *x, bool divide)
 		int64_t low = (int64_t)n.low[0], high = (int64_t)n.high[0], mid;
 		struct csimd_division d;
 
+		csimd_ask(x->p, &x->steps);
 		if (n.bound >= x->makespan - CSIMD_ROUNDING * x->makespan || looks-- <= 0 ||
 		    (divide ? x->steps <= 0 : low == high)) {
 			floor_of_all = fmin(floor_of_all, n.bound);

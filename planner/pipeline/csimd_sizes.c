@@ -8,6 +8,7 @@
 
 #define SAMPLES_MAX 24
 #define DIVISIONS_MAX 2000
+#define ASK 1024
 #define MACHINES_MAX 31 /* 16 stages and their links */
 
 struct sizes {
@@ -22,6 +23,7 @@ struct sizes {
 	int64_t size[SAMPLES_MAX], best_size[SAMPLES_MAX];
 	int64_t best_count, *best_cuts;
 	double best;
+	unsigned turns; /* of the innermost loop, too quick for a question each */
 };
 
 struct ends {
@@ -106,6 +108,8 @@ static void next_size(struct sizes *s, const struct ends *before, int64_t count,
 		if (wanted > 0 && (more < 0 || left - b < more || left - b > more * s->largest))
 			continue;
 		s->x->steps -= 8 * s->machines;
+		if (++s->turns % ASK == 0)
+			csimd_ask(s->x->p, &s->x->steps);
 		for (int d = 0; d < CSIMD_PASSES; d++)
 			for (int64_t i = 0; i < s->machines; i++)
 				e.of[d][i] = fmax(e.of[d][i], i > 0 ? e.of[d][i - 1] : 0) + s->time[d][i][b];

@@ -43,7 +43,7 @@ static void tabulate(struct slicing *s, int64_t from, int64_t to)
 		double layers = (double)((to < b ? to : b) - a);
 
 		first += row->count;
-		for (int64_t i = 0; i < n && layers > 0; i++)
+		for (int64_t i = 0; i < n && layers > 0 && !sb_stopped(s->p->watch); i++)
 			for (int64_t j = i + 1; j <= n; j++)
 				for (int d = 0; d < CSIMD_PASSES; d++)
 					s->seconds[i * n + j - 1] +=
@@ -112,7 +112,7 @@ static int best_slices(struct slicing *s, double fill, double *out_bound)
 	while (rc == SB_OK && csimd_nodes_pop(&nodes, &n) && n.bound < best * (1 - CSIMD_ROUNDING)) {
 		double mid = n.low[0] + (n.got[0] - n.low[0]) / 2;
 
-		if (s->weighed >= end) {
+		if (s->weighed >= end || sb_stopped(s->p->watch)) {
 			*out_bound = n.bound;
 			return SB_OK;
 		}
@@ -297,6 +297,7 @@ static int from_start(struct joint *x, int64_t count)
 		if (!(x->plan.makespan < before * (1 - CSIMD_ROUNDING)))
 			break;
 		before = x->plan.makespan;
+		rc = sb_watch_rc(p->watch);
 	}
 	return rc;
 }

@@ -13,6 +13,8 @@ static bool strike(struct cuts *x, const struct price *path, double bound, doubl
 {
 	/* three walks over all cells */
 	*work -= 3 * (double)relax_cell(x->relaxed, x->s->stages, 0, 0);
+	if (sb_stopped(x->s->p->watch))
+		*work = 0;
 	return relax_strike(x->relaxed, path, bound);
 }
 

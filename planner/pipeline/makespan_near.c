@@ -89,6 +89,8 @@ static int move_from(struct near *n, int64_t from, bool *out_better)
 			if (rc != SB_OK)
 				return rc;
 			*out_better = (can && take(n)) || *out_better;
+			if (sb_stopped(s->p->watch))
+				return SB_ECANCELED;
 		}
 	}
 	return SB_OK;

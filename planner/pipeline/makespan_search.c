@@ -205,6 +205,7 @@ int cuts_begin(struct cuts *x)
 		(void)draft_time(x->s, x->draft, INFINITY);
 		cuts_keep_path(x);
 		mix(x, x->price, cuts_path(x, 1), 1.0 / (double)(i + 1));
+		rc = sb_watch_rc(x->s->p->watch);
 	}
 	return rc;
 }
@@ -259,6 +260,8 @@ int cuts_by_price(struct cuts *x, int turns, double beat)
 		if (isinf(least) || x->bound >= fmin(beat, x->time[0]) * (1 - PIPELINE_ROUNDING))
 			break;
 		rc = take_turn(x, t, least);
+		if (rc == SB_OK)
+			rc = sb_watch_rc(x->s->p->watch);
 	}
 	return rc;
 }

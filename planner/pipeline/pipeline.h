@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/watch.h"
 #include "planner/schedule/schedule.h"
 
 /* The problem of all pipeline planners: layers to be cut into the stages of a schedule, and what each of them
@@ -61,6 +61,7 @@ struct pipeline_problem {
 	const double *cut_send;  /* over the cut behind each layer, [layers - 1]; NULL = send_seconds */
 	const double *link_send; /* over the link behind each device, [devices - 1]; added; may be NULL */
 	bool blocking;           /* a hop keeps both of its devices busy; else it only delays the arrival */
+	const struct sb_watch *watch; /* stopped, every search ends with SB_ECANCELED; NULL: never */
 };
 /* Layers of all bodies. */
 int64_t pipeline_layers(const struct pipeline_problem *p);

@@ -66,7 +66,7 @@ static int try_all(struct draws *x, int64_t draws, struct pipeline_stage *out, s
 	int rc = SB_OK;
 
 	for (int64_t i = 0; i < draws && rc == SB_OK; i++)
-		rc = try_one(x, &state, out, err);
+		rc = sb_stopped(x->p->watch) ? SB_ECANCELED : try_one(x, &state, out, err);
 	if (rc == SB_OK && isinf(x->best))
 		return sb_fail(err, SB_EINFEASIBLE, "infeasible",
 		               "none of %lld random cuts fits the memory of the devices", (long long)draws);

@@ -1,6 +1,7 @@
 // Plans whose search is a job: waits, joining, canceling, failing, and what a restart leaves.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { readFileSync } from "node:fs";
 import { PATIENCE_MS, Service, sleep } from "./service.mjs";
 
 const MODEL = { layers: 32, hidden: 4096, heads: 32, ffn_hidden: 11008, gated_ffn: true, vocab: 32000, seq_len: 4096 };
@@ -153,7 +154,33 @@ test("a search of several tells how far it is", async () => {
   assert.equal((await settled(s, headers.location)).state, "canceled");
 });
 
-test("every kind of long search can be canceled", async () => {
+// Processor time that the service has taken so far, in milliseconds.
+const worked = () => readFileSync(`/proc/${s.child.pid}/stat`, "utf8").split(") ")[1].split(" ").slice(11, 13)
+  .reduce((sum, ticks) => sum + 10 * Number(ticks), 0);
+
+// The largest of their kind: seconds of work each.
+const spread = (i) => ((i * 7919) % 1000) / 1000;
+const LONG = { layers: 4096, hidden: 12288, heads: 96, ffn_hidden: 49152, vocab: 51200, seq_len: 2048 };
+const layers = Array.from({ length: 50 }, (_, i) => ({ count: 10, forward: 1 + spread(i), parameters_bytes: 1e9,
+  activation_bytes: { none: 3e8 * (1 + spread(i)), select: 2e8, full: 3e7 } }));
+const samples = { samples: [1, 4, 16, 64], forward: [30, 50, 150, 700], backward: [50, 110, 320, 1500] };
+const graph = { nodes: Array.from({ length: 400 }, (_, i) => ({ options: Array.from({ length: 6 }, (_, k) => ({ seconds: spread(6 * i + k), memory_bytes: Math.round(1e9 * spread(i + 400 * k)) })) })),
+  edges: Array.from({ length: 1500 }, (_, i) => ({ from: i % 394, to: (i % 394) + 1 + Math.floor(i / 394), seconds: Array.from({ length: 6 }, (_, a) => Array.from({ length: 6 }, (_, b) => spread(i + 6 * a + b))) })) };
+const large = [
+  { kind: "strategy", method: "amp", model: "gpt3-175b", cluster: { preset: "dgx-a100-80g", nodes: 128 }, batch: { global_sequences: 1536 },
+    node_links: Array.from({ length: 128 }, (_, i) => ({ node: 1e11 * (0.2 + spread(i)), cluster: 1e10 * (0.1 + spread(i + 128)) })) },
+  { kind: "strategy", method: "apss", model: LONG, cluster: { preset: "dgx-a100-80g", nodes: 4096 }, batch: { global_sequences: 55440 } },
+  { kind: "strategy", method: "oases", model: { ...LONG, layers: 2048 }, cluster: { preset: "dgx-a100-80g", nodes: 1024 }, batch: { global_sequences: 1 << 20 } },
+  { kind: "strategy", method: "mist", model: "gpt3-175b", cluster: { preset: "dgx-a100-80g", nodes: 128 }, batch: { global_sequences: 1536 } },
+  { kind: "intra-operator", method: "taps", ...graph },
+  { kind: "resharding", tasks: Array.from({ length: 10000 }, (_, i) => ({ seconds: spread(i), senders: [i % 64, 64 + (i % 61)], receivers: [128 + (i % 63)] })) },
+  { kind: "schedule", schedule: "1f1b", stages: 512, micro_batches: 4000, forward: 1, backward: 2 },
+  { kind: "pipeline", method: "best", stages: 64, micro_batches: 256, memory_bytes: 6e10, layers },
+  { kind: "pipeline", method: "adapipe", stages: 64, micro_batches: 256, memory_bytes: 6e10, layers },
+  { kind: "pipeline", method: "csimd", samples: 512, samples_max: 256, stages: 64, sizes: "free", layers: Array.from({ length: 1500 }, (_, i) => ({ time: { ...samples, forward: samples.forward.map((x) => x * (1 + spread(i))) } })) },
+];
+
+test("every kind of long search can be canceled, and ends soon after", async () => {
   const { model, cluster } = slow(0);
   const gpt = { model: "gpt3-175b", cluster: { preset: "dgx-a100-80g", nodes: 64 }, batch: { global_sequences: 1536 } };
   const kinds = [
@@ -163,12 +190,17 @@ test("every kind of long search can be canceled", async () => {
     { kind: "batch-schedule", model, cluster, batches: [1920, 3840, 7680, 15360], noise_scale: [5000] },
     { kind: "batch-schedule", method: "joint", model, cluster, batches: [1920, 3840, 7680, 15360], noise_scale: 5000 },
   ];
-  for (const request of kinds) {
+  for (const request of [...kinds, ...large]) {
     const sent = await s.post("/v1/plans", request);
     assert.equal(sent.status, 202, String(sent.body));
-    assert.equal((await s.request("DELETE", sent.headers.location)).status, 202, JSON.stringify(request));
+    const name = `${request.kind} ${request.method ?? ""}`;
+    for (const end = Date.now() + PATIENCE_MS; (await s.get(sent.headers.location)).json.state === "queued" && Date.now() < end;) await sleep(5);
+    const before = worked();
+    assert.equal((await s.request("DELETE", sent.headers.location)).status, 202, name);
     const job = await settled(s, sent.headers.location);
-    assert.equal(job.state, "canceled", JSON.stringify(request));
+    assert.equal(job.state, "canceled", name);
+    // some tenths of a second of work here, and several times that under a sanitizer; the whole of it takes seconds
+    assert.ok(worked() - before < 2500, `${name}: ${worked() - before} ms of work after it was canceled`);
     assert.equal(job.result, null);
   }
   assert.equal((await s.get("/v1/plans?limit=500")).json.items.some((plan) => plan.kind === "batch-schedule"), false);

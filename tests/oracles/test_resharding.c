@@ -21,7 +21,8 @@ static void is_optimal(const char *name)
 	const json_t *input = json_object_get(file, "input"), *works = json_object_get(input, "works");
 	struct reshard_task tasks[MOST];
 	uint32_t senders[MOST][MOST], receivers[MOST][MOST];
-	struct reshard_problem p = {tasks, json_array_size(works), (uint32_t)integer(input, "hosts", 0)};
+	struct reshard_problem p = {tasks, json_array_size(works), (uint32_t)integer(input, "hosts", 0),
+	                            NULL};
 	double optimum = (double)integer(file, "optimal_makespan", 0);
 	RESHARD_ANSWER_AUTO a = {0};
 

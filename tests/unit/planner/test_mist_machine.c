@@ -103,7 +103,7 @@ static void test_stages_that_do_not_come_out_even(void **state)
 	const struct stage_options sizes[] = {{1, 1, &fast}, {2, 1, &fast}};
 	const struct stage_options *const lists[] = {sizes, sizes};
 	const int64_t counts[] = {2, 2};
-	struct stage_program p = {2, 5, 4, lists, counts};
+	struct stage_program p = {2, 5, 4, lists, counts, NULL};
 	struct stage_choice choices[2];
 	struct stage_result out;
 

@@ -130,7 +130,7 @@ static void test_nothing_can_be_chosen(void **state)
 	static const double none[] = {INFINITY, INFINITY, INFINITY, INFINITY}, time[] = {1, 2};
 	const struct option_node nodes[] = {{2, time, NULL}, {2, time, NULL}, {2, time, NULL}};
 	const struct option_edge edges[] = {{0, 1, none, NULL}, {1, 2, none, NULL}};
-	const struct option_graph g = {nodes, edges, 3, 2, 0};
+	const struct option_graph g = {nodes, edges, 3, 2, 0, NULL};
 	OPTION_FRONT_AUTO f = {0};
 
 	(void)state;
@@ -148,7 +148,7 @@ static void test_options_that_are_never_needed(void **state)
 	static const double pairs[] = {1, 2, 0, 2, 3, 3, 1, 0, INFINITY, INFINITY};
 	const struct option_node nodes[] = {{5, time, memory}, {2, other, NULL}};
 	const struct option_edge edge = {0, 1, pairs, NULL};
-	const struct option_graph g = {nodes, &edge, 2, 1, 0};
+	const struct option_graph g = {nodes, &edge, 2, 1, 0, NULL};
 	struct thin_graph thin;
 
 	(void)state;
@@ -248,7 +248,7 @@ static void test_fastest_does_not_fit(void **state)
 	double time[] = {compute[0] + communication[0], compute[1] + communication[1]}, none[4] = {0};
 	struct option_node nodes[3];
 	struct option_edge edges[] = {{0, 1, none, NULL}, {1, 2, none, NULL}};
-	struct option_graph g = {nodes, edges, 3, 2, 0};
+	struct option_graph g = {nodes, edges, 3, 2, 0, NULL};
 	OPTION_FRONT_AUTO f = {0};
 
 	(void)state;
@@ -269,7 +269,7 @@ static void test_dense(void **state)
 	struct option_node nodes[N];
 	struct option_edge edges[N * (N - 1) / 2];
 	static double time[N][S], memory[N][S], pair[N * (N - 1) / 2][S * S];
-	struct option_graph g = {nodes, edges, N, 0, 0};
+	struct option_graph g = {nodes, edges, N, 0, 0, NULL};
 	uint64_t r = 17;
 	OPTION_FRONT_AUTO f = {0};
 
@@ -299,7 +299,7 @@ static void test_largest_chain(void **state)
 	static double time[8][S], memory[8][S], pair[8][S * S];
 	struct option_node *nodes = calloc(OPTION_NODES_MAX, sizeof(*nodes));
 	struct option_edge *edges = calloc(OPTION_NODES_MAX, sizeof(*edges));
-	struct option_graph g = {nodes, edges, OPTION_NODES_MAX, OPTION_NODES_MAX - 1, 0};
+	struct option_graph g = {nodes, edges, OPTION_NODES_MAX, OPTION_NODES_MAX - 1, 0, NULL};
 	uint64_t r = 19;
 	OPTION_FRONT_AUTO f = {0};
 

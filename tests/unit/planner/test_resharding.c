@@ -227,7 +227,7 @@ static void test_the_largest_problems(void **state)
 {
 	struct reshard_task *tasks = calloc(RESHARD_TASKS_MAX, sizeof(*tasks));
 	static uint32_t hosts[512];
-	struct reshard_problem p = {tasks, RESHARD_TASKS_MAX, 512};
+	struct reshard_problem p = {tasks, RESHARD_TASKS_MAX, 512, NULL};
 	bool proved;
 
 	(void)state;

@@ -4,6 +4,12 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <math.h>
+
+#include "planner/frontier/option_graph.h"
+#include "planner/methods/partition.h"
+#include "planner/pipeline/best.h"
+#include "planner/pipeline/csimd.h"
 #include "planner/scaling/counts.h"
 #include "tests/unit/planner/costed.h"
 
@@ -88,11 +94,138 @@ static void several_searches_tell_how_far_they_are(void **state)
 	assert_int_equal(visited, 0);
 }
 
+/* A chain of layers no two of which are alike. */
+#define LAYERS 600
+#define STAGES 60
+
+static int cut(const struct sb_watch *watch)
+{
+	static double seconds[LAYERS], cuts[LAYERS], rates[STAGES], weights[LAYERS];
+	static int64_t stages[STAGES];
+	const struct partition_problem p = {.layers = LAYERS,
+	                                    .stages = STAGES,
+	                                    .micro_batches = 8,
+	                                    .seconds = seconds,
+	                                    .cut_size = cuts,
+	                                    .cut_rate = rates,
+	                                    .weight = weights,
+	                                    .exchange_seconds = rates,
+	                                    .watch = watch};
+	struct partition found;
+	int rc;
+
+	for (int i = 0; i < LAYERS; i++) {
+		seconds[i] = 1 + (i * 7919 % 1000) / 1e3;
+		cuts[i] = i * 104729 % 997;
+		weights[i] = i * 1299709 % 991;
+	}
+	for (int j = 0; j < STAGES; j++)
+		rates[j] = 0.01 * (1 + j % 7);
+	rc = partition_least(&p, 0, stages, &found, NULL);
+	assert_true(found.lower_bound <= found.seconds);
+	return rc;
+}
+
+/* Sets too large to be had, and sums in their stead. */
+static int choose(const struct sb_watch *watch)
+{
+	static double time[LAYERS][6], memory[LAYERS][6], edge[36];
+	static struct option_node nodes[LAYERS];
+	static struct option_edge edges[3 * LAYERS];
+	const struct option_graph g = {nodes, edges, LAYERS, 3 * (LAYERS - 3), 0, watch};
+	OPTION_FRONT_AUTO f = {0};
+
+	for (int i = 0; i < 36; i++)
+		edge[i] = i * 104729 % 997;
+	for (int n = 0; n < LAYERS; n++) {
+		for (int o = 0; o < 6; o++) {
+			time[n][o] = (6 * n + o) * 7919 % 1000;
+			memory[n][o] = (6 * n + o) * 15485863L % 1009;
+		}
+		nodes[n] = (struct option_node){6, time[n], memory[n]};
+		for (int k = 0; k < 3 && n < LAYERS - 3; k++)
+			edges[3 * n + k] = (struct option_edge){n, n + k + 1, edge, NULL};
+	}
+	return option_graph_solve(&g, 2e7, &f);
+}
+
+static int divide(const struct sb_watch *watch)
+{
+	static struct csimd_layers rows[LAYERS];
+	const struct csimd_problem p = {.rows = rows,
+	                                .row_count = LAYERS,
+	                                .layers = LAYERS,
+	                                .stages = 12,
+	                                .samples = 300,
+	                                .samples_max = 100,
+	                                .sequences = 1,
+	                                .watch = watch};
+	struct csimd_result r = {0};
+	int rc;
+
+	for (int i = 0; i < LAYERS; i++)
+		rows[i] = (struct csimd_layers){
+		    .count = 1,
+		    .time = {
+		        .a = 30 + i * 7919 % 100, .k = 9 + i * 104729 % 17, .b0 = 2, .q = 0.01, .rho = 2}};
+	rc = csimd_solve_plan(&p, CSIMD_FREE, CSIMD_EXACT, &r, NULL);
+	csimd_plan_clear(&r.plan);
+	return rc;
+}
+
+static int pipeline(const struct sb_watch *watch)
+{
+	static struct pipeline_body bodies[8];
+	static double memory[16];
+	struct pipeline_problem p = {.shape = {SCHEDULE_1F1B, 16, 64, 1, 1},
+	                             .bodies = bodies,
+	                             .body_count = 8,
+	                             .memory = memory,
+	                             .watch = watch};
+	PIPELINE_BEST_AUTO best = {0};
+
+	for (int i = 0; i < 16; i++)
+		memory[i] = 5e10;
+	for (int b = 0; b < 8; b++) {
+		double forward = 1 + b * 7 % 8 / 8.0;
+
+		bodies[b] = (struct pipeline_body){.count = 10,
+		                                   .forward = forward,
+		                                   .backward = {2 * forward, NAN, NAN, NAN, 3 * forward},
+		                                   .activation = {3e8 * forward, NAN, NAN, NAN, 3e7},
+		                                   .parameters = 1e9,
+		                                   .weight = NAN,
+		                                   .overlapped = NAN};
+	}
+	return pipeline_best(&p, &(struct pipeline_best_options){.kinds = 0}, &best, NULL);
+}
+
+static void all_searches_ask_whether_anybody_waits(void **state)
+{
+	int (*const searches[])(const struct sb_watch *watch) = {cut, choose, divide, pipeline};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(searches) / sizeof(searches[0]); i++) {
+		struct reader never = {.patience = INT32_MAX}, soon = {.patience = 3};
+		const struct sb_watch watching = {&never, stopped, progress},
+		                      leaving = {&soon, stopped, progress};
+
+		/* tenths of a second of work each */
+		assert_int_equal(searches[i](&watching), SB_OK);
+		assert_true(never.asked > 40);
+		/* what it returns then is nothing that anybody looks at; each loop that is still open ends at
+		 * its next question */
+		(void)searches[i](&leaving);
+		assert_true(soon.asked > soon.patience && soon.asked < never.asked / 4);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_search_that_is_stopped_ends),
 	    cmocka_unit_test(several_searches_tell_how_far_they_are),
+	    cmocka_unit_test(all_searches_ask_whether_anybody_waits),
 	};
 
 	return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
