@@ -84,10 +84,14 @@ static double rough_parameters(const struct model *m)
 int model_check(const struct model *m, struct sb_error *err)
 {
 	const struct range ranges[] = {
-	    {"layers", m->layers, 1, 4096},        {"hidden", m->hidden, 1, 1 << 20},
-	    {"heads", m->heads, 1, 1 << 14},       {"kv_heads", m->kv_heads, 1, m->heads},
-	    {"head_dim", m->head_dim, 1, 1 << 16}, {"ffn_hidden", m->ffn_hidden, 1, 1 << 22},
-	    {"vocab", m->vocab, 1, 1 << 26},       {"seq_len", m->seq_len, 1, 1 << 26},
+	    {"layers", m->layers, 1, MODEL_LAYERS_MAX},
+	    {"hidden", m->hidden, 1, 1 << 20},
+	    {"heads", m->heads, 1, 1 << 14},
+	    {"kv_heads", m->kv_heads, 1, m->heads},
+	    {"head_dim", m->head_dim, 1, 1 << 16},
+	    {"ffn_hidden", m->ffn_hidden, 1, 1 << 22},
+	    {"vocab", m->vocab, 1, 1 << 26},
+	    {"seq_len", m->seq_len, 1, 1 << 26},
 	};
 	int rc = check_ranges(ranges, sizeof(ranges) / sizeof(ranges[0]), err);
 

@@ -5,6 +5,8 @@
 
 #include "base/err.h"
 
+#define MODEL_LAYERS_MAX 4096
+
 /* A transformer as the planner sees it: shapes only. All counts are per model unless said. */
 
 /* Routed experts. Layer i holds experts when i >= first_dense and (i - first_dense) % every == 0. */

@@ -224,6 +224,11 @@ struct memory_parts stage_states(const struct cost_problem *p, const struct memo
 	                             .optimizer = 12 * (s->zero >= 1 ? shard : all)};
 }
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 static double stored_of(const struct memory_model *m, const int64_t layers[LAYER_KINDS],
                         const int64_t kept[LAYER_KINDS])
 {
@@ -239,37 +244,86 @@ double stage_stored(const struct memory_model *m, const struct stage_run *run)
 	return stored_of(m, run->layers, run->kept);
 }
 
-/* What chunks that are not alike hold, at most. Groups of pp micro-batches take turns on the chunks, forward
- * from the first chunk on and back from the last one; once `ahead` are in flight, every forward is followed
- * by a backward, over and over again. What is held changes its course where a turn ends. A shorter last
- * group counts as a whole one. */
-static double uneven_stored(const struct cost_problem *p, const struct memory_model *m,
-                            const struct strategy *s, const struct stage_run *run, int64_t micro_batches)
+static double chunk_stored(const struct cost_problem *p, const struct memory_model *m,
+                           const struct strategy *s, const struct stage_run *run, int64_t j)
 {
-	int64_t pp = s->pp, v = s->vpp, groups = (micro_batches + pp - 1) / pp;
-	int64_t ahead = strategy_in_flight(s, groups * pp, run->first), end = ahead + pp * v;
+	struct chunk c = strategy_chunk(&p->model, s, run, j);
+
+	return stored_of(m, c.layers, c.kept);
+}
+
+/* A turn of one chunk after the other, one way: which one, and how many micro-batches of it are left. */
+struct turn {
+	int64_t chunk, left;
+};
+
+static void pass_on(struct turn *t, int64_t step, int64_t pp, int64_t next)
+{
+	t->left -= step;
+	if (t->left == 0)
+		*t = (struct turn){next, pp};
+}
+
+/* What uneven chunks hold, at most. Groups of pp micro-batches take turns on the chunks, forward from the
+ * first chunk on and back from the last one; once `ahead` are in flight, every forward is followed by a
+ * backward, over and over again. What is held changes its course where a turn ends. */
+static double uneven_stored(const struct memory_model *m, const struct strategy *s, const struct chunk *chunk,
+                            int64_t ahead, int64_t all)
+{
+	int64_t pp = s->pp, v = s->vpp, end = smaller(ahead + pp * v, all);
+	struct turn forward = {0, pp}, back = {v - 1, pp};
 	double held = 0, most = 0;
 
-	if (end > groups * pp * v)
-		end = groups * pp * v;
-	for (int64_t forward = 0, step; forward < end; forward += step) {
-		int64_t back = forward - ahead;
-		struct chunk made = strategy_chunk(&p->model, s, run, forward / pp % v), used;
+	for (int64_t done = 0, step; done < end; done += step) {
+		const struct chunk *made = &chunk[forward.chunk], *used = &chunk[back.chunk];
+		bool warm = done < ahead;
 
-		step = pp - forward % pp;
-		if (back < 0) {
-			step = forward + step > ahead ? ahead - forward : step;
-			held += (double)step * stored_of(m, made.layers, made.kept);
-		} else {
-			used = strategy_chunk(&p->model, s, run, v - 1 - back / pp % v);
-			step = pp - back % pp < step ? pp - back % pp : step;
-			step = forward + step > end ? end - forward : step;
-			held += (double)step *
-			        (stored_of(m, made.layers, made.kept) - stored_of(m, used.layers, used.kept));
+		step = smaller(forward.left, warm ? ahead - done : smaller(back.left, end - done));
+		held += (double)step * stored_of(m, made->layers, made->kept);
+		if (!warm) {
+			held -= (double)step * stored_of(m, used->layers, used->kept);
+			pass_on(&back, step, pp, back.chunk > 0 ? back.chunk - 1 : v - 1);
 		}
+		pass_on(&forward, step, pp, forward.chunk < v - 1 ? forward.chunk + 1 : 0);
 		most = fmax(most, held);
 	}
 	return most;
+}
+
+/* How many of `ahead` in flight are of the last `longer` chunks, at most: when a turn of them all has ended,
+ * pp of each have come and those of `back` turns have gone, which began with them. */
+static int64_t longer_in_flight(const struct strategy *s, int64_t longer, int64_t ahead)
+{
+	int64_t turn = s->pp * s->vpp, come = s->pp * longer;
+
+	if (ahead > turn)
+		return 2 * come - smaller(come, 2 * turn - ahead);
+	return come - smaller(come, turn - ahead);
+}
+
+/* Activations of the micro-batches in flight, at the peak. A shorter last group of micro-batches counts as a
+ * whole one. */
+static double stored_in_flight(const struct cost_problem *p, const struct memory_model *m,
+                               const struct strategy *s, const struct stage_run *run, int64_t micro_batches)
+{
+	int64_t all, ahead = strategy_in_flight(s, micro_batches, run->first);
+	struct chunk
+	    chunks[MODEL_LAYERS_MAX / 2 + 1]; /* two stages at least, and two slices without layers */
+	double shorter;
+
+	if (!run->uneven && run->longer == 0)
+		return (double)ahead / (double)s->vpp * stage_stored(m, run);
+	all = (micro_batches + s->pp - 1) / s->pp * s->pp * s->vpp;
+	ahead = strategy_in_flight(s, all / s->vpp, run->first);
+	if (ahead == all)
+		return (double)(all / s->vpp) * stage_stored(m, run);
+	if (!run->uneven) {
+		shorter = chunk_stored(p, m, s, run, 0);
+		return (double)ahead * shorter + (double)longer_in_flight(s, run->longer, ahead) *
+		                                     (chunk_stored(p, m, s, run, s->vpp - 1) - shorter);
+	}
+	strategy_chunks(&p->model, s, run, chunks);
+	return uneven_stored(m, s, chunks, ahead, all);
 }
 
 struct memory_parts stage_memory_beside(const struct cost_problem *p, const struct memory_model *m,
@@ -284,8 +338,7 @@ struct memory_parts stage_memory_beside(const struct cost_problem *p, const stru
 
 	for (int k = 0; k < LAYER_KINDS; k++)
 		recomputed += run->layers[k] - run->kept[k];
-	r.activations =
-	    run->uneven ? uneven_stored(p, m, s, run, micro_batches) : in_flight * stage_stored(m, run);
+	r.activations = stored_in_flight(p, m, s, run, micro_batches);
 	/* Of the activations the layers' alone count as such, as published figures have it. */
 	moving = (recomputed > 0 ? m->transient : m->kept_transient) + (last ? m->last_transient : 0) +
 	         (first ? in_flight * m->first_stored : 0);

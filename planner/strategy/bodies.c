@@ -6,6 +6,8 @@
 #include "base/grow.h"
 #include "planner/strategy/weigh.h"
 
+#define CUTS_A_STEP 8 /* passed over by their bounds in about the time that a step of the walk takes */
+
 int zero_levels(const struct search_request *r, const struct strategy *s)
 {
 	bool replicated =
@@ -72,11 +74,36 @@ void note_body(struct weighing *w, const struct memory_model *memory, struct bod
 	body_memory(w, memory, b, m);
 }
 
+/* The first stage mostly is the fullest: can a body that needs as much as that fit, and still be wanted? */
+static bool first_wanted(const struct weighing *w, const struct memory_model *memory, const struct body *b,
+                         const struct stage_run *first, int64_t m, double quick, double *out_bytes)
+{
+	struct search *x = w->x;
+	struct memory_parts parts = stage_memory(&x->r->problem, memory, &w->s, first, m);
+
+	x->effort++;
+	*out_bytes = memory_total(&parts);
+	return *out_bytes <= (double)x->r->problem.memory_bytes &&
+	       (search_wants(x, quick, *out_bytes) ||
+	        (b->family && keep_wants_family(x->keep, x->reached, quick, *out_bytes)));
+}
+
 bool add_body(struct weighing *w, const struct memory_model *memory, struct body *b, int64_t m, double quick)
 {
 	struct search *x = w->x;
-	double host = body_memory(w, memory, b, m).host;
+	double host;
 
+	if (x->any_fits && !x->memory_only && x->away == 0 && !b->fit) {
+		shape_of(&w->s, b);
+		if (!first_wanted(w, memory, b, runs_of(x, b), m, quick, &b->memory)) {
+			bool fits = b->memory <= (double)x->r->problem.memory_bytes;
+
+			x->batch_fits = x->batch_fits || fits; /* it may */
+			reject(w, fits ? REJECT_SLOWER : REJECT_MEMORY, w->all_orders, quick);
+			return fits;
+		}
+	}
+	host = body_memory(w, memory, b, m).host;
 	if (b->memory > (double)x->r->problem.memory_bytes) {
 		reject(w, REJECT_MEMORY, w->all_orders, quick);
 		return false;
@@ -86,6 +113,11 @@ bool add_body(struct weighing *w, const struct memory_model *memory, struct body
 		x->least_host = fmin(x->least_host, host);
 		reject(w, REJECT_HOST, w->all_orders, quick);
 		return false;
+	}
+	b->family = b->family && keep_wants_family(x->keep, x->reached, quick, b->memory);
+	if (!b->family && !search_wants(x, fmax(quick, b->least), b->memory)) {
+		reject(w, REJECT_SLOWER, w->all_orders, quick);
+		return true;
 	}
 	if (sb_grow(&x->bodies, (size_t)x->body_count, sizeof(*x->bodies)) != SB_OK) {
 		x->out_of_memory = true;
@@ -250,17 +282,54 @@ static void add_bodies(struct weighing *w, const struct memory_model *memory, co
 	}
 }
 
+/* Strategies of one cut and way to recompute. */
+static int64_t all_of_cut(const struct weighing *w)
+{
+	return (int64_t)zero_levels(w->x->r, &w->s) * w->all_orders;
+}
+
+/* The bodies of every cut in the way to recompute at hand. */
+static void add_cuts(struct weighing *w, int cuts, int64_t m, double quick)
+{
+	struct search *x = w->x;
+	const struct memory_model memory = memory_model_of(&x->r->problem, &w->s);
+
+	x->effort += cuts / CUTS_A_STEP;
+	for (int i = 0; i < cuts; i++) {
+		const struct cut *cut = &x->cuts[w->pipeline->first_cut + i];
+
+		if (search_wants(x, x->cut_least[i], w->least)) {
+			add_bodies(w, &memory, cut, m, fmax(quick, x->cut_least[i]));
+			continue;
+		}
+		x->batch_fits = true; /* it may */
+		w->s.vpp = cut->vpp;
+		w->s.last_fewer = cut->last_fewer;
+		w->s.first_more = cut->first_more;
+		reject(w, REJECT_SLOWER, all_of_cut(w), x->cut_least[i]);
+	}
+	if (cuts == w->pipeline->cuts)
+		return;
+	x->batch_fits = true; /* a larger batch may fill the pipeline again, and fit */
+	w->s.vpp = x->cuts[w->pipeline->first_cut + cuts].vpp;
+	reject(w, REJECT_INTERLEAVE, w->pipeline->cuts - cuts, quick);
+}
+
 void list_bodies(struct weighing *w, int64_t m, double quick)
 {
 	struct search *x = w->x;
 	const struct pipeline *q = w->pipeline;
+	int cuts = m % q->pp == 0 ? q->cuts : q->straight;
+	struct work least;
 
+	w->s.recompute = RECOMPUTE_NONE;
+	least = search_least_work(x, &w->s, true);
+	for (int i = 0; i < cuts; i++)
+		x->cut_least[i] = least_cut_seconds(x, &w->s, &x->cuts[q->first_cut + i], q->pp, least, m);
 	x->body_count = 0;
 	x->fitted_count = 0;
 	x->batch_fits = false;
 	for (int c = 0; c < RECOMPUTES; c++) {
-		struct memory_model memory;
-
 		/* A fused kernel keeps no scores: there is nothing to select. */
 		if (c == RECOMPUTE_SELECTIVE && w->s.attention == ATTENTION_FLASH)
 			continue;
@@ -272,14 +341,6 @@ void list_bodies(struct weighing *w, int64_t m, double quick)
 			w->none = w->all;
 		else if (x->away)
 			w->base = least_seconds(x, &w->s, q, w->all, m);
-		memory = memory_model_of(&x->r->problem, &w->s);
-		for (int i = q->first_cut; i < q->first_cut + q->cuts; i++) {
-			if (x->cuts[i].vpp == 1 || m % q->pp == 0) {
-				add_bodies(w, &memory, &x->cuts[i], m, quick);
-				continue;
-			}
-			x->batch_fits = true; /* a larger batch may fill the pipeline again, and fit */
-			reject(w, REJECT_INTERLEAVE, 1, quick);
-		}
+		add_cuts(w, cuts, m, quick);
 	}
 }

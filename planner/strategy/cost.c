@@ -179,7 +179,7 @@ struct pass_time chunk_seconds(const struct cost_problem *p, const struct layer_
 	struct pass_time all, own;
 	struct chunk c;
 
-	if (!run->uneven)
+	if (!run->uneven && run->longer == 0)
 		return (struct pass_time){t->forward / v, t->backward / v};
 	c = strategy_chunk(&p->model, s, run, j);
 	own = layers_seconds(l, c.layers, c.kept);
@@ -323,7 +323,8 @@ static struct pass_time longest_chunks(const struct cost_problem *p, const struc
 {
 	struct pass_time longest = {0};
 
-	for (int64_t j = 0; j < (run->uneven ? s->vpp : 1); j++) {
+	/* The last chunk where they are not uneven. */
+	for (int64_t j = run->uneven ? 0 : s->vpp - 1; j < s->vpp; j++) {
 		struct pass_time one = chunk_seconds(p, l, s, run, t, j);
 
 		longest.forward = fmax(longest.forward, (double)s->vpp * one.forward);

@@ -9,29 +9,58 @@ bool strategy_slices_fit(int64_t pp, int64_t vpp, int64_t layers)
 	return pp <= layers && (vpp == 1 || (vpp <= layers && pp * vpp <= layers + 2));
 }
 
-/* The first layer of a slice, the model's layers behind the last one. */
+/* An even cut: `base` layers a slice, one more from slice `longer` on, the first and the last as they are. */
+struct even {
+	int64_t base, longer, last;
+};
+
+static struct even even_of(const struct strategy *s, int64_t layers)
+{
+	int64_t slices = s->pp * s->vpp, last = layers / slices - s->last_fewer, left;
+
+	if (slices == 1)
+		return (struct even){0, 0, layers};
+	left = layers - last - s->first_more;
+	/* Later stages hold fewer micro-batches in flight: they take what does not divide. */
+	return (struct even){left / (slices - 1), slices - 1 - left % (slices - 1), last};
+}
+
+static int64_t even_layers(const struct strategy *s, const struct even *e, int64_t slice)
+{
+	return slice == s->pp * s->vpp - 1
+	           ? e->last
+	           : e->base + (slice == 0 ? s->first_more : 0) + (slice >= e->longer ? 1 : 0);
+}
+
+int64_t strategy_slice_layers(const struct strategy *s, int64_t layers, int64_t slice)
+{
+	struct even e;
+
+	if (s->slice_layers)
+		return s->slice_layers[slice];
+	e = even_of(s, layers);
+	return even_layers(s, &e, slice);
+}
+
+/* The first layer of a slice. */
+static int64_t even_start(const struct strategy *s, const struct even *e, int64_t slice)
+{
+	return slice * e->base + (slice > 0 ? s->first_more : 0) +
+	       (slice > e->longer ? slice - e->longer : 0);
+}
+
 static int64_t slice_start(const struct strategy *s, int64_t layers, int64_t slice)
 {
-	int64_t slices = s->pp * s->vpp, left, base, longer, start = 0;
+	int64_t start = 0;
+	struct even e;
 
 	if (s->slice_layers) {
 		for (int64_t i = 0; i < slice; i++)
 			start += s->slice_layers[i];
 		return start;
 	}
-	if (slice == 0 || slice == slices)
-		return slice == 0 ? 0 : layers;
-	left = layers - (layers / slices - s->last_fewer) - s->first_more;
-	base = left / (slices - 1);
-	/* Later stages hold fewer micro-batches in flight: they take what does not divide. */
-	longer = slice - (slices - 1 - left % (slices - 1));
-	return slice * base + s->first_more + (longer > 0 ? longer : 0);
-}
-
-int64_t strategy_slice_layers(const struct strategy *s, int64_t layers, int64_t slice)
-{
-	return s->slice_layers ? s->slice_layers[slice]
-	                       : slice_start(s, layers, slice + 1) - slice_start(s, layers, slice);
+	e = even_of(s, layers);
+	return even_start(s, &e, slice);
 }
 
 int64_t strategy_stage_layers(const struct strategy *s, int64_t layers, int64_t stage)
@@ -75,10 +104,16 @@ int64_t strategy_recompute_each(const struct strategy *s, int64_t layers, int64_
 	return recomputed_with(s, layers, stage, low) == n ? low : -1;
 }
 
-/* Layers of a kind among the n from the first one on. */
-static int64_t layers_between(const struct model *m, int64_t first, int64_t n, enum layer_kind kind)
+/* The kinds of the n layers from the first one on. */
+static void count_kinds(const struct model *m, int64_t first, int64_t n, int64_t out[LAYER_KINDS])
 {
-	return model_layers_of(m, first + n, kind) - model_layers_of(m, first, kind);
+	out[LAYER_MOE] = 0;
+	if (m->has_moe && m->moe.every == 1 && first >= m->moe.first_dense)
+		out[LAYER_MOE] = n;
+	else if (m->has_moe && first + n > m->moe.first_dense)
+		out[LAYER_MOE] =
+		    model_layers_of(m, first + n, LAYER_MOE) - model_layers_of(m, first, LAYER_MOE);
+	out[LAYER_DENSE] = n - out[LAYER_MOE];
 }
 
 /* The only kind of layers that a stage has; LAYER_KINDS where it has several. */
@@ -94,25 +129,45 @@ static int only_kind(const struct stage_run *run)
 	return only;
 }
 
-struct chunk strategy_chunk(const struct model *m, const struct strategy *s, const struct stage_run *run,
-                            int64_t j)
+/* e: of an even cut. */
+static struct chunk chunk_of(const struct model *m, const struct strategy *s, const struct stage_run *run,
+                             const struct even *e, int64_t j)
 {
-	int64_t slice = j * s->pp + run->first, n = strategy_slice_layers(s, m->layers, slice), start;
-	int64_t recomputed = smaller(run->each, n);
+	int64_t slice = j * s->pp + run->first, start, n, recomputed;
 	int only = only_kind(run);
 	struct chunk c = {.layers = {0}};
 
+	if (!run->uneven)
+		n = run->chunk + (j >= s->vpp - run->longer);
+	else
+		n = s->slice_layers ? s->slice_layers[slice] : even_layers(s, e, slice);
+	recomputed = smaller(run->each, n);
 	if (only < LAYER_KINDS) {
 		c.layers[only] = n;
 		c.kept[only] = n - recomputed;
 		return c;
 	}
-	start = slice_start(s, m->layers, slice);
-	for (int k = 0; k < LAYER_KINDS; k++) {
-		c.layers[k] = layers_between(m, start, n, (enum layer_kind)k);
-		c.kept[k] = layers_between(m, start + recomputed, n - recomputed, (enum layer_kind)k);
-	}
+	start = s->slice_layers ? slice_start(s, m->layers, slice) : even_start(s, e, slice);
+	count_kinds(m, start, n, c.layers);
+	count_kinds(m, start + recomputed, n - recomputed, c.kept);
 	return c;
+}
+
+struct chunk strategy_chunk(const struct model *m, const struct strategy *s, const struct stage_run *run,
+                            int64_t j)
+{
+	struct even e = run->uneven && !s->slice_layers ? even_of(s, m->layers) : (struct even){0};
+
+	return chunk_of(m, s, run, &e, j);
+}
+
+void strategy_chunks(const struct model *m, const struct strategy *s, const struct stage_run *run,
+                     struct chunk *out)
+{
+	struct even e = s->slice_layers ? (struct even){0} : even_of(s, m->layers);
+
+	for (int64_t j = 0; j < s->vpp; j++)
+		out[j] = chunk_of(m, s, run, &e, j);
 }
 
 void strategy_recompute_first(const struct model *m, const struct strategy *s, int64_t n,
@@ -121,56 +176,60 @@ void strategy_recompute_first(const struct model *m, const struct strategy *s, i
 	int only = only_kind(run);
 
 	run->each = n;
-	memcpy(run->kept, run->layers, sizeof(run->kept));
+	memset(run->kept, 0, sizeof(run->kept));
 	if (s->vpp > 1 && run->uneven) {
-		memset(run->kept, 0, sizeof(run->kept));
+		struct even e = s->slice_layers ? (struct even){0} : even_of(s, m->layers);
+
 		for (int64_t j = 0; j < s->vpp; j++) {
-			struct chunk c = strategy_chunk(m, s, run, j);
+			struct chunk c = chunk_of(m, s, run, &e, j);
 
 			for (int k = 0; k < LAYER_KINDS; k++)
 				run->kept[k] += c.kept[k];
 		}
+	} else if (s->vpp > 1) {
+		run->kept[only] = run->layers[only] - (s->vpp - run->longer) * smaller(n, run->chunk) -
+		                  run->longer * smaller(n, run->chunk + 1);
 	} else if (only < LAYER_KINDS) { /* which of equal layers they are does not matter */
-		run->kept[only] -= smaller(n, run->layers[only] / s->vpp) * s->vpp;
+		run->kept[only] = run->layers[only] - smaller(n, run->layers[only]);
 	} else {
-		n = smaller(n, run->layers[LAYER_DENSE] + run->layers[LAYER_MOE]);
-		for (int k = 0; k < LAYER_KINDS; k++)
-			run->kept[k] -= layers_between(m, run->start, n, (enum layer_kind)k);
+		int64_t layers = run->layers[LAYER_DENSE] + run->layers[LAYER_MOE];
+
+		n = smaller(n, layers);
+		count_kinds(m, run->start + n, layers - n, run->kept);
 	}
 }
 
-/* Counts a stage's layers. Chunks with layers of several kinds count as unlike: the first that recompute may
- * be others in each. */
+/* Counts a stage's layers, and what its chunks have of them. Chunks with layers of several kinds count as
+ * uneven: the first that recompute may be others in each. */
 static void count_layers(const struct model *m, const struct strategy *s, struct stage_run *run)
 {
-	int64_t first = strategy_slice_layers(s, m->layers, run->first);
-
-	for (int k = 0; k < LAYER_KINDS; k++)
-		run->layers[k] = layers_between(m, run->start, first, (enum layer_kind)k);
+	run->chunk = strategy_slice_layers(s, m->layers, run->first);
+	count_kinds(m, run->start, run->chunk, run->layers);
 	for (int64_t j = 1; j < s->vpp; j++) {
 		int64_t slice = j * s->pp + run->first, n = strategy_slice_layers(s, m->layers, slice);
+		int64_t of[LAYER_KINDS];
 
+		count_kinds(m, m->has_moe ? slice_start(s, m->layers, slice) : 0, n, of);
 		for (int k = 0; k < LAYER_KINDS; k++)
-			run->layers[k] +=
-			    layers_between(m, slice_start(s, m->layers, slice), n, (enum layer_kind)k);
-		run->uneven = run->uneven || n != first;
+			run->layers[k] += of[k];
+		run->longer += n == run->chunk + 1;
+		run->uneven = run->uneven || n != run->chunk + (run->longer > 0);
 	}
 	run->uneven = s->vpp > 1 && (run->uneven || only_kind(run) == LAYER_KINDS);
 }
 
-/* Of two runs' stages that have the same layers: in the same chunks, too? */
-static bool same_chunks(const struct model *m, const struct strategy *s, const struct stage_run *a,
-                        const struct stage_run *b)
+/* Of two runs' stages that have the same layers: in the same chunks, too? Those that are uneven are told
+ * apart. */
+static bool same_chunks(const struct stage_run *a, const struct stage_run *b)
 {
-	if (a->uneven != b->uneven || a->each != b->each)
-		return false;
-	for (int64_t j = 0; a->uneven && j < s->vpp; j++) {
-		struct chunk x = strategy_chunk(m, s, a, j), y = strategy_chunk(m, s, b, j);
+	return !a->uneven && !b->uneven && a->each == b->each && a->chunk == b->chunk &&
+	       a->longer == b->longer;
+}
 
-		if (memcmp(&x, &y, sizeof(x)) != 0)
-			return false;
-	}
-	return true;
+static bool same_layers(const struct stage_run *a, const struct stage_run *b)
+{
+	return memcmp(a->layers, b->layers, sizeof(a->layers)) == 0 &&
+	       memcmp(a->kept, b->kept, sizeof(a->kept)) == 0;
 }
 
 int64_t strategy_runs(const struct model *m, const struct strategy *s, struct stage_run *out_runs)
@@ -179,17 +238,16 @@ int64_t strategy_runs(const struct model *m, const struct strategy *s, struct st
 
 	for (int64_t i = 0; i < s->pp; i++) {
 		struct stage_run r = {.first = i, .count = 1, .start = at, .each = INT64_MAX};
-		struct stage_run *before = runs > 0 ? &out_runs[runs - 1] : NULL;
 
 		count_layers(m, s, &r);
-		at += strategy_slice_layers(s, m->layers, i);
+		at += r.chunk;
 		if (s->stage_recompute)
 			strategy_recompute_first(
 			    m, s, strategy_recompute_each(s, m->layers, i, s->stage_recompute[i]), &r);
 		/* The first and the last stage carry the embedding and the head: always their own runs. */
-		if (i > 1 && i < s->pp - 1 && memcmp(before->layers, r.layers, sizeof(r.layers)) == 0 &&
-		    memcmp(before->kept, r.kept, sizeof(r.kept)) == 0 && same_chunks(m, s, before, &r))
-			before->count++;
+		if (i > 1 && i < s->pp - 1 && same_layers(&out_runs[runs - 1], &r) &&
+		    (s->vpp == 1 || same_chunks(&out_runs[runs - 1], &r)))
+			out_runs[runs - 1].count++;
 		else
 			out_runs[runs++] = r;
 	}

@@ -144,19 +144,33 @@ static double share_of(struct search *x, double slots, int64_t pp)
 	return x->share.share;
 }
 
-/* Without chunks stage i waits for all that the first micro-batch takes in the stages before it, and then
- * does m times its own work: the cut that makes the longest of these least has stages that shrink by 1 - 1/m
- * each. With chunks it waits for a chunk of each stage before it: the longest of these is no shorter than
- * their mean. And some stage holds at least an even share of the layers, rounded up. */
+/* Stage i waits for the first chunk of each stage before it, and then does m times its own work: the longest
+ * of these is no shorter than their mean, nor than what the longest stage does. */
+static double least_passes(double pp, double chunk, double heaviest, struct work w, double m)
+{
+	return fmax(m * w.all / pp + chunk * (pp - 1) * w.layer / 2, m * heaviest * w.layer);
+}
+
+double least_cut_seconds(const struct search *x, const struct strategy *s, const struct cut *cut, int64_t pp,
+                         struct work w, int64_t m)
+{
+	return cost_outside(
+	    &x->r->problem, s,
+	    least_passes((double)pp, (double)cut->chunk, (double)cut->heaviest, w, (double)m));
+}
+
+/* Without chunks stage i waits for all that the first micro-batch takes in the stages before it: the cut that
+ * makes the longest of these least has stages that shrink by 1 - 1/m each. And some stage holds at least an
+ * even share of the layers, rounded up. */
 double least_seconds(struct search *x, const struct strategy *s, const struct pipeline *q, struct work w,
                      int64_t m)
 {
-	double heaviest = (double)((x->r->problem.model.layers + q->pp - 1) / q->pp), passes;
+	int64_t heaviest = (x->r->problem.model.layers + q->pp - 1) / q->pp;
+	double passes;
 
 	if (q->interleaves && m % q->pp == 0)
-		passes =
-		    (double)m * w.all / (double)q->pp + (double)(q->least_chunk * (q->pp - 1)) * w.layer / 2;
+		passes = least_passes((double)q->pp, (double)q->least_chunk, (double)heaviest, w, (double)m);
 	else
-		passes = w.all / share_of(x, (double)m, q->pp);
-	return cost_outside(&x->r->problem, s, fmax(passes, (double)m * heaviest * w.layer));
+		passes = fmax(w.all / share_of(x, (double)m, q->pp), (double)(m * heaviest) * w.layer);
+	return cost_outside(&x->r->problem, s, passes);
 }

@@ -66,8 +66,10 @@ static int64_t longest_chunk(const struct model *m, const struct strategy *s, co
 {
 	int64_t longest = 0;
 
+	if (s->vpp == 1)
+		return layers_of(run);
 	if (!run->uneven)
-		return layers_of(run) / s->vpp;
+		return run->chunk + (run->longer > 0);
 	for (int64_t j = 0; j < s->vpp; j++) {
 		int64_t n = strategy_slice_layers(s, m->layers, j * s->pp + run->first);
 

@@ -7,20 +7,24 @@
  * bounds that never exceed the true cost, and the schedule simulated for every strategy that may be the best.
  *
  * The space: tp dividing heads and widths; cp a power of two with at least 256 tokens a rank; any pp; dp and
- * micro_batch dividing the batch; vpp dividing the layers of a stage; ep dividing the experts and etp their
- * width, folded freely into the tp x cp x dp ranks of a stage (parallel folding); ZeRO 0..3 where replicas,
- * or tensor ranks of the experts, hold weights in common (2 and 3 in a pipeline only where the request names
- * them: few stacks run that), with the exchange under compute from 1 on, where the request does not say what
- * its stack overlaps (struct stack, the same for all strategies); grids of tensor ranks only where the
- * request names them (tp_y as tp, tp_x dividing the widths): no stack but MindFormers runs them;
- * recomputation of nothing, of all layers, or in each stage of as few as make it fit; sequence parallelism on
- * and off (with experts or a grid always on, beside tp); every order of the ranks, whatever nodes they fill
- * (the worst group of a dimension counts); the last stage shortened by up to the layers that the head weighs,
- * and the first lengthened by up to as many as are dense before the first with experts, where that leaves the
- * stages between equally long (both at most 8; what does not divide lies on the later stages); interleaved
- * pipelines of equal chunks, with whole groups of pp micro-batches. Any number of devices up to the
- * cluster's, so that one more device never makes the plan worse. Of no degree are more than about 500 values
- * tried: what has more divisors, or layers, than that leaves some out (values_left_out).
+ * micro_batch dividing the batch; any vpp that leaves no chunk but the first and the last without layers; ep
+ * dividing the experts and etp their width, folded freely into the tp x cp x dp ranks of a stage (parallel
+ * folding); ZeRO 0..3 where replicas, or tensor ranks of the experts, hold weights in common (2 and 3 in a
+ * pipeline only where the request names them: few stacks run that), with the exchange under compute from 1
+ * on, where the request does not say what its stack overlaps (struct stack, the same for all strategies);
+ * grids of tensor ranks only where the request names them (tp_y as tp, tp_x dividing the widths): no
+ * stack but MindFormers runs them; recomputation of nothing, of all layers, or in each stage of as few as
+ * make it fit; sequence parallelism on and off (with experts or a grid always on, beside tp); every order of
+ * the ranks, whatever nodes they fill (the worst group of a dimension counts); of a pipeline's slices (the
+ * stages, or the chunks of all stages in turn) the last one shortened by up to the layers that the head
+ * weighs, and the first one lengthened by up to as many as are dense before the first with experts, where
+ * that leaves the slices between equally long (both at most 8); what does not divide lies on the later ones
+ * before the last. Interleaved pipelines have whole groups of pp micro-batches; a shorter last chunk only
+ * while the last stage, a layer longer and with the head, would be the longest; and slices between the first
+ * and the last that differ (by one layer) only without experts, and of the numbers of chunks whose longest is
+ * as long the fewest. Any number of devices up to the cluster's, so that one more device never makes the plan
+ * worse. Of no degree are more than about 500 values tried: what has more divisors, or layers, than that
+ * leaves some out (values_left_out). No other cuts: `estimate` takes them all.
  *
  * The frontier has, of plans that offload nothing, every number of recomputed layers: its points are the
  * fastest in evenly spaced amounts of memory, a few more than points are wanted, beside what needs no such

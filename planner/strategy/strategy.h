@@ -50,9 +50,9 @@ struct strategy {
 	struct offload offload;
 	enum dimension order[DIMS]; /* innermost first */
 	/* The pipeline cut into pp x vpp slices, of which slice j * pp + i is chunk j of stage i. NULL: even,
-	 * with the last slice `last_fewer` layers short of an equal share (rounded down) and the first with
-	 * `first_more` beyond what the others have; what does not divide lies on the later of these. Else
-	 * layers of each slice, borrowed. */
+	 * with the last slice `last_fewer` layers short of an equal share (rounded down) and the
+	 * first with `first_more` beyond what the others have; what does not divide lies on the later of
+	 * these. Else layers of each slice, borrowed. */
 	const int64_t *slice_layers;
 	int64_t last_fewer, first_more;
 };
@@ -133,8 +133,10 @@ struct stage_run {
 	int64_t
 	    kept[LAYER_KINDS]; /* of them, those that are not recomputed although the strategy recomputes */
 	int64_t start;         /* the first stage's first layer; without chunks */
-	int64_t each;          /* with chunks: of each the layers that are recomputed, or all that it has */
-	bool uneven;           /* its chunks are not all alike */
+	/* With chunks: of each `each` layers are recomputed, or all that it has. Of one kind of layers the
+	 * first chunks have `chunk` of them and the last `longer` one more, unless they are uneven. */
+	int64_t each, chunk, longer;
+	bool uneven; /* the chunks have layers of several kinds, or other lengths */
 };
 /* Writes the runs of a fitting strategy, at most pp of them, and returns their number. */
 int64_t strategy_runs(const struct model *m, const struct strategy *s, struct stage_run *out_runs);
@@ -149,4 +151,7 @@ struct chunk {
 /* Chunk j of the first stage of a run. */
 struct chunk strategy_chunk(const struct model *m, const struct strategy *s, const struct stage_run *run,
                             int64_t j);
+/* All of them: out[vpp]. */
+void strategy_chunks(const struct model *m, const struct strategy *s, const struct stage_run *run,
+                     struct chunk *out);
 #endif

@@ -20,13 +20,31 @@ void search_free(struct search *x)
 	free(x->bodies);
 	free(x->known);
 	free(x->works);
+	free(x->cut_least);
 	free(x->plain);
 	free(x->rooms);
 	free(x->totals);
 }
 
-static int add_cut(struct search *x, const struct strategy *s, struct sb_error *err)
+static int64_t heaviest_of(const struct stage_run *runs, int64_t count)
 {
+	int64_t heaviest = 0;
+
+	for (int64_t r = 0; r < count; r++) {
+		int64_t layers = 0;
+
+		for (int k = 0; k < LAYER_KINDS; k++)
+			layers += runs[r].layers[k];
+		heaviest = layers > heaviest ? layers : heaviest;
+	}
+	return heaviest;
+}
+
+static int add_cut(struct search *x, const struct strategy *s, struct pipeline *q, struct sb_error *err)
+{
+	const struct model *m = &x->r->problem.model;
+	struct cut c = {s->vpp, s->last_fewer, s->first_more, x->run_count, 0, 0, m->layers};
+
 	if (x->run_room < x->run_count + s->pp) {
 		int64_t room = 2 * (x->run_count + s->pp);
 		struct stage_run *grown = realloc(x->runs, (size_t)room * sizeof(*grown));
@@ -38,39 +56,82 @@ static int add_cut(struct search *x, const struct strategy *s, struct sb_error *
 	}
 	if (sb_grow(&x->cuts, (size_t)x->cut_count, sizeof(*x->cuts)) != SB_OK)
 		return sb_no_memory(err);
-	x->cuts[x->cut_count] = (struct cut){s->vpp, s->last_fewer, s->first_more, x->run_count, 0};
-	x->cuts[x->cut_count].runs = strategy_runs(&x->r->problem.model, s, &x->runs[x->run_count]);
-	x->run_count += x->cuts[x->cut_count++].runs;
+	c.runs = strategy_runs(m, s, &x->runs[x->run_count]);
+	c.heaviest = heaviest_of(&x->runs[x->run_count], c.runs);
+	for (int64_t i = 0; i < s->pp - 1; i++) {
+		int64_t n = strategy_slice_layers(s, m->layers, i);
+
+		c.chunk = n < c.chunk ? n : c.chunk;
+	}
+	q->straight += s->vpp == 1;
+	if (s->vpp > 1) {
+		q->least_chunk = q->interleaves && q->least_chunk < c.chunk ? q->least_chunk : c.chunk;
+		q->interleaves = true;
+	}
+	x->cuts[x->cut_count++] = c;
+	x->run_count += c.runs;
 	return SB_OK;
 }
 
-/* A cut with chunks, and how long their first ones are. */
-static int add_chunks(struct search *x, const struct strategy *s, struct pipeline *q, struct sb_error *err)
+/* The longest slice of an even cut. */
+static int64_t longest_slice(const struct model *m, int64_t pp, int64_t vpp)
 {
-	for (int64_t i = 0; i < s->pp - 1; i++) {
-		int64_t n = strategy_slice_layers(s, x->r->problem.model.layers, i);
-
-		if (!q->interleaves || n < q->least_chunk)
-			q->least_chunk = n;
-		q->interleaves = true;
-	}
-	return add_cut(x, s, err);
+	return (m->layers + pp * vpp - 1) / (pp * vpp);
 }
 
-/* A straight cut with those lengths of its first stage that leave the other stages before the last equally
- * long: with others one of these is no shorter. Of two stages the last one's length says it. */
-static int add_lengthened(struct search *x, struct strategy *s, struct sb_error *err)
+/* Is a cut tried that leaves some of the slices between the first and the last longer than others? Not where
+ * fewer chunks are as short; and with experts, whose cuts are many, only without chunks. */
+static bool may_differ(const struct model *m, const struct strategy *s)
+{
+	return s->vpp == 1 ||
+	       (!m->has_moe && longest_slice(m, s->pp, s->vpp - 1) > longest_slice(m, s->pp, s->vpp));
+}
+
+/* A cut with those lengths of its first slice that leave the other slices before the last equally long: with
+ * others one of these is no shorter. Of two slices the last one's length says it. And what does not divide.
+ */
+static int add_lengthened(struct search *x, struct strategy *s, struct pipeline *q, struct sb_error *err)
 {
 	const struct model *m = &x->r->problem.model;
-	int64_t rest = m->layers - (m->layers / s->pp - s->last_fewer);
+	int64_t slices = s->pp * s->vpp, rest = m->layers - (m->layers / slices - s->last_fewer);
 	int rc = SB_OK;
 
-	for (int64_t k = 0; rc == SB_OK && k <= (s->pp > 2 ? most_first_more(m) : 0); k++) {
+	for (int64_t k = 0; rc == SB_OK && k <= (slices > 2 ? most_first_more(m) : 0); k++) {
+		bool equal = slices == 1 || (rest - k >= slices - 1 && (rest - k) % (slices - 1) == 0);
+
 		s->first_more = k;
-		if (k == 0 || (rest - k >= s->pp - 1 && (rest - k) % (s->pp - 1) == 0))
-			rc = add_cut(x, s, err);
+		if (equal || (k == 0 && (may_differ(m, s) || (rest + 1) % (slices - 1) == 0)))
+			rc = add_cut(x, s, q, err);
 	}
 	s->first_more = 0;
+	return rc;
+}
+
+/* Could the last stage, with the head, be the longest were the last slice a layer longer? Else the other
+ * stages grow for nothing. */
+static bool shorter_pays(const struct model *m, const struct strategy *s)
+{
+	int64_t last = strategy_stage_layers(s, m->layers, s->pp - 1) + 1 + most_last_fewer(m);
+
+	for (int64_t i = 0; i < s->pp - 1; i++)
+		if (strategy_stage_layers(s, m->layers, i) >= last)
+			return false;
+	return true;
+}
+
+/* All lengths of the last slice: of a chunk it may be none. */
+static int add_shortened(struct search *x, struct strategy *s, struct pipeline *q, struct sb_error *err)
+{
+	const struct model *m = &x->r->problem.model;
+	int64_t share = m->layers / (s->pp * s->vpp), least = s->vpp > 1 ? 0 : 1;
+	int rc = SB_OK;
+
+	for (int64_t k = 0; rc == SB_OK && k <= (s->pp > 1 ? most_last_fewer(m) : 0); k++) {
+		s->last_fewer = k;
+		if (k == 0 || (share - k >= least && (s->vpp == 1 || shorter_pays(m, s))))
+			rc = add_lengthened(x, s, q, err);
+	}
+	s->last_fewer = 0;
 	return rc;
 }
 
@@ -83,16 +144,9 @@ static int add_pipeline(struct search *x, int64_t pp, struct sb_error *err)
 
 	*q = (struct pipeline){.pp = pp, .first_cut = x->cut_count};
 	s.pp = pp;
-	for (int64_t k = 0; rc == SB_OK && k <= (pp > 1 ? most_last_fewer(m) : 0); k++) {
-		s.last_fewer = k;
-		if (allowed_value(x->r, ONLY_VPP, 1) && (k == 0 || m->layers / pp - k >= 1))
-			rc = add_lengthened(x, &s, err);
-	}
-	s.last_fewer = 0;
-	for (int64_t v = 2; rc == SB_OK && pp > 1 && m->layers % pp == 0 && v <= m->layers / pp; v++) {
-		s.vpp = v;
-		if (m->layers / pp % v == 0 && allowed_value(x->r, ONLY_VPP, v))
-			rc = add_chunks(x, &s, q, err);
+	for (s.vpp = 1; rc == SB_OK && strategy_slices_fit(pp, s.vpp, m->layers); s.vpp++) {
+		if ((s.vpp == 1 || pp > 1) && allowed_value(x->r, ONLY_VPP, s.vpp))
+			rc = add_shortened(x, &s, q, err);
 	}
 	q->cuts = x->cut_count - q->first_cut;
 	x->pipeline_count++;
@@ -117,9 +171,11 @@ static int prepare_pipelines(struct search *x, struct sb_error *err)
 	for (int i = 0; i < x->cut_count; i++)
 		runs = (size_t)x->cuts[i].runs > runs ? (size_t)x->cuts[i].runs : runs;
 	x->plain = malloc(((size_t)most * 4 + 1) * sizeof(*x->plain));
+	x->cut_least = malloc(((size_t)most + 1) * sizeof(*x->cut_least));
 	x->rooms = malloc(runs * sizeof(*x->rooms));
 	x->totals = malloc(runs * sizeof(*x->totals));
-	return rc == SB_OK && (!x->plain || !x->rooms || !x->totals) ? sb_no_memory(err) : rc;
+	return rc == SB_OK && (!x->cut_least || !x->plain || !x->rooms || !x->totals) ? sb_no_memory(err)
+	                                                                              : rc;
 }
 
 /* The least seconds of one micro-batch by size and sequence parallelism, whatever the experts do: compute

@@ -12,12 +12,15 @@
 struct cut {
 	int64_t vpp, last_fewer, first_more;
 	int64_t first_run, runs;
+	int64_t heaviest; /* layers of the longest stage, */
+	int64_t chunk;    /* and of the shortest first chunk of the stages before the last */
 };
 struct pipeline {
 	int64_t pp;
 	int first_cut, cuts;
+	int straight;        /* cuts without chunks, which come first */
 	bool interleaves;    /* some cuts have chunks, */
-	int64_t least_chunk; /* and the first ones of the stages before the last so many layers at least */
+	int64_t least_chunk; /* and these cut.chunk at least */
 };
 
 /* The degrees of the attention's ranks, and a bound of the seconds of every strategy that has them. */
@@ -112,6 +115,7 @@ struct search {
 	int division_count;
 	struct body *bodies; /* of one layout and batch */
 	int body_count;
+	double *cut_least;          /* of the pipeline at hand, seconds of each cut are not below */
 	uint16_t *plain;            /* by cut and ZeRO level, what fits without recomputation: a bit for
 	                               each set of enum offloadable on the host, the first for none */
 	unsigned offloadable;       /* such a set: what may be offloaded, */
@@ -159,7 +163,10 @@ const struct known_costs *search_costs(struct search *x, const struct strategy *
 /* Work below that of any order of ranks: every group on neighbouring ranks, no latency. experts: their
  * exchange counts. */
 struct work search_least_work(struct search *x, const struct strategy *s, bool experts);
-/* Seconds of a step below those of any cut and schedule of m micro-batches with that work. */
+/* Seconds of a step below those of any with that cut, m micro-batches and that work. */
+double least_cut_seconds(const struct search *x, const struct strategy *s, const struct cut *cut, int64_t pp,
+                         struct work w, int64_t m);
+/* Likewise of any cut. */
 double least_seconds(struct search *x, const struct strategy *s, const struct pipeline *q, struct work w,
                      int64_t m);
 /* Simulates what may be the best, the lowest bound first, until `room` more fit into x->keep->top or nothing

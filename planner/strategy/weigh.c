@@ -56,7 +56,6 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 	double send = stage_send_seconds(&x->r->problem, &w->s, &o->groups);
 	struct layer_costs l;
 	int have = -1;
-	double whole = 0, plain = 0;
 	struct work all = {0}, none = {0}; /* layers recomputed */
 
 	for (int i = 0; i < x->body_count; i++) {
@@ -72,17 +71,16 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 			l.send = send;
 			all = known->work;
 			none = known->kept;
-			whole = least_seconds(x, &w->s, w->pipeline, all, m);
-			plain = least_seconds(x, &w->s, w->pipeline, none, m);
 			have = (int)b->recompute;
 		}
-		if (b->family && keep_wants_family(x->keep, x->reached, plain, b->memory))
+		if (b->family &&
+		    keep_wants_family(x->keep, x->reached,
+		                      least_cut_seconds(x, &w->s, b->cut, w->s.pp, none, m), b->memory))
 			keep_recomputing(w, &l, o, b, m);
 		if (b->family && !allowed_value(x->r, ONLY_RECOMPUTE, b->recompute))
 			continue;
-		least = fmax(b->least,
-		             b->fit ? least_seconds(x, &w->s, w->pipeline, partly_recomputed(b, none, all), m)
-		                    : whole);
+		least = fmax(b->least, least_cut_seconds(x, &w->s, b->cut, w->s.pp,
+		                                         b->fit ? partly_recomputed(b, none, all) : all, m));
 		if (!search_wants(x, least, b->memory))
 			reject(w, REJECT_SLOWER, 1, least);
 		else

@@ -51,3 +51,22 @@ test("what is no cut is refused where it is", async () => {
     assert.ok(JSON.stringify(json).includes(`"${at}"`), JSON.stringify(json));
   }
 });
+
+test("a search finds chunks that differ, an estimate of its answer says the same, and launchers are told the cut", async () => {
+  const large = { model: "llama3-405b", cluster: { preset: "dgx-h100", nodes: 2048 }, batch: { global_sequences: 2048 } };
+  const { status, json: plan } = await s.post("/v1/plans", { kind: "strategy", ...large, constraints: { pp: 16, vpp: 8, offload: "none" } });
+  assert.equal(status, 201, JSON.stringify(plan));
+  const chunks = [];
+  for (let j = 0; j < 8; j++) for (const stage of plan.solution.stages) chunks.push(stage.chunks[j]);
+  let next = 0;
+  for (const chunk of chunks) {
+    assert.equal(chunk.first_layer, next);
+    next += chunk.layers;
+  }
+  assert.equal(next, 126);
+  for (const stage of plan.solution.stages) assert.equal(stage.chunks.reduce((sum, c) => sum + c.layers, 0), stage.layers);
+  const { json } = await estimate(plan.solution, large);
+  assert.ok(Math.abs(json.predicted.step_seconds - plan.predicted.step_seconds) <= 1e-9 * plan.predicted.step_seconds);
+  const exported = await s.get(`/v1/plans/${plan.id}/export?format=megatron`);
+  assert.match(exported.body.toString(), /--pipeline-model-parallel-layout "E,/);
+});

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/planner/chunks.h"
 #include "tests/unit/planner/small_problems.h"
 
 #define MOST_STAGES 8
@@ -64,20 +65,33 @@ static inline void orders(struct every *e, struct strategy s)
 	}
 }
 
+/* Layers that a stage recomputes: so many of each of its chunks, or all that a shorter one has. */
+static inline int64_t recomputed_of(const struct strategy *s, int64_t layers, int64_t stage, int64_t each)
+{
+	int64_t n = 0;
+
+	for (int64_t k = stage; k < s->pp * s->vpp; k += s->pp) {
+		int64_t has = strategy_slice_layers(s, layers, k);
+
+		n += each < has ? each : has;
+	}
+	return n;
+}
+
 /* Every number of recomputed layers in every stage. */
 static inline void parts(struct every *e, struct strategy s)
 {
-	int64_t counts[MOST_STAGES] = {0}, i = 0;
+	int64_t layers = e->r->problem.model.layers, each[MOST_STAGES] = {0}, counts[MOST_STAGES] = {0},
+	        i = 0;
 
 	assert_true(s.pp <= MOST_STAGES);
 	s.stage_recompute = counts;
 	while (i < s.pp) {
 		orders(e, s);
-		for (i = 0; i < s.pp && counts[i] == strategy_stage_layers(&s, e->r->problem.model.layers, i);
-		     i++)
-			counts[i] = 0;
+		for (i = 0; i < s.pp && counts[i] == strategy_stage_layers(&s, layers, i); i++)
+			each[i] = counts[i] = 0;
 		if (i < s.pp)
-			counts[i] += s.vpp;
+			counts[i] = recomputed_of(&s, layers, i, ++each[i]);
 	}
 }
 
@@ -111,25 +125,23 @@ static inline void cuts(struct every *e, struct strategy s)
 	int64_t layers = model->layers, m = e->r->problem.sequences / s.dp / s.micro_batch;
 	int64_t dense = model->has_moe ? model->moe.first_dense : 0;
 
-	s.vpp = 1;
-	for (s.last_fewer = 0; s.last_fewer <= (s.pp > 1 ? 8 : 0); s.last_fewer++) {
-		int64_t last = layers / s.pp - s.last_fewer;
+	for (s.vpp = 1; s.vpp == 1 || (s.pp > 1 && m % s.pp == 0 && s.pp * s.vpp <= layers + 2); s.vpp++) {
+		int64_t slices = s.pp * s.vpp;
 
-		if (s.last_fewer > 0 && last < 1)
-			continue;
-		options(e, s);
-		for (s.first_more = 1; s.pp > 2 && dense >= s.first_more; s.first_more++) {
-			int64_t rest = layers - last - s.first_more;
+		for (s.last_fewer = 0; s.last_fewer <= (s.pp > 1 ? 8 : 0); s.last_fewer++) {
+			int64_t last = layers / slices - s.last_fewer;
 
-			if (rest >= s.pp - 1 && rest % (s.pp - 1) == 0)
-				options(e, s);
+			if (s.last_fewer > 0 && (last < (s.vpp == 1) || !shorter_pays(&s, model)))
+				continue;
+			for (s.first_more = 0; s.first_more <= (slices > 2 ? dense : 0); s.first_more++) {
+				int64_t rest = layers - last - s.first_more;
+
+				if ((s.first_more == 0 && chunks_differ(&s, model, rest)) ||
+				    (slices > 1 && rest >= slices - 1 && rest % (slices - 1) == 0))
+					options(e, s);
+			}
+			s.first_more = 0;
 		}
-		s.first_more = 0;
-	}
-	s.last_fewer = 0;
-	for (s.vpp = 2; s.pp > 1 && s.vpp <= layers; s.vpp++) {
-		if (layers % (s.pp * s.vpp) == 0 && m % s.pp == 0)
-			options(e, s);
 	}
 }
 

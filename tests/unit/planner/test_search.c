@@ -8,6 +8,7 @@
 
 #include "planner/cost/offload.h"
 #include "planner/strategy/search.h"
+#include "tests/unit/planner/chunks.h"
 #include "tests/unit/planner/costed.h"
 
 static struct search_request request(const char *model, const char *cluster, int64_t nodes, int64_t sequences)
@@ -75,16 +76,17 @@ static void options(struct brute *b, struct strategy s)
 
 static void cuts(struct brute *b, struct strategy s)
 {
-	int64_t layers = b->r->problem.model.layers;
+	const struct model *model = &b->r->problem.model;
+	int64_t layers = model->layers, m = 8 / s.dp / s.micro_batch;
 
-	for (s.last_fewer = 0; s.last_fewer <= (s.pp > 1 ? 8 : 0); s.last_fewer++) {
-		if (s.last_fewer == 0 || layers / s.pp - s.last_fewer >= 1)
-			options(b, s);
-	}
-	s.last_fewer = 0;
-	for (s.vpp = 2; s.pp > 1 && s.vpp <= layers; s.vpp++) {
-		if (layers % (s.pp * s.vpp) == 0 && (8 / s.dp / s.micro_batch) % s.pp == 0)
-			options(b, s);
+	for (s.vpp = 1; s.vpp == 1 || (s.pp > 1 && m % s.pp == 0 && s.pp * s.vpp <= layers + 2); s.vpp++) {
+		for (s.last_fewer = 0; s.last_fewer <= (s.pp > 1 ? 8 : 0); s.last_fewer++) {
+			int64_t last = layers / (s.pp * s.vpp) - s.last_fewer, others = s.pp * s.vpp - 1;
+
+			if ((s.last_fewer == 0 || (last >= (s.vpp == 1) && shorter_pays(&s, model))) &&
+			    (chunks_differ(&s, model, layers - last) || (layers - last) % others == 0))
+				options(b, s);
+		}
 	}
 }
 
