@@ -301,14 +301,24 @@ static int64_t longer_in_flight(const struct strategy *s, int64_t longer, int64_
 	return come - smaller(come, turn - ahead);
 }
 
+/* Apart, so that only uneven chunks pay for the room that the most of them take. */
+__attribute__((noinline)) static double
+uneven_in_flight(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
+                 const struct stage_run *run, int64_t ahead, int64_t all)
+{
+	struct chunk
+	    chunks[MODEL_LAYERS_MAX / 2 + 1]; /* two stages at least, and two slices without layers */
+
+	strategy_chunks(&p->model, s, run, chunks);
+	return uneven_stored(m, s, chunks, ahead, all);
+}
+
 /* Activations of the micro-batches in flight, at the peak. A shorter last group of micro-batches counts as a
  * whole one. */
 static double stored_in_flight(const struct cost_problem *p, const struct memory_model *m,
                                const struct strategy *s, const struct stage_run *run, int64_t micro_batches)
 {
 	int64_t all, ahead = strategy_in_flight(s, micro_batches, run->first);
-	struct chunk
-	    chunks[MODEL_LAYERS_MAX / 2 + 1]; /* two stages at least, and two slices without layers */
 	double shorter;
 
 	if (!run->uneven && run->longer == 0)
@@ -322,8 +332,7 @@ static double stored_in_flight(const struct cost_problem *p, const struct memory
 		return (double)ahead * shorter + (double)longer_in_flight(s, run->longer, ahead) *
 		                                     (chunk_stored(p, m, s, run, s->vpp - 1) - shorter);
 	}
-	strategy_chunks(&p->model, s, run, chunks);
-	return uneven_stored(m, s, chunks, ahead, all);
+	return uneven_in_flight(p, m, s, run, ahead, all);
 }
 
 struct memory_parts stage_memory_beside(const struct cost_problem *p, const struct memory_model *m,
