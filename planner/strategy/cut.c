@@ -201,15 +201,18 @@ void strategy_recompute_first(const struct model *m, const struct strategy *s, i
 
 /* Counts a stage's layers, and what its chunks have of them. Chunks with layers of several kinds count as
  * uneven: the first that recompute may be others in each. */
-static void count_layers(const struct model *m, const struct strategy *s, struct stage_run *run)
+static void count_layers(const struct model *m, const struct strategy *s, const struct even *e,
+                         struct stage_run *run)
 {
-	run->chunk = strategy_slice_layers(s, m->layers, run->first);
+	run->chunk = s->slice_layers ? s->slice_layers[run->first] : even_layers(s, e, run->first);
 	count_kinds(m, run->start, run->chunk, run->layers);
 	for (int64_t j = 1; j < s->vpp; j++) {
-		int64_t slice = j * s->pp + run->first, n = strategy_slice_layers(s, m->layers, slice);
-		int64_t of[LAYER_KINDS];
+		int64_t slice = j * s->pp + run->first, start = 0, of[LAYER_KINDS];
+		int64_t n = s->slice_layers ? s->slice_layers[slice] : even_layers(s, e, slice);
 
-		count_kinds(m, m->has_moe ? slice_start(s, m->layers, slice) : 0, n, of);
+		if (m->has_moe)
+			start = s->slice_layers ? slice_start(s, m->layers, slice) : even_start(s, e, slice);
+		count_kinds(m, start, n, of);
 		for (int k = 0; k < LAYER_KINDS; k++)
 			run->layers[k] += of[k];
 		run->longer += n == run->chunk + 1;
@@ -234,12 +237,13 @@ static bool same_layers(const struct stage_run *a, const struct stage_run *b)
 
 int64_t strategy_runs(const struct model *m, const struct strategy *s, struct stage_run *out_runs)
 {
+	struct even e = s->slice_layers ? (struct even){0} : even_of(s, m->layers);
 	int64_t runs = 0, at = 0;
 
 	for (int64_t i = 0; i < s->pp; i++) {
 		struct stage_run r = {.first = i, .count = 1, .start = at, .each = INT64_MAX};
 
-		count_layers(m, s, &r);
+		count_layers(m, s, &e, &r);
 		at += r.chunk;
 		if (s->stage_recompute)
 			strategy_recompute_first(
