@@ -266,26 +266,24 @@ static void pass_on(struct turn *t, int64_t step, int64_t pp, int64_t next)
 
 /* What uneven chunks hold, at most. Groups of pp micro-batches take turns on the chunks, forward from the
  * first chunk on and back from the last one; once `ahead` are in flight, every forward is followed by a
- * backward, over and over again. What is held changes its course where a turn ends. */
-static double uneven_stored(const struct memory_model *m, const struct strategy *s, const struct chunk *chunk,
-                            int64_t ahead, int64_t all)
+ * backward, over and over again. What is held changes its course where a turn ends. stored: of each chunk. */
+static double uneven_stored(const struct strategy *s, const double *stored, int64_t ahead, int64_t all)
 {
 	int64_t pp = s->pp, v = s->vpp, end = smaller(ahead + pp * v, all);
 	struct turn forward = {0, pp}, back = {v - 1, pp};
 	double held = 0, most = 0;
 
 	for (int64_t done = 0, step; done < end; done += step) {
-		const struct chunk *made = &chunk[forward.chunk], *used = &chunk[back.chunk];
 		bool warm = done < ahead;
 
 		step = smaller(forward.left, warm ? ahead - done : smaller(back.left, end - done));
-		held += (double)step * stored_of(m, made->layers, made->kept);
+		held += (double)step * stored[forward.chunk];
 		if (!warm) {
-			held -= (double)step * stored_of(m, used->layers, used->kept);
+			held -= (double)step * stored[back.chunk];
 			pass_on(&back, step, pp, back.chunk > 0 ? back.chunk - 1 : v - 1);
 		}
 		pass_on(&forward, step, pp, forward.chunk < v - 1 ? forward.chunk + 1 : 0);
-		most = fmax(most, held);
+		most = held > most ? held : most;
 	}
 	return most;
 }
@@ -306,11 +304,16 @@ __attribute__((noinline)) static double
 uneven_in_flight(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
                  const struct stage_run *run, int64_t ahead, int64_t all)
 {
-	struct chunk
-	    chunks[MODEL_LAYERS_MAX / 2 + 1]; /* two stages at least, and two slices without layers */
+	/* Two stages at least, and two slices without layers. */
+	double stored[MODEL_LAYERS_MAX / 2 + 1];
+	struct chunk_walk w = strategy_chunks(&p->model, s, run);
 
-	strategy_chunks(&p->model, s, run, chunks);
-	return uneven_stored(m, s, chunks, ahead, all);
+	for (int64_t j = 0; j < s->vpp; j++) {
+		struct chunk c = strategy_next_chunk(&w);
+
+		stored[j] = stored_of(m, c.layers, c.kept);
+	}
+	return uneven_stored(s, stored, ahead, all);
 }
 
 /* Activations of the micro-batches in flight, at the peak. A shorter last group of micro-batches counts as a

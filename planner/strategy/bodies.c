@@ -156,6 +156,52 @@ static double least_share(const struct stage_run *runs, int64_t count)
 	return least;
 }
 
+/* Seconds below those of any strategy whose first stage is this one. */
+static double first_seconds(struct weighing *w, const struct stage_run *first, int64_t m)
+{
+	double seconds = 0;
+
+	for (int k = 0; k < LAYER_KINDS; k++)
+		seconds += (double)first->kept[k] * w->none.layer +
+		           (double)(first->layers[k] - first->kept[k]) * w->all.layer;
+	return search_outside(w->x, &w->s, (double)m * seconds);
+}
+
+/* The runs of a body whose stages recompute as few layers as make them fit, or none where it does not, or
+ * takes too long: the first stage, which mostly recomputes the most, tells early. */
+static int64_t fit_body(struct weighing *w, const struct memory_model *memory, const struct body *b,
+                        int64_t m, double quick)
+{
+	struct search *x = w->x;
+	const struct cost_problem *p = &x->r->problem;
+	const struct stage_run *runs = &x->runs[b->first_run];
+	struct stage_run *fitted = &x->fitted[x->fitted_count];
+	double bytes, seconds;
+	int64_t behind;
+
+	x->effort++;
+	if (!x->any_fits && !x->memory_only) { /* how little it needs matters while nothing fits */
+		x->effort += w->s.pp;
+		return strategy_fit_runs(p, memory, &w->s, m, runs, b->runs, false, fitted);
+	}
+	*fitted = runs[0];
+	if (!strategy_fit_first(p, memory, &w->s, m, fitted, &bytes)) {
+		reject(w, REJECT_MEMORY, w->all_orders, quick);
+		return 0;
+	}
+	seconds = fmax(quick, first_seconds(w, fitted, m));
+	if (!search_wants(x, seconds, bytes)) {
+		x->batch_fits = true; /* it may */
+		reject(w, REJECT_SLOWER, w->all_orders, seconds);
+		return 0;
+	}
+	x->effort += w->s.pp;
+	behind = strategy_fit_runs(p, memory, &w->s, m, runs + 1, b->runs - 1, true, fitted + 1);
+	if (behind == 0 && b->runs > 1)
+		reject(w, REJECT_MEMORY, w->all_orders, quick);
+	return behind == 0 && b->runs > 1 ? 0 : behind + 1;
+}
+
 /* The fewest layers that make each stage fit; nothing to add where none need be recomputed. load: of one of
  * its stages, where it offloads. */
 static void add_fitted(struct weighing *w, const struct memory_model *memory, struct body b, int64_t m,
@@ -184,17 +230,13 @@ static void add_fitted(struct weighing *w, const struct memory_model *memory, st
 			return;
 		}
 	}
-	b.runs = strategy_fit_runs(&x->r->problem, memory, &w->s, m, &x->runs[b.first_run], b.runs,
-	                           x->any_fits || x->memory_only, &x->fitted[x->fitted_count]);
-	if (b.runs == 0) { /* how little it needs matters only while nothing fits */
+	b.runs = fit_body(w, memory, &b, m, fmax(quick, b.least));
+	if (b.runs == 0) {
 		x->out->costed++;
-		x->effort += w->s.pp;
-		reject(w, REJECT_MEMORY, w->all_orders, quick);
 		return;
 	}
 	b.first_run = x->fitted_count;
 	b.recomputed = least_share(&x->fitted[b.first_run], b.runs);
-	x->effort += w->s.pp;
 	if (b.recomputed == 0 && none_recomputed(&x->fitted[b.first_run], b.runs))
 		return;
 	if (load) {
@@ -335,8 +377,7 @@ void list_bodies(struct weighing *w, int64_t m, double quick)
 			continue;
 		w->s.recompute = (enum recompute)c;
 		w->base = quick;
-		if (x->away)
-			w->all = search_least_work(x, &w->s, true);
+		w->all = search_least_work(x, &w->s, true);
 		if (c == RECOMPUTE_NONE)
 			w->none = w->all;
 		else if (x->away)

@@ -278,13 +278,19 @@ static double agree_seconds(const struct cost_problem *p, int64_t devices)
 	return devices > 1 ? (p->model.float16 ? 2 : 1) * (n->start + 2 * log2((double)devices) * hop) : 0;
 }
 
-double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds)
+struct outside outside_of(const struct cost_problem *p, int64_t devices)
 {
-	int64_t devices = strategy_devices(s);
 	double doublings = devices > 8 ? log2((double)devices / 8) : 0;
 
-	return seconds * (1 + p->constants.straggler * doublings) + agree_seconds(p, devices) +
-	       p->constants.step_seconds;
+	return (struct outside){1 + p->constants.straggler * doublings,
+	                        agree_seconds(p, devices) + p->constants.step_seconds};
+}
+
+double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds)
+{
+	struct outside o = outside_of(p, strategy_devices(s));
+
+	return seconds * o.factor + o.once;
 }
 
 double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, const struct strategy *s,

@@ -101,8 +101,13 @@ double upper_seconds(const struct cost_problem *p, const struct layer_costs *l, 
  * chunk, [vpp][pp]. *out_simulated: exactly; else the steady state was extrapolated. SB_ENOMEM. */
 int pipeline_ends(const struct strategy *s, int64_t micro_batches, const double *forward,
                   const double *backward, double *out_end, bool *out_simulated, struct sb_error *err);
-/* A step's seconds with what belongs to no stage: stragglers, what all devices agree on before the update,
- * and host work. */
+/* What belongs to no stage of a step on so many devices: stragglers, which make all of it longer; and, once
+ * a step, what all devices agree on before the update, and host work. */
+struct outside {
+	double factor, once;
+};
+struct outside outside_of(const struct cost_problem *p, int64_t devices);
+/* A step's seconds with it. */
 double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds);
 /* The fullest stage's memory; of the host, what a device keeps there on the stage that keeps the most. */
 struct memory_parts peak_memory(const struct cost_problem *p, const struct layer_costs *l,
@@ -115,6 +120,9 @@ struct memory_parts peak_memory(const struct cost_problem *p, const struct layer
 int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_model *m,
                           const struct strategy *s, int64_t micro_batches, const struct stage_run *runs,
                           int64_t count, bool only_fitting, struct stage_run *out);
+/* So of the first stage alone, a run of one: does it fit, and with how many bytes? */
+bool strategy_fit_first(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
+                        int64_t micro_batches, struct stage_run *first, double *out_bytes);
 /* The runs of any strategy, those with recompute_fit included. out_runs has room for 2 * pp. */
 int64_t strategy_costed_runs(const struct cost_problem *p, const struct memory_model *m,
                              const struct strategy *s, struct stage_run *out_runs);

@@ -9,23 +9,18 @@ bool strategy_slices_fit(int64_t pp, int64_t vpp, int64_t layers)
 	return pp <= layers && (vpp == 1 || (vpp <= layers && pp * vpp <= layers + 2));
 }
 
-/* An even cut: `base` layers a slice, one more from slice `longer` on, the first and the last as they are. */
-struct even {
-	int64_t base, longer, last;
-};
-
-static struct even even_of(const struct strategy *s, int64_t layers)
+static struct even_cut even_of(const struct strategy *s, int64_t layers)
 {
 	int64_t slices = s->pp * s->vpp, last = layers / slices - s->last_fewer, left;
 
 	if (slices == 1)
-		return (struct even){0, 0, layers};
+		return (struct even_cut){0, 0, layers};
 	left = layers - last - s->first_more;
 	/* Later stages hold fewer micro-batches in flight: they take what does not divide. */
-	return (struct even){left / (slices - 1), slices - 1 - left % (slices - 1), last};
+	return (struct even_cut){left / (slices - 1), slices - 1 - left % (slices - 1), last};
 }
 
-static int64_t even_layers(const struct strategy *s, const struct even *e, int64_t slice)
+static int64_t even_layers(const struct strategy *s, const struct even_cut *e, int64_t slice)
 {
 	return slice == s->pp * s->vpp - 1
 	           ? e->last
@@ -34,7 +29,7 @@ static int64_t even_layers(const struct strategy *s, const struct even *e, int64
 
 int64_t strategy_slice_layers(const struct strategy *s, int64_t layers, int64_t slice)
 {
-	struct even e;
+	struct even_cut e;
 
 	if (s->slice_layers)
 		return s->slice_layers[slice];
@@ -43,7 +38,7 @@ int64_t strategy_slice_layers(const struct strategy *s, int64_t layers, int64_t 
 }
 
 /* The first layer of a slice. */
-static int64_t even_start(const struct strategy *s, const struct even *e, int64_t slice)
+static int64_t even_start(const struct strategy *s, const struct even_cut *e, int64_t slice)
 {
 	return slice * e->base + (slice > 0 ? s->first_more : 0) +
 	       (slice > e->longer ? slice - e->longer : 0);
@@ -52,7 +47,7 @@ static int64_t even_start(const struct strategy *s, const struct even *e, int64_
 static int64_t slice_start(const struct strategy *s, int64_t layers, int64_t slice)
 {
 	int64_t start = 0;
-	struct even e;
+	struct even_cut e;
 
 	if (s->slice_layers) {
 		for (int64_t i = 0; i < slice; i++)
@@ -104,15 +99,21 @@ int64_t strategy_recompute_each(const struct strategy *s, int64_t layers, int64_
 	return recomputed_with(s, layers, stage, low) == n ? low : -1;
 }
 
-/* The kinds of the n layers from the first one on. */
+/* Those with experts of the n layers from the first one on. */
+static int64_t experts_among(const struct model *m, int64_t first, int64_t n)
+{
+	int64_t behind = first + n - m->moe.first_dense;
+
+	if (!m->has_moe || behind <= 0)
+		return 0;
+	if (m->moe.every == 1)
+		return smaller(behind, n);
+	return model_layers_of(m, first + n, LAYER_MOE) - model_layers_of(m, first, LAYER_MOE);
+}
+
 static void count_kinds(const struct model *m, int64_t first, int64_t n, int64_t out[LAYER_KINDS])
 {
-	out[LAYER_MOE] = 0;
-	if (m->has_moe && m->moe.every == 1 && first >= m->moe.first_dense)
-		out[LAYER_MOE] = n;
-	else if (m->has_moe && first + n > m->moe.first_dense)
-		out[LAYER_MOE] =
-		    model_layers_of(m, first + n, LAYER_MOE) - model_layers_of(m, first, LAYER_MOE);
+	out[LAYER_MOE] = experts_among(m, first, n);
 	out[LAYER_DENSE] = n - out[LAYER_MOE];
 }
 
@@ -129,25 +130,12 @@ static int only_kind(const struct stage_run *run)
 	return only;
 }
 
-/* e: of an even cut. */
-static struct chunk chunk_of(const struct model *m, const struct strategy *s, const struct stage_run *run,
-                             const struct even *e, int64_t j)
+static struct chunk chunk_between(const struct model *m, const struct stage_run *run, int64_t start,
+                                  int64_t n)
 {
-	int64_t slice = j * s->pp + run->first, start, n, recomputed;
-	int only = only_kind(run);
-	struct chunk c = {.layers = {0}};
+	int64_t recomputed = smaller(run->each, n);
+	struct chunk c;
 
-	if (!run->uneven)
-		n = run->chunk + (j >= s->vpp - run->longer);
-	else
-		n = s->slice_layers ? s->slice_layers[slice] : even_layers(s, e, slice);
-	recomputed = smaller(run->each, n);
-	if (only < LAYER_KINDS) {
-		c.layers[only] = n;
-		c.kept[only] = n - recomputed;
-		return c;
-	}
-	start = s->slice_layers ? slice_start(s, m->layers, slice) : even_start(s, e, slice);
 	count_kinds(m, start, n, c.layers);
 	count_kinds(m, start + recomputed, n - recomputed, c.kept);
 	return c;
@@ -156,18 +144,42 @@ static struct chunk chunk_of(const struct model *m, const struct strategy *s, co
 struct chunk strategy_chunk(const struct model *m, const struct strategy *s, const struct stage_run *run,
                             int64_t j)
 {
-	struct even e = run->uneven && !s->slice_layers ? even_of(s, m->layers) : (struct even){0};
+	int64_t slice = j * s->pp + run->first, n = run->chunk + (j >= s->vpp - run->longer);
+	struct chunk c = {.layers = {0}};
+	int only = only_kind(run);
 
-	return chunk_of(m, s, run, &e, j);
+	if (run->uneven)
+		return chunk_between(m, run, slice_start(s, m->layers, slice),
+		                     strategy_slice_layers(s, m->layers, slice));
+	c.layers[only] = n;
+	c.kept[only] = n - smaller(run->each, n);
+	return c;
 }
 
-void strategy_chunks(const struct model *m, const struct strategy *s, const struct stage_run *run,
-                     struct chunk *out)
+struct chunk_walk strategy_chunks(const struct model *m, const struct strategy *s,
+                                  const struct stage_run *run)
 {
-	struct even e = s->slice_layers ? (struct even){0} : even_of(s, m->layers);
+	struct chunk_walk w = {.model = m, .strategy = s, .run = run, .slice = run->first};
 
-	for (int64_t j = 0; j < s->vpp; j++)
-		out[j] = chunk_of(m, s, run, &e, j);
+	if (s->slice_layers)
+		w.start = slice_start(s, m->layers, run->first);
+	else
+		w.even = even_of(s, m->layers);
+	return w;
+}
+
+struct chunk strategy_next_chunk(struct chunk_walk *w)
+{
+	const struct strategy *s = w->strategy;
+	int64_t slice = w->slice, start = w->start;
+
+	w->slice += s->pp;
+	if (!s->slice_layers)
+		return chunk_between(w->model, w->run, even_start(s, &w->even, slice),
+		                     even_layers(s, &w->even, slice));
+	for (int64_t i = slice; i < w->slice; i++)
+		w->start += s->slice_layers[i];
+	return chunk_between(w->model, w->run, start, s->slice_layers[slice]);
 }
 
 void strategy_recompute_first(const struct model *m, const struct strategy *s, int64_t n,
@@ -178,10 +190,10 @@ void strategy_recompute_first(const struct model *m, const struct strategy *s, i
 	run->each = n;
 	memset(run->kept, 0, sizeof(run->kept));
 	if (s->vpp > 1 && run->uneven) {
-		struct even e = s->slice_layers ? (struct even){0} : even_of(s, m->layers);
+		struct chunk_walk w = strategy_chunks(m, s, run);
 
 		for (int64_t j = 0; j < s->vpp; j++) {
-			struct chunk c = chunk_of(m, s, run, &e, j);
+			struct chunk c = strategy_next_chunk(&w);
 
 			for (int k = 0; k < LAYER_KINDS; k++)
 				run->kept[k] += c.kept[k];
@@ -201,7 +213,7 @@ void strategy_recompute_first(const struct model *m, const struct strategy *s, i
 
 /* Counts a stage's layers, and what its chunks have of them. Chunks with layers of several kinds count as
  * uneven: the first that recompute may be others in each. */
-static void count_layers(const struct model *m, const struct strategy *s, const struct even *e,
+static void count_layers(const struct model *m, const struct strategy *s, const struct even_cut *e,
                          struct stage_run *run)
 {
 	run->chunk = s->slice_layers ? s->slice_layers[run->first] : even_layers(s, e, run->first);
@@ -237,7 +249,7 @@ static bool same_layers(const struct stage_run *a, const struct stage_run *b)
 
 int64_t strategy_runs(const struct model *m, const struct strategy *s, struct stage_run *out_runs)
 {
-	struct even e = s->slice_layers ? (struct even){0} : even_of(s, m->layers);
+	struct even_cut e = s->slice_layers ? (struct even_cut){0} : even_of(s, m->layers);
 	int64_t runs = 0, at = 0;
 
 	for (int64_t i = 0; i < s->pp; i++) {

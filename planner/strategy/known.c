@@ -151,12 +151,20 @@ static double least_passes(double pp, double chunk, double heaviest, struct work
 	return fmax(m * w.all / pp + chunk * (pp - 1) * w.layer / 2, m * heaviest * w.layer);
 }
 
-double least_cut_seconds(const struct search *x, const struct strategy *s, const struct cut *cut, int64_t pp,
+double search_outside(struct search *x, const struct strategy *s, double seconds)
+{
+	int64_t devices = strategy_devices(s);
+
+	if (x->outside.devices != devices)
+		x->outside = (struct known_outside){devices, outside_of(&x->r->problem, devices)};
+	return seconds * x->outside.outside.factor + x->outside.outside.once;
+}
+
+double least_cut_seconds(struct search *x, const struct strategy *s, const struct cut *cut, int64_t pp,
                          struct work w, int64_t m)
 {
-	return cost_outside(
-	    &x->r->problem, s,
-	    least_passes((double)pp, (double)cut->chunk, (double)cut->heaviest, w, (double)m));
+	return search_outside(
+	    x, s, least_passes((double)pp, (double)cut->chunk, (double)cut->heaviest, w, (double)m));
 }
 
 /* Without chunks stage i waits for all that the first micro-batch takes in the stages before it: the cut that
@@ -172,5 +180,5 @@ double least_seconds(struct search *x, const struct strategy *s, const struct pi
 		passes = least_passes((double)q->pp, (double)q->least_chunk, (double)heaviest, w, (double)m);
 	else
 		passes = fmax(w.all / share_of(x, (double)m, q->pp), (double)(m * heaviest) * w.layer);
-	return cost_outside(&x->r->problem, s, passes);
+	return search_outside(x, s, passes);
 }

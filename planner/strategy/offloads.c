@@ -188,13 +188,13 @@ double offload_least(const struct weighing *w, const struct offload_load *load, 
 	struct offload_passes passes = offload_pass_seconds(p, &w->s, load);
 	double update = offload_update_seconds(p, &w->s, load, 0);
 
-	return fmax(base, cost_outside(p, &w->s, (double)m * (passes.forward + passes.backward))) +
-	       cost_outside(p, &w->s, update) - cost_outside(p, &w->s, 0);
+	return fmax(base, search_outside(w->x, &w->s, (double)m * (passes.forward + passes.backward))) +
+	       search_outside(w->x, &w->s, update) - search_outside(w->x, &w->s, 0);
 }
 
 unsigned offload_quick_enough(const struct weighing *w, const struct offload_load *load, int64_t m)
 {
-	const struct search *x = w->x;
+	struct search *x = w->x;
 	struct strategy s = w->s;
 	unsigned set = x->away & OPTIMIZER; /* does not move in the passes */
 
@@ -205,9 +205,8 @@ unsigned offload_quick_enough(const struct weighing *w, const struct offload_loa
 			continue;
 		s.offload = offload_whole(1U << i);
 		passes = offload_pass_seconds(&x->r->problem, &s, load);
-		if (search_wants(
-		        x, cost_outside(&x->r->problem, &s, (double)m * (passes.forward + passes.backward)),
-		        w->least))
+		if (search_wants(x, search_outside(x, &s, (double)m * (passes.forward + passes.backward)),
+		                 w->least))
 			set |= 1U << i;
 	}
 	return set;

@@ -108,6 +108,17 @@ static bool one_kind(const struct stage_run *run)
 	return kinds <= 1;
 }
 
+bool strategy_fit_first(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
+                        int64_t micro_batches, struct stage_run *first, double *out_bytes)
+{
+	const struct fitting f = fitting_of(p, m, s, micro_batches, first);
+	bool fits;
+	int64_t n = fewest_of(&f, longest_chunk(&p->model, s, first), false, first, &fits);
+
+	*out_bytes = bytes_with(&f, n, first);
+	return fits;
+}
+
 /* Equal stages hold fewer micro-batches the later they stand. The first that needs nothing stands for all
  * behind it; and where the layers are alike (else those that are recomputed first may be others), none needs
  * more than the one before it. */

@@ -151,7 +151,20 @@ struct chunk {
 /* Chunk j of the first stage of a run. */
 struct chunk strategy_chunk(const struct model *m, const struct strategy *s, const struct stage_run *run,
                             int64_t j);
-/* All of them: out[vpp]. */
-void strategy_chunks(const struct model *m, const struct strategy *s, const struct stage_run *run,
-                     struct chunk *out);
+/* An even cut: `base` layers a slice, one more from slice `longer` on, the first and the last as they are. */
+struct even_cut {
+	int64_t base, longer, last;
+};
+/* All of them, one after the other: of what it is given it keeps the addresses. */
+struct chunk_walk {
+	const struct model *model;
+	const struct strategy *strategy;
+	const struct stage_run *run;
+	struct even_cut even;
+	int64_t slice, start; /* of the next one, where the cut is given its first layer */
+};
+struct chunk_walk strategy_chunks(const struct model *m, const struct strategy *s,
+                                  const struct stage_run *run);
+/* To be called vpp times at most. */
+struct chunk strategy_next_chunk(struct chunk_walk *w);
 #endif

@@ -246,7 +246,7 @@ static int add_layouts(struct search *x, struct strategy *s, int row, struct sb_
 		x->effort += 2 + x->batch.count / 12; /* the sort is part of it */
 		if (isinf(y.bound))
 			continue;
-		y.bound = cost_outside(p, s, y.bound);
+		y.bound = search_outside(x, s, y.bound);
 		if (sb_grow(&x->layouts, x->layout_count, sizeof(*x->layouts)) != SB_OK)
 			return sb_no_memory(err);
 		x->layouts[x->layout_count++] = y;

@@ -79,6 +79,10 @@ struct known_work {
 	int64_t tp, tp_x, cp, ep, etp, micro_batch, flags;
 	struct work work;
 };
+struct known_outside {
+	int64_t devices;
+	struct outside outside;
+};
 struct known_share {
 	double slots;
 	int64_t pp;
@@ -115,23 +119,24 @@ struct search {
 	int division_count;
 	struct body *bodies; /* of one layout and batch */
 	int body_count;
-	double *cut_least;          /* of the pipeline at hand, seconds of each cut are not below */
-	uint16_t *plain;            /* by cut and ZeRO level, what fits without recomputation: a bit for
-	                               each set of enum offloadable on the host, the first for none */
-	unsigned offloadable;       /* such a set: what may be offloaded, */
-	unsigned away;              /* and what this walk offloads some of: 0 in the first */
-	double without;             /* seconds of the fastest that offloads nothing */
-	double host_bytes;          /* of a node, for it */
-	bool host_wanted;           /* there are none: least_host is looked for */
-	double least_host;          /* of a node, for what the devices could hold and it cannot */
-	struct offload_room *rooms; /* of the runs of one body, */
-	double *totals;             /* and what the devices need without offload */
-	bool batch_fits;            /* in device memory, some body of the batch does */
-	struct known_work *works;   /* KNOWN_WORK of them, likewise */
-	struct known_costs *known;  /* KNOWN_COSTS of them; a micro-batch of 0 = empty */
-	struct known_share share;   /* of least_seconds() */
-	int modes;                  /* ways to recompute */
-	double reached;             /* seconds of x->out->best, the fastest that was simulated */
+	double *cut_least;            /* of the pipeline at hand, seconds of each cut are not below */
+	uint16_t *plain;              /* by cut and ZeRO level, what fits without recomputation: a bit for
+	                                 each set of enum offloadable on the host, the first for none */
+	unsigned offloadable;         /* such a set: what may be offloaded, */
+	unsigned away;                /* and what this walk offloads some of: 0 in the first */
+	double without;               /* seconds of the fastest that offloads nothing */
+	double host_bytes;            /* of a node, for it */
+	bool host_wanted;             /* there are none: least_host is looked for */
+	double least_host;            /* of a node, for what the devices could hold and it cannot */
+	struct offload_room *rooms;   /* of the runs of one body, */
+	double *totals;               /* and what the devices need without offload */
+	bool batch_fits;              /* in device memory, some body of the batch does */
+	struct known_work *works;     /* KNOWN_WORK of them, likewise */
+	struct known_costs *known;    /* KNOWN_COSTS of them; a micro-batch of 0 = empty */
+	struct known_share share;     /* of least_seconds() */
+	struct known_outside outside; /* of search_outside() */
+	int modes;                    /* ways to recompute */
+	double reached;               /* seconds of x->out->best, the fastest that was simulated */
 	bool out_of_memory;
 	bool unlisted;      /* some layouts were not listed: the effort did not last, */
 	bool left_out;      /* or some values of a degree were left out */
@@ -163,8 +168,10 @@ const struct known_costs *search_costs(struct search *x, const struct strategy *
 /* Work below that of any order of ranks: every group on neighbouring ranks, no latency. experts: their
  * exchange counts. */
 struct work search_least_work(struct search *x, const struct strategy *s, bool experts);
+/* cost_outside(), worked out once for neighbours on as many devices. */
+double search_outside(struct search *x, const struct strategy *s, double seconds);
 /* Seconds of a step below those of any with that cut, m micro-batches and that work. */
-double least_cut_seconds(const struct search *x, const struct strategy *s, const struct cut *cut, int64_t pp,
+double least_cut_seconds(struct search *x, const struct strategy *s, const struct cut *cut, int64_t pp,
                          struct work w, int64_t m);
 /* Likewise of any cut. */
 double least_seconds(struct search *x, const struct strategy *s, const struct pipeline *q, struct work w,
