@@ -30,12 +30,24 @@ static uint64_t hash_of(const int64_t *words, size_t count)
 	return hash;
 }
 
+/* The entry of a hash. *out_used: something is there. */
+static uint32_t place_of(struct places *p, uint64_t hash, bool *out_used)
+{
+	uint32_t *at = &p->at[hash];
+
+	*out_used = *at != 0;
+	if (*at == 0)
+		*at = ++p->used;
+	return *at - 1;
+}
+
 static struct known_costs *look_up(struct search *x, const struct costs_key *key, bool *out_known)
 {
 	uint64_t hash = hash_of((const int64_t *)key, sizeof(*key) / sizeof(int64_t));
-	struct known_costs *known = &x->known[hash >> (64 - KNOWN_COSTS_BITS)];
+	struct known_costs *known =
+	    &x->known[place_of(&x->known_at, hash >> (64 - KNOWN_COSTS_BITS), out_known)];
 
-	*out_known = known->key.micro_batch != 0 && memcmp(&known->key, key, sizeof(*key)) == 0;
+	*out_known = *out_known && memcmp(&known->key, key, sizeof(*key)) == 0;
 	known->key = *key;
 	return known;
 }
@@ -115,11 +127,12 @@ struct work search_least_work(struct search *x, const struct strategy *s, bool e
 	int64_t flags = (int64_t)s->recompute * 4 + s->sequence_parallel * 2 + experts +
 	                16 * filled_levels(&x->swift.network, devices);
 	const int64_t key[] = {s->tp, t.x, s->cp, s->ep, s->etp, s->micro_batch, flags};
-	struct known_work *known = &x->works[work_slot(s, flags)];
+	bool used;
+	struct known_work *known = &x->works[place_of(&x->works_at, work_slot(s, flags), &used)];
 	struct groups g = {.pp = {.ranks = 1, .inside = {1, 1, 1}}};
 	struct layer_costs costs;
 
-	if (known->micro_batch != 0 && memcmp(known, key, sizeof(key)) == 0)
+	if (used && memcmp(known, key, sizeof(key)) == 0)
 		return known->work;
 	g.dp = g.edp = g.pp;
 	g.tp = nearest_group(x, s->tp, devices, x->inner_faster);

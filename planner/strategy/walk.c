@@ -18,7 +18,9 @@ void search_free(struct search *x)
 	free(x->layouts);
 	free(x->divisions);
 	free(x->bodies);
+	free(x->known_at.at);
 	free(x->known);
+	free(x->works_at.at);
 	free(x->works);
 	free(x->cut_least);
 	free(x->plain);
@@ -334,10 +336,12 @@ int search_prepare(struct search *x, struct sb_error *err)
 	x->list_until = x->effort + (effort_of(x) - x->effort) / 2;
 	x->open = INFINITY;
 	x->keep = malloc(sizeof(*x->keep));
-	x->known = calloc(KNOWN_COSTS, sizeof(*x->known));
-	x->works = calloc(KNOWN_WORK, sizeof(*x->works));
+	x->known_at.at = calloc(KNOWN_COSTS, sizeof(*x->known_at.at));
+	x->known = malloc(KNOWN_COSTS * sizeof(*x->known));
+	x->works_at.at = calloc(KNOWN_WORK, sizeof(*x->works_at.at));
+	x->works = malloc(KNOWN_WORK * sizeof(*x->works));
 	x->divisions = malloc(((size_t)x->ep.count * (size_t)x->etp.count + 1) * sizeof(*x->divisions));
-	if (!x->keep || !x->known || !x->works || !x->divisions)
+	if (!x->keep || !x->known_at.at || !x->known || !x->works_at.at || !x->works || !x->divisions)
 		return sb_no_memory(err);
 	keep_init(x->keep);
 	rc = prepare_pipelines(x, err);

@@ -79,6 +79,12 @@ struct known_work {
 	int64_t tp, tp_x, cp, ep, etp, micro_batch, flags;
 	struct work work;
 };
+/* Where the entries of a table of hashes lie, side by side in the order of their coming: a page is touched
+ * only once the ones before it are full. */
+struct places {
+	uint32_t *at; /* by hash; from 1 on, 0 = empty */
+	uint32_t used;
+};
 struct known_outside {
 	int64_t devices;
 	struct outside outside;
@@ -131,8 +137,10 @@ struct search {
 	struct offload_room *rooms;   /* of the runs of one body, */
 	double *totals;               /* and what the devices need without offload */
 	bool batch_fits;              /* in device memory, some body of the batch does */
-	struct known_work *works;     /* KNOWN_WORK of them, likewise */
-	struct known_costs *known;    /* KNOWN_COSTS of them; a micro-batch of 0 = empty */
+	struct places works_at;       /* by hash, KNOWN_WORK of them: a new one takes the place of another */
+	struct known_work *works;
+	struct places known_at; /* KNOWN_COSTS of them, likewise */
+	struct known_costs *known;
 	struct known_share share;     /* of least_seconds() */
 	struct known_outside outside; /* of search_outside() */
 	int modes;                    /* ways to recompute */
