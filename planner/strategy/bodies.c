@@ -138,35 +138,6 @@ static bool none_recomputed(const struct stage_run *runs, int64_t count)
 	return true;
 }
 
-/* Of each kind of layers no smaller share is recomputed. */
-static double least_share(const struct stage_run *runs, int64_t count)
-{
-	double least = 1;
-
-	for (int k = 0; k < LAYER_KINDS; k++) {
-		int64_t layers = 0, kept = 0;
-
-		for (int64_t i = 0; i < count; i++) {
-			layers += runs[i].count * runs[i].layers[k];
-			kept += runs[i].count * runs[i].kept[k];
-		}
-		if (layers > 0)
-			least = fmin(least, (double)(layers - kept) / (double)layers);
-	}
-	return least;
-}
-
-/* Seconds below those of any strategy whose first stage is this one. */
-static double first_seconds(struct weighing *w, const struct stage_run *first, int64_t m)
-{
-	double seconds = 0;
-
-	for (int k = 0; k < LAYER_KINDS; k++)
-		seconds += (double)first->kept[k] * w->none.layer +
-		           (double)(first->layers[k] - first->kept[k]) * w->all.layer;
-	return search_outside(w->x, &w->s, (double)m * seconds);
-}
-
 /* The runs of a body whose stages recompute as few layers as make them fit, or none where it does not, or
  * takes too long: the first stage, which mostly recomputes the most, tells early. */
 static int64_t fit_body(struct weighing *w, const struct memory_model *memory, const struct body *b,
@@ -189,7 +160,7 @@ static int64_t fit_body(struct weighing *w, const struct memory_model *memory, c
 		reject(w, REJECT_MEMORY, w->all_orders, quick);
 		return 0;
 	}
-	seconds = fmax(quick, first_seconds(w, fitted, m));
+	seconds = fmax(quick, least_runs_seconds(x, &w->s, fitted, 1, b->cut->chunk, &w->none, &w->all, m));
 	if (!search_wants(x, seconds, bytes)) {
 		x->batch_fits = true; /* it may */
 		reject(w, REJECT_SLOWER, w->all_orders, seconds);
@@ -236,13 +207,12 @@ static void add_fitted(struct weighing *w, const struct memory_model *memory, st
 		return;
 	}
 	b.first_run = x->fitted_count;
-	b.recomputed = least_share(&x->fitted[b.first_run], b.runs);
-	if (b.recomputed == 0 && none_recomputed(&x->fitted[b.first_run], b.runs))
+	if (none_recomputed(&x->fitted[b.first_run], b.runs))
 		return;
 	if (load) {
 		x->batch_fits = true;
-		b.least = fmax(
-		    b.least, least_seconds(x, &w->s, w->pipeline, partly_recomputed(&b, w->none, w->all), m));
+		b.least = fmax(b.least, least_runs_seconds(x, &w->s, &x->fitted[b.first_run], b.runs,
+		                                           b.cut->chunk, &w->none, &w->all, m));
 	}
 	if (load && !search_wants(x, b.least, w->least))
 		reject(w, REJECT_SLOWER, w->all_orders, b.least);
@@ -362,12 +332,15 @@ void list_bodies(struct weighing *w, int64_t m, double quick)
 	struct search *x = w->x;
 	const struct pipeline *q = w->pipeline;
 	int cuts = m % q->pp == 0 ? q->cuts : q->straight;
-	struct work least;
 
 	w->s.recompute = RECOMPUTE_NONE;
-	least = search_least_work(x, &w->s, true);
-	for (int i = 0; i < cuts; i++)
-		x->cut_least[i] = least_cut_seconds(x, &w->s, &x->cuts[q->first_cut + i], q->pp, least, m);
+	w->none = *search_least_work(x, &w->s, true);
+	for (int i = 0; i < cuts; i++) {
+		const struct cut *cut = &x->cuts[q->first_cut + i];
+
+		x->cut_least[i] = least_runs_seconds(x, &w->s, &x->runs[cut->first_run], cut->runs,
+		                                     cut->chunk, &w->none, &w->none, m);
+	}
 	x->body_count = 0;
 	x->fitted_count = 0;
 	x->batch_fits = false;
@@ -377,11 +350,9 @@ void list_bodies(struct weighing *w, int64_t m, double quick)
 			continue;
 		w->s.recompute = (enum recompute)c;
 		w->base = quick;
-		w->all = search_least_work(x, &w->s, true);
-		if (c == RECOMPUTE_NONE)
-			w->none = w->all;
-		else if (x->away)
-			w->base = least_seconds(x, &w->s, q, w->all, m);
+		w->all = *search_least_work(x, &w->s, true);
+		if (c != RECOMPUTE_NONE && x->away)
+			w->base = least_seconds(x, &w->s, q, w->all.of, m);
 		add_cuts(w, cuts, m, quick);
 	}
 }

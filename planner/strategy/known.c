@@ -5,18 +5,20 @@
 
 /* What one micro-batch costs, worked out once, and the bounds that follow from it. */
 
-static struct work pipeline_work(const struct model *m, const struct layer_costs *l,
-                                 const struct layer_time *layers)
+static struct parts_work pipeline_work(const struct model *m, const struct layer_costs *l,
+                                       const struct layer_time *layers)
 {
-	struct work w = {l->embedding.forward + l->embedding.backward + l->head.forward + l->head.backward,
-	                 INFINITY};
+	struct parts_work w = {.of = {.layer = INFINITY},
+	                       .embedding = l->embedding.forward + l->embedding.backward,
+	                       .head = l->head.forward + l->head.backward};
 
+	w.of.all = w.embedding + w.head;
 	for (int k = 0; k < LAYER_KINDS; k++) {
 		double n = (double)model_layers_of(m, m->layers, (enum layer_kind)k);
-		double layer = layers[k].forward + layers[k].backward;
 
-		w.all += n * layer;
-		w.layer = n > 0 ? fmin(w.layer, layer) : w.layer;
+		w.layer[k] = layers[k].forward + layers[k].backward;
+		w.of.all += n * w.layer[k];
+		w.of.layer = n > 0 ? fmin(w.of.layer, w.layer[k]) : w.of.layer;
 	}
 	return w;
 }
@@ -120,20 +122,14 @@ static uint64_t work_slot(const struct strategy *s, int64_t flags)
 	return (first + (uint64_t)(16 * ep + etp) + odd) % KNOWN_WORK;
 }
 
-struct work search_least_work(struct search *x, const struct strategy *s, bool experts)
+/* On the nearest groups of so many devices. */
+static struct parts_work nearest_work(struct search *x, const struct strategy *s, int64_t devices,
+                                      bool experts)
 {
 	const struct tensor_grid t = tensor_grid_of(s);
-	int64_t devices = strategy_devices(s);
-	int64_t flags = (int64_t)s->recompute * 4 + s->sequence_parallel * 2 + experts +
-	                16 * filled_levels(&x->swift.network, devices);
-	const int64_t key[] = {s->tp, t.x, s->cp, s->ep, s->etp, s->micro_batch, flags};
-	bool used;
-	struct known_work *known = &x->works[place_of(&x->works_at, work_slot(s, flags), &used)];
 	struct groups g = {.pp = {.ranks = 1, .inside = {1, 1, 1}}};
 	struct layer_costs costs;
 
-	if (used && memcmp(known, key, sizeof(key)) == 0)
-		return known->work;
 	g.dp = g.edp = g.pp;
 	g.tp = nearest_group(x, s->tp, devices, x->inner_faster);
 	/* With experts an all-to-all goes over x. */
@@ -144,9 +140,23 @@ struct work search_least_work(struct search *x, const struct strategy *s, bool e
 	g.ep = nearest_group(x, s->ep, devices, experts && x->inner_twice);
 	g.etp = nearest_group(x, s->etp, devices, experts && x->inner_faster);
 	costs = layer_work_of(&x->swift, s, &g);
+	return pipeline_work(&x->r->problem.model, &costs, costs.layer);
+}
+
+const struct parts_work *search_least_work(struct search *x, const struct strategy *s, bool experts)
+{
+	int64_t devices = strategy_devices(s);
+	int64_t flags = (int64_t)s->recompute * 4 + s->sequence_parallel * 2 + experts +
+	                16 * filled_levels(&x->swift.network, devices);
+	const int64_t key[] = {s->tp, tensor_grid_of(s).x, s->cp, s->ep, s->etp, s->micro_batch, flags};
+	bool used;
+	struct known_work *known = &x->works[place_of(&x->works_at, work_slot(s, flags), &used)];
+
+	if (used && memcmp(known, key, sizeof(key)) == 0)
+		return &known->work;
 	memcpy(known, key, sizeof(key));
-	known->work = pipeline_work(&x->r->problem.model, &costs, costs.layer);
-	return known->work;
+	known->work = nearest_work(x, s, devices, experts);
+	return &known->work;
 }
 
 /* What m times the lightest stage is of all stages' work; of the last pipeline that was asked for. */
@@ -173,11 +183,24 @@ double search_outside(struct search *x, const struct strategy *s, double seconds
 	return seconds * x->outside.outside.factor + x->outside.outside.once;
 }
 
-double least_cut_seconds(struct search *x, const struct strategy *s, const struct cut *cut, int64_t pp,
-                         struct work w, int64_t m)
+double least_runs_seconds(struct search *x, const struct strategy *s, const struct stage_run *runs,
+                          int64_t count, int64_t chunk, const struct parts_work *kept,
+                          const struct parts_work *done, int64_t m)
 {
-	return search_outside(
-	    x, s, least_passes((double)pp, (double)cut->chunk, (double)cut->heaviest, w, (double)m));
+	double most = 0, wait = (double)chunk * kept->of.layer;
+
+	for (int64_t r = 0; r < count; r++) {
+		int64_t last = runs[r].first + runs[r].count - 1; /* of its stages it waits longest */
+		double work = runs[r].first == 0 ? kept->embedding : 0;
+
+		for (int k = 0; k < LAYER_KINDS; k++)
+			work += (double)runs[r].kept[k] * kept->layer[k] +
+			        (double)(runs[r].layers[k] - runs[r].kept[k]) * done->layer[k];
+		work += last == s->pp - 1 ? kept->head : 0;
+		work = (double)m * work + (double)last * wait;
+		most = work > most ? work : most;
+	}
+	return search_outside(x, s, most);
 }
 
 /* Without chunks stage i waits for all that the first micro-batch takes in the stages before it: the cut that

@@ -28,24 +28,10 @@ void search_free(struct search *x)
 	free(x->totals);
 }
 
-static int64_t heaviest_of(const struct stage_run *runs, int64_t count)
-{
-	int64_t heaviest = 0;
-
-	for (int64_t r = 0; r < count; r++) {
-		int64_t layers = 0;
-
-		for (int k = 0; k < LAYER_KINDS; k++)
-			layers += runs[r].layers[k];
-		heaviest = layers > heaviest ? layers : heaviest;
-	}
-	return heaviest;
-}
-
 static int add_cut(struct search *x, const struct strategy *s, struct pipeline *q, struct sb_error *err)
 {
 	const struct model *m = &x->r->problem.model;
-	struct cut c = {s->vpp, s->last_fewer, s->first_more, x->run_count, 0, 0, m->layers};
+	struct cut c = {s->vpp, s->last_fewer, s->first_more, x->run_count, 0, m->layers};
 
 	if (x->run_room < x->run_count + s->pp) {
 		int64_t room = 2 * (x->run_count + s->pp);
@@ -59,7 +45,6 @@ static int add_cut(struct search *x, const struct strategy *s, struct pipeline *
 	if (sb_grow(&x->cuts, (size_t)x->cut_count, sizeof(*x->cuts)) != SB_OK)
 		return sb_no_memory(err);
 	c.runs = strategy_runs(m, s, &x->runs[x->run_count]);
-	c.heaviest = heaviest_of(&x->runs[x->run_count], c.runs);
 	for (int64_t i = 0; i < s->pp - 1; i++) {
 		int64_t n = strategy_slice_layers(s, m->layers, i);
 
@@ -194,13 +179,13 @@ static void find_least(struct search *x, struct strategy *s, struct work (*least
 		for (int sp = 0; sp < 2; sp++) {
 			s->sequence_parallel = sp;
 			for (int i = 0; sequence_parallel_allowed(x->r, s) && i < x->etp.count; i++) {
-				struct work w;
+				const struct work *w;
 
 				s->etp = x->etp.value[i];
 				x->effort++;
-				w = search_least_work(x, s, false);
-				least[b][sp].all = fmin(least[b][sp].all, w.all);
-				least[b][sp].layer = fmin(least[b][sp].layer, w.layer);
+				w = &search_least_work(x, s, false)->of;
+				least[b][sp].all = fmin(least[b][sp].all, w->all);
+				least[b][sp].layer = fmin(least[b][sp].layer, w->layer);
 			}
 		}
 	}

@@ -12,8 +12,7 @@
 struct cut {
 	int64_t vpp, last_fewer, first_more;
 	int64_t first_run, runs;
-	int64_t heaviest; /* layers of the longest stage, */
-	int64_t chunk;    /* and of the shortest first chunk of the stages before the last */
+	int64_t chunk; /* layers of the shortest first chunk of the stages before the last */
 };
 struct pipeline {
 	int64_t pp;
@@ -34,6 +33,11 @@ struct layout {
 struct work {
 	double all, layer;
 };
+/* And by kind of layers, of the embedding and of the head. */
+struct parts_work {
+	struct work of;
+	double layer[LAYER_KINDS], embedding, head;
+};
 
 /* The least work of one tp, tp_x and cp, by its index and sequence parallelism. */
 struct least_work {
@@ -50,7 +54,6 @@ struct body {
 	bool family;             /* all recomputed, and any fewer may be */
 	int64_t first_run, runs; /* in x->fitted where fit, else in x->runs */
 	double memory;
-	double recomputed; /* where fit: of each kind of layers at least this share */
 	struct offload offload;
 	double least; /* seconds below its step's for what it offloads, 0 = not known */
 };
@@ -77,7 +80,7 @@ struct costs_key {
 /* Likewise, of search_least_work(). */
 struct known_work {
 	int64_t tp, tp_x, cp, ep, etp, micro_batch, flags;
-	struct work work;
+	struct parts_work work;
 };
 /* Where the entries of a table of hashes lie, side by side in the order of their coming: a page is touched
  * only once the ones before it are full. */
@@ -97,8 +100,8 @@ struct known_share {
 struct known_costs {
 	struct costs_key key;
 	struct layer_costs costs;
-	struct work work;
-	struct work kept; /* where no layer is recomputed */
+	struct parts_work work;
+	struct parts_work kept; /* where no layer is recomputed */
 };
 
 struct search {
@@ -125,19 +128,19 @@ struct search {
 	int division_count;
 	struct body *bodies; /* of one layout and batch */
 	int body_count;
-	double *cut_least;            /* of the pipeline at hand, seconds of each cut are not below */
-	uint16_t *plain;              /* by cut and ZeRO level, what fits without recomputation: a bit for
-	                                 each set of enum offloadable on the host, the first for none */
-	unsigned offloadable;         /* such a set: what may be offloaded, */
-	unsigned away;                /* and what this walk offloads some of: 0 in the first */
-	double without;               /* seconds of the fastest that offloads nothing */
-	double host_bytes;            /* of a node, for it */
-	bool host_wanted;             /* there are none: least_host is looked for */
-	double least_host;            /* of a node, for what the devices could hold and it cannot */
-	struct offload_room *rooms;   /* of the runs of one body, */
-	double *totals;               /* and what the devices need without offload */
-	bool batch_fits;              /* in device memory, some body of the batch does */
-	struct places works_at;       /* by hash, KNOWN_WORK of them: a new one takes the place of another */
+	double *cut_least;          /* of the pipeline at hand, seconds of each cut are not below */
+	uint16_t *plain;            /* by cut and ZeRO level, what fits without recomputation: a bit for
+	                               each set of enum offloadable on the host, the first for none */
+	unsigned offloadable;       /* such a set: what may be offloaded, */
+	unsigned away;              /* and what this walk offloads some of: 0 in the first */
+	double without;             /* seconds of the fastest that offloads nothing */
+	double host_bytes;          /* of a node, for it */
+	bool host_wanted;           /* there are none: least_host is looked for */
+	double least_host;          /* of a node, for what the devices could hold and it cannot */
+	struct offload_room *rooms; /* of the runs of one body, */
+	double *totals;             /* and what the devices need without offload */
+	bool batch_fits;            /* in device memory, some body of the batch does */
+	struct places works_at;     /* by hash, KNOWN_WORK of them: a new one takes the place of another */
 	struct known_work *works;
 	struct places known_at; /* KNOWN_COSTS of them, likewise */
 	struct known_costs *known;
@@ -174,13 +177,16 @@ void search_free(struct search *x);
  */
 const struct known_costs *search_costs(struct search *x, const struct strategy *s, const struct groups *g);
 /* Work below that of any order of ranks: every group on neighbouring ranks, no latency. experts: their
- * exchange counts. */
-struct work search_least_work(struct search *x, const struct strategy *s, bool experts);
+ * exchange counts. Valid until the next call. */
+const struct parts_work *search_least_work(struct search *x, const struct strategy *s, bool experts);
 /* cost_outside(), worked out once for neighbours on as many devices. */
 double search_outside(struct search *x, const struct strategy *s, double seconds);
-/* Seconds of a step below those of any with that cut, m micro-batches and that work. */
-double least_cut_seconds(struct search *x, const struct strategy *s, const struct cut *cut, int64_t pp,
-                         struct work w, int64_t m);
+/* Seconds of a step below those of any with m micro-batches whose pipeline has, among its stages, those of
+ * `count` runs, and first chunks of at least `chunk` layers before the last. kept, done: work where layers
+ * are kept, and where they are recomputed. */
+double least_runs_seconds(struct search *x, const struct strategy *s, const struct stage_run *runs,
+                          int64_t count, int64_t chunk, const struct parts_work *kept,
+                          const struct parts_work *done, int64_t m);
 /* Likewise of any cut. */
 double least_seconds(struct search *x, const struct strategy *s, const struct pipeline *q, struct work w,
                      int64_t m);

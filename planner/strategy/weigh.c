@@ -56,7 +56,7 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 	double send = stage_send_seconds(&x->r->problem, &w->s, &o->groups);
 	struct layer_costs l;
 	int have = -1;
-	struct work all = {0}, none = {0}; /* layers recomputed */
+	struct parts_work all = {0}, none = {0}; /* layers recomputed */
 
 	for (int i = 0; i < x->body_count; i++) {
 		const struct body *b = &x->bodies[i];
@@ -73,14 +73,15 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 			none = known->kept;
 			have = (int)b->recompute;
 		}
-		if (b->family &&
-		    keep_wants_family(x->keep, x->reached,
-		                      least_cut_seconds(x, &w->s, b->cut, w->s.pp, none, m), b->memory))
+		if (b->family && keep_wants_family(x->keep, x->reached,
+		                                   least_runs_seconds(x, &w->s, runs_of(x, b), b->runs,
+		                                                      b->cut->chunk, &none, &none, m),
+		                                   b->memory))
 			keep_recomputing(w, &l, o, b, m);
 		if (b->family && !allowed_value(x->r, ONLY_RECOMPUTE, b->recompute))
 			continue;
-		least = fmax(b->least, least_cut_seconds(x, &w->s, b->cut, w->s.pp,
-		                                         b->fit ? partly_recomputed(b, none, all) : all, m));
+		least = fmax(b->least, least_runs_seconds(x, &w->s, runs_of(x, b), b->runs, b->cut->chunk,
+		                                          &none, &all, m));
 		if (!search_wants(x, least, b->memory))
 			reject(w, REJECT_SLOWER, 1, least);
 		else
@@ -112,7 +113,7 @@ static void weigh_division(struct weighing *w, struct division *d, int64_t m)
 	w->s.offload = (struct offload){0};
 	w->least = d->memory;
 	x->effort++;
-	quick = least_seconds(x, &w->s, w->pipeline, search_least_work(x, &w->s, true), m);
+	quick = least_seconds(x, &w->s, w->pipeline, search_least_work(x, &w->s, true)->of, m);
 	if (!search_wants(x, quick, d->memory)) {
 		reject(w, REJECT_SLOWER, all_of_batch(w), quick);
 		return;

@@ -9,10 +9,10 @@ struct weighing {
 	struct search *x;
 	struct strategy s;
 	const struct pipeline *pipeline;
-	int all_orders;        /* those of equal cost counted one by one */
-	double least;          /* bytes of a device below those of any strategy of the division */
-	struct work none, all; /* of no layers and of all recomputed in the way at hand, in any order */
-	double base;           /* seconds below those of any with the recomputation at hand */
+	int all_orders;              /* those of equal cost counted one by one */
+	double least;                /* bytes of a device below those of any strategy of the division */
+	struct parts_work none, all; /* of no layers and of all recomputed in the way at hand, in any order */
+	double base;                 /* seconds below those of any with the recomputation at hand */
 };
 
 /* How many ZeRO levels, from 0, the strategy's degrees may have: 0 alone where nothing is held twice, neither
@@ -22,11 +22,6 @@ struct weighing {
 int zero_levels(const struct search_request *r, const struct strategy *s);
 /* Counts `count` strategies like w->s as left out. */
 void reject(struct weighing *w, enum rejection why, int64_t count, double seconds);
-/* Work below that of the body, from that with none and with all of the layers recomputed. */
-static inline struct work partly_recomputed(const struct body *b, struct work none, struct work all)
-{
-	return (struct work){none.all + b->recomputed * (all.all - none.all), none.layer};
-}
 /* Gives the strategy the body's shape. */
 void shape_of(struct strategy *s, const struct body *b);
 const struct stage_run *runs_of(const struct search *x, const struct body *b);
