@@ -200,6 +200,8 @@ static json_t *warnings_of(const struct copus *c)
 	json_t *list = json_array();
 
 	noise_warn(list, &c->noise);
+	if (c->table.searched)
+		warn_half_host(&c->table.request, list);
 	if (isnan(c->rule.reconfiguration))
 		plan_warn(list, "reconfiguration_unknown",
 		          "what a change costs is not known: give reconfiguration_seconds for the times to "

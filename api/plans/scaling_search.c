@@ -146,6 +146,7 @@ static void add_warnings(json_t *answer, const struct searched *x, const struct 
 	    warnings_to_json(&x->request.problem, &best->best.strategy, &best->best.cost, x->attention_given);
 	json_t *warnings = json_object_get(answer, "warnings");
 
+	warn_half_host(&x->request, list);
 	for (size_t i = 0; i < x->count; i++) {
 		if (x->found[i].gave_up || (x->found[i].rc == SB_OK && !x->found[i].optimal)) {
 			plan_warn(list, "not_searched",

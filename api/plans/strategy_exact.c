@@ -171,9 +171,7 @@ static int explain_infeasible(const struct search_request *r, const struct searc
 	                   : "");
 }
 
-/* Offload needs the host's memory and the link to it. Who says one of them, or names what may be offloaded,
- * means it to be weighed. */
-static void warn_half_host(const struct search_request *r, json_t *warnings)
+void warn_half_host(const struct search_request *r, json_t *warnings)
 {
 	bool memory = r->problem.cluster.host_memory_bytes > 0,
 	     link = r->problem.cluster.host_link_bytes_per_second > 0, may = false;

@@ -43,6 +43,10 @@ json_t *quality_to_json(int optimal, double bound, double value, int64_t candida
  */
 json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
                          const struct strategy_cost *c, bool attention_given);
+struct search_request;
+/* Offload needs the host's memory and the link to it: who says one of them, or names what may be offloaded,
+ * means it to be weighed, and is warned where it could not be. */
+void warn_half_host(const struct search_request *r, json_t *warnings);
 /* Of a plan that keeps something on the host: warns where the rates to it are a preset's assumptions. */
 void warn_host_assumed(const struct cost_problem *p, json_t *warnings);
 

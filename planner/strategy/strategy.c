@@ -136,8 +136,9 @@ static enum misfit fit_pipeline(const struct model *m, const struct strategy *s,
 		return MISFIT_STAGES;
 	for (int64_t i = 0; i < s->pp * s->vpp; i++) {
 		int64_t n = strategy_slice_layers(s, m->layers, i);
+		bool between = s->vpp > 1 && i > 0 && i + 1 < s->pp * s->vpp;
 
-		if (n < 0 || n > m->layers)
+		if (n < (between ? 1 : 0) || n > m->layers)
 			return MISFIT_STAGES;
 		sum += n;
 	}
@@ -207,7 +208,7 @@ static const struct {
     [MISFIT_ATTENTION] = {"attention_kernel", "context parallelism needs a fused attention kernel", "cp"},
     [MISFIT_STAGES] = {"stages",
                        "pp is more than the layers, or pp x vpp than two more of them, or the "
-                       "stages do not add up to them",
+                       "stages do not add up to them, or a chunk between the first and the last has none",
                        "pp"},
     [MISFIT_SCHEDULE] =
         {"schedule",

@@ -66,6 +66,25 @@ static void test_recomputed_layers_of_each_chunk(void **state)
 	assert_int_equal(strategy_recompute_each(&s, 7, 0, -1), -1);
 }
 
+/* Embedding and head may stand alone in the first and the last chunk; a chunk between them that has no layers
+ * deadlocked in Megatron (research page peers: issue 1852). */
+static void test_chunks_between_the_ends_have_layers(void **state)
+{
+	const int64_t ends[] = {0, 2, 2, 0}, between[] = {1, 0, 2, 1}, later[] = {2, 1, 0, 1};
+	struct cost_problem p = problem_on(model_preset("gpt3-175b")->model, "dgx-a100-80g", 1, 16);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+
+	(void)state;
+	p.model.layers = 4;
+	s.pp = s.vpp = 2;
+	s.slice_layers = ends;
+	assert_int_equal(strategy_fit(&p.model, &p.cluster, &s, p.sequences), FIT_OK);
+	s.slice_layers = between;
+	assert_int_equal(strategy_fit(&p.model, &p.cluster, &s, p.sequences), MISFIT_STAGES);
+	s.slice_layers = later;
+	assert_int_equal(strategy_fit(&p.model, &p.cluster, &s, p.sequences), MISFIT_STAGES);
+}
+
 /* Random slices, at times of two kinds of layers and partly recomputed. */
 static struct strategy random_cut(struct cost_problem *p, int64_t *slices, int64_t *recomputed)
 {
@@ -223,6 +242,7 @@ int main(void)
 	    cmocka_unit_test(test_llama_405b),
 	    cmocka_unit_test(test_a_shorter_last_chunk),
 	    cmocka_unit_test(test_recomputed_layers_of_each_chunk),
+	    cmocka_unit_test(test_chunks_between_the_ends_have_layers),
 	    cmocka_unit_test(test_stored_is_the_peak_of_the_schedule),
 	    cmocka_unit_test(test_step_is_the_simulation_of_its_chunks),
 	    cmocka_unit_test(test_bounds),
