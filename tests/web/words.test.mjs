@@ -40,6 +40,13 @@ test('a column has one unit, set by its largest value', () => {
   assert.equal(scaled(8873.756, scale, 8873.756), '8.874');
   assert.equal(scaled(1.423, scale, 8873.756), '0.001');
   assert.equal(scaled(null, scale, 8873.756), DASH);
+  // little beside the largest is not 0, and no longer than it
+  assert.equal(scaled(0.061, scale, 8873.756), '<\u20090.001');
+  assert.equal(scaled(-0.061, scale, 8873.756), '>\u2009-0.001');
+  assert.equal(scaled(0.6, scale, 8873.756), '0.001');
+  assert.equal(scaled(0, scale, 8873.756), '0.000');
+  assert.equal(scaled(-0, scaleOf('share', 0.5), 0.5), '0.00');
+  assert.equal(scaled(0.00002, scaleOf('share', 0.5), 0.5), '<\u20090.01');
   // a rest of rounding is no byte
   assert.equal(scaled(-7.6e-6, scaleOf('bytes', 7.6e-6), 7.6e-6), '0');
 });

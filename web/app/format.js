@@ -32,9 +32,10 @@ function decimals(size) {
 
 export function plain(value, digits) {
   const size = Math.abs(value);
-  if (size > 0 && size < 0.001) return value.toPrecision(3);
+  if (digits === undefined && size > 0 && size < 0.001) return value.toPrecision(3);
   const most = digits ?? (Number.isInteger(value) ? 0 : decimals(size));
-  return value.toLocaleString('en-US', { maximumFractionDigits: most, minimumFractionDigits: digits ?? 0 });
+  // + 0: a difference of nothing may be -0
+  return (value + 0).toLocaleString('en-US', { maximumFractionDigits: most, minimumFractionDigits: digits ?? 0 });
 }
 
 function percent(share) {
@@ -51,14 +52,21 @@ export function quantity(value, unit) {
   return label ? `${number}\u00a0${value === 1 && !fixed ? label.replace(/s$/, '') : label}` : number;
 }
 
+// As many digits as its neighbours have; what would show as 0 and is not says so.
+function among(value, digits) {
+  const least = 10 ** -digits;
+  if (value === 0 || Math.abs(value) >= least / 2) return plain(value, digits);
+  return value > 0 ? `<\u2009${least}` : `>\u2009-${least}`;
+}
+
 // What a cell of a table shows when its column has one scale.
 export function scaled(value, scale, largest) {
   if (!isNumber(value)) return DASH;
   if (!scale.fixed) return plain(value);
-  if (scale.label === '%') return plain(value / scale.factor, 2);
+  if (scale.label === '%') return among(value / scale.factor, 2);
   if (scale.label === 'B') return plain(Math.round(value) || 0); // no parts of a byte, and no -0
   const top = Math.abs(largest / scale.factor);
-  return plain(value / scale.factor, top >= 1000 ? 1 : top >= 10 ? 2 : 3);
+  return among(value / scale.factor, top >= 1000 ? 1 : top >= 10 ? 2 : 3);
 }
 
 // The value as it came, for the hover text.
