@@ -185,6 +185,12 @@ static int damaged(struct sb_error *err)
 	return sb_fail(err, SB_EFORMAT, "bad_side_file", "The side file of the critical paths is damaged.");
 }
 
+/* A table of the file, or NULL when it lies outside, or where no table can. */
+static const void *table(const struct chunkfile *f, uint64_t at, uint64_t bytes)
+{
+	return at % 8 == 0 ? chunkfile_get(f, at, bytes) : NULL;
+}
+
 int path_file_open(int fd, struct path_file *out, struct sb_error *err)
 {
 	struct path_file f = {0};
@@ -193,15 +199,15 @@ int path_file_open(int fd, struct path_file *out, struct sb_error *err)
 
 	if (rc != SB_OK)
 		return rc;
-	d = chunkfile_get(&f.file, f.file.root, sizeof(*d));
+	d = table(&f.file, f.file.root, sizeof(*d));
 	if (d && d->section_count < SIZE_MAX / sizeof(*f.sections) &&
 	    d->source_count < SIZE_MAX / sizeof(*f.sources) && d->text_count < UINT32_MAX) {
 		f.count = d->section_count;
-		f.sections = chunkfile_get(&f.file, d->sections, f.count * sizeof(*f.sections));
+		f.sections = table(&f.file, d->sections, f.count * sizeof(*f.sections));
 		f.source_count = d->source_count;
-		f.sources = chunkfile_get(&f.file, d->sources, f.source_count * sizeof(*f.sources));
+		f.sources = table(&f.file, d->sources, f.source_count * sizeof(*f.sources));
 		f.text_count = d->text_count;
-		f.starts = chunkfile_get(&f.file, d->starts, (f.text_count + 1) * sizeof(*f.starts));
+		f.starts = table(&f.file, d->starts, (f.text_count + 1) * sizeof(*f.starts));
 		f.texts = chunkfile_get(&f.file, d->texts, d->text_bytes);
 	}
 	if (!f.sections || !f.sources || !f.starts || !f.texts || f.starts[f.text_count] != d->text_bytes) {

@@ -79,7 +79,7 @@ static void finish_sums(struct looking *l)
 static int look_over(struct looking *l, const struct path_section *s)
 {
 	const struct path_piece *pieces =
-	    s->count <= SIZE_MAX / sizeof(*pieces)
+	    s->pieces % 8 == 0 && s->count <= SIZE_MAX / sizeof(*pieces)
 	        ? chunkfile_get(&l->f->file, s->pieces, s->count * sizeof(*pieces))
 	        : NULL;
 	int64_t at = s->first_ns;

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "profiler/blockfile.h"
+#include "profiler/collectives.h"
 #include "profiler/operators.h"
+#include "profiler/path_file.h"
 #include "profiler/timeline.h"
 #include "tests/fuzz/check.h"
 
@@ -103,15 +105,13 @@ static void write_timeline(int fd)
 	must(timeline_end(&w, NULL) == SB_OK);
 }
 
-static void fuzz_timeline(const uint8_t *data, size_t size)
+/* The file anew in bad, its content patched. */
+static void patch_chunks(int good, int bad, const uint8_t *data, size_t size)
 {
-	int good = new_fd(), bad = new_fd();
 	struct chunkfile_header h;
 	struct chunkfile_writer w = {0};
-	TIMELINE_AUTO t = {0};
 	char *bytes;
 
-	write_timeline(good);
 	must(pread(good, &h, sizeof(h), 0) == sizeof(h));
 	/* the place of the directory can be patched like the body */
 	bytes = malloc(16 + h.body);
@@ -125,9 +125,69 @@ static void fuzz_timeline(const uint8_t *data, size_t size)
 	must(chunkfile_add(&w, bytes + 16, h.body, NULL) == SB_OK);
 	must(chunkfile_end(&w, h.root, h.root_count, NULL) == SB_OK);
 	chunkfile_drop(&w);
+	free(bytes);
+}
+
+static void fuzz_timeline(const uint8_t *data, size_t size)
+{
+	int good = new_fd(), bad = new_fd();
+	TIMELINE_AUTO t = {0};
+
+	write_timeline(good);
+	patch_chunks(good, bad, data, size);
 	if (timeline_open(bad, &t, NULL) == SB_OK)
 		look(&t);
-	free(bytes);
+	close(good);
+	close(bad);
+}
+
+static void write_paths(int fd)
+{
+	PROFILE_AUTO p = {.captures = calloc(1, sizeof(*p.captures)), .count = 1};
+	COLLECTIVES_AUTO c = {0};
+	CRITICAL_PATHS_AUTO paths = {0};
+
+	must(p.captures != NULL);
+	p.captures->source = strdup("a");
+	p.captures->format = FORMAT_KINETO;
+	good_trace(&p.captures->trace);
+	must(collectives_match(&p, &c) == SB_OK);
+	must(critical_paths_find(&p, &c, &paths, NULL) == SB_OK);
+	must(path_file_write(&p, &paths, fd, NULL) == SB_OK);
+}
+
+/* What is told of a path adds up, and its names lie inside. */
+static void walk_path(const struct path_file *f, const struct path_section *s)
+{
+	PATH_VIEW_AUTO v = {0};
+	int64_t sum = 0;
+	size_t len;
+
+	(void)path_file_source(f, s->source, &len);
+	if (path_file_look(f, s, s->first_ns, INT64_MAX, 20, &v, NULL) != SB_OK)
+		return;
+	must(v.count <= 20);
+	for (int i = 0; i < PATH_PARTS; i++)
+		sum += v.part_ns[i];
+	must(sum == v.span_ns);
+	for (size_t i = 0; i < v.count; i++) {
+		must(v.pieces[i].dur_ns >= 0);
+		(void)path_file_text(f, v.pieces[i].name, &len);
+	}
+	for (size_t i = 0; i < v.sum_count; i++)
+		(void)path_file_text(f, v.sums[i].name, &len);
+}
+
+static void fuzz_paths(const uint8_t *data, size_t size)
+{
+	int good = new_fd(), bad = new_fd();
+	PATH_FILE_AUTO f = {0};
+
+	write_paths(good);
+	patch_chunks(good, bad, data, size);
+	if (path_file_open(bad, &f, NULL) == SB_OK)
+		for (size_t i = 0; i < f.count && i < 4; i++)
+			walk_path(&f, &f.sections[i]);
 	close(good);
 	close(bad);
 }
@@ -193,12 +253,14 @@ static void fuzz_operators(const uint8_t *data, size_t size)
 	close(bad);
 }
 
-/* The first byte chooses the kind of file. */
+/* The first byte chooses the kind of file: p for critical paths, else an odd one for operators. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 1)
 		return 0;
-	if (data[0] & 1)
+	if (data[0] == 'p')
+		fuzz_paths(data + 1, size - 1);
+	else if (data[0] & 1)
 		fuzz_operators(data + 1, size - 1);
 	else
 		fuzz_timeline(data + 1, size - 1);
