@@ -302,3 +302,27 @@ test('the form of each kind starts from a problem that has a plan', async () => 
   }
   await close();
 });
+
+test('chunks that differ, idle devices, and where seconds and bytes go', async () => {
+  // 30 layers on 4 x 8 chunks, as Llama 3 does it: the first chunk has the embedding alone, the last the head; 32 of 40 devices
+  const problem = { kind: 'estimate', model: { ...MODEL, layers: 30 }, cluster: cluster(5), batch: { global_sequences: 16 },
+    strategy: { dp: 1, tp: 8, pp: 4, vpp: 8, micro_batch: 1, sequence_parallel: true } };
+  const made = await (await fetch(`${service.url}/v1/plans`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(problem) })).json();
+  const { page, close } = await openPage(browser, service.url, { path: `/#/plans/${made.id}` });
+  await page.locator('#explanation').waitFor();
+  assert.match(await page.locator('#strategy').innerText(), /Devices\s+32 of 40/);
+  await page.locator('#stages summary').click();
+  const cells = (row) => row.locator('td').allInnerTexts();
+  const rows = await page.locator('#stages tbody tr').all();
+  assert.deepEqual(await cells(rows[0]), ['0', '7', 'none, 3, 7, 11, 15, 19, 23, 27', 'none']);
+  assert.deepEqual(await cells(rows[1]), ['1', '8', '0, 4, 8, 12, 16, 20, 24, 28', 'none']);
+  assert.deepEqual(await cells(rows[3]), ['3', '7', '2, 6, 10, 14, 18, 22, 26, none', 'none']);
+  const { stages, traffic } = made.explanation;
+  const spent = page.getByRole('region', { name: 'Time and memory by stage' }).locator('tbody tr');
+  assert.deepEqual((await Promise.all((await spent.all()).map(cells))).map((c) => c[0]), ['0', '1–2', '3']);
+  assert.equal(stages.length, 3);
+  const sent = page.getByRole('region', { name: 'What a device sends' }).locator('tbody tr');
+  assert.deepEqual((await Promise.all((await sent.all()).map(cells))).map((c) => c.slice(0, 3)), [['Tensor ranks', '8', '8'], ['Stages', '4', '1']]);
+  assert.equal(traffic.length, 2);
+  await close();
+});

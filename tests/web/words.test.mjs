@@ -5,6 +5,7 @@ import { DASH, exact, memberName, memberNames, quantity, ranges, scaleOf, scaled
 import { checkName, verdictCode } from '../../web/app/labels.js';
 import { constraintFields, enumOf } from '../../web/app/schema.js';
 import { nameOf } from '../../web/app/files.js';
+import { layersText, recomputeText } from '../../web/app/explanation.js';
 import { brief } from '../../web/app/plan_other.js';
 import { problemText } from '../../web/app/plans.js';
 
@@ -76,6 +77,18 @@ test('what the service says begins like a sentence, and a number keeps its unit'
   assert.equal(sentence('node_links decide the plan'), 'node_links decide the plan');
   assert.equal(told('more compute: 0.846 s, 2 stages'), 'More compute: 0.846\u00a0s, 2 stages');
   assert.equal(told(null), '');
+});
+
+test('the layers of a stage are told chunk by chunk', () => {
+  assert.equal(layersText({ first_layer: 7, layers: 8 }), '7–14');
+  assert.equal(layersText({ first_layer: 3, layers: 1 }), '3');
+  assert.equal(layersText({ first_layer: 0, layers: 5, chunks: [{ first_layer: 0, layers: 3 }, { first_layer: 12, layers: 1 }, { first_layer: 22, layers: 1 }] }), '0–2, 12, 22');
+  // the first chunk has the embedding alone
+  assert.equal(layersText({ first_layer: 0, layers: 1, chunks: [{ first_layer: 0, layers: 0 }, { first_layer: 15, layers: 1 }] }), 'none, 15');
+  assert.equal(recomputeText({ layers: 8, recompute: 'none', recompute_layers: 0 }), 'none');
+  assert.equal(recomputeText({ layers: 8, recompute: 'full', recompute_layers: 8 }), 'full');
+  assert.equal(recomputeText({ layers: 8, recompute: 'full', recompute_layers: 6 }), 'full, 6 of 8 layers');
+  assert.equal(recomputeText({ layers: 8, checkpointed_layers: 2 }), 'full, 2 of 8 layers');
 });
 
 test('values of a plan in a few words', () => {

@@ -1,6 +1,7 @@
 // One plan: what to do, what it will cost, what lost and why.
 import { call, get, planPath } from './api.js';
 import { html, useState } from './dom.js';
+import { ExplanationSection, Stages } from './explanation.js';
 import { ExportSection } from './export.js';
 import { isNumber, memberName, quantity, sentence, told, when, words } from './format.js';
 import { FrontierSection } from './frontier.js';
@@ -44,15 +45,8 @@ function Split({ title, parts, unit, id }) {
       <span class="right quiet">${quantity(v / whole, 'share')}</span></li>`)}</ul></div>`;
 }
 
-const STAGES = [
-  { id: 'stage', label: 'Stage', value: (s) => s.stage }, { id: 'first', label: 'First layer', unit: '', value: (s) => s.first_layer },
-  { id: 'layers', label: 'Layers', unit: '', value: (s) => s.layers }, { id: 'recompute', label: 'Recompute', value: (s) => String(s.recompute ?? (s.checkpointed_layers ? `full, ${s.checkpointed_layers} of them` : 'none')) },
-];
-
-function Solution({ plan: { solution: s, predicted: p } }) {
-  const stages = (s.stages ?? []).map((stage, i) => ({ ...stage, stage: i }));
-  return html`<${Section} id="strategy" title="Strategy"><${Degrees} solution=${s} />
-    ${stages.length > 1 && html`<details><summary>${stages.length} stages</summary><${Table} caption="Stages" columns=${STAGES} rows=${stages} /></details>`}
+function Solution({ plan: { solution: s, predicted: p, problem } }) {
+  return html`<${Section} id="strategy" title="Strategy"><${Degrees} solution=${s} cluster=${problem?.cluster} /><${Stages} solution=${s} />
     <div class="splits"><${Split} id="time-split" title="Time of a step" parts=${p.breakdown} unit="seconds" />
       <${Split} id="memory-split" title="Memory of a device" parts=${p.memory} unit="bytes" /></div><//>`;
 }
@@ -69,14 +63,18 @@ const REASONS = {
   memory: 'Does not fit in memory', slower: 'Its lower bound is too far behind the best', heads_division: 'Tensor degree does not divide the heads',
   width_division: 'Tensor degree does not divide the widths', interleaving: 'Micro-batches do not fill the interleaved pipeline',
   zero_with_pipeline: 'ZeRO 2 and 3 are tried in a pipeline only where the constraint ZeRO names them', host_memory: 'Does not fit in host memory',
+  expert_division: 'Expert degrees do not divide the experts or the ranks', sequence_division: 'Context degree does not divide the sequence',
+  attention_kernel: 'Context parallelism needs a fused attention kernel',
 };
 const reasonOf = (r) => REASONS[r.reason] ?? sentence(words(r.reason));
 
 const example = (e) => (typeof e === 'string' ? e : e && typeof e === 'object' ? degreesText(e) || JSON.stringify(e) : null);
+// how far the example is from being chosen
+const missOf = (r) => (isNumber(r.over_bytes) ? `${quantity(r.over_bytes, 'bytes')} too much` : isNumber(r.at_least_seconds) ? `${quantity(r.at_least_seconds, 'seconds')} at least` : null);
 const REJECTED = [
   { id: 'reason', label: 'Reason', className: 'reason', value: reasonOf },
   { id: 'count', label: 'Candidates', unit: '', value: (r) => r.count },
-  { id: 'example', label: 'For example', className: 'reason', value: (r) => example(r.example) },
+  { id: 'example', label: 'For example', className: 'reason', value: (r) => [example(r.example), missOf(r)].filter(Boolean).join(': ') },
 ];
 
 function Losers({ plan }) {
@@ -88,9 +86,9 @@ function Losers({ plan }) {
 }
 
 // The kinds that have a view of their own.
-const Strategy = ({ plan }) => html`<${Headline} plan=${plan} /><${Solution} plan=${plan} /><${FrontierSection} plan=${plan} /><${Losers} plan=${plan} /><${ExportSection} id=${plan.id} />`;
+const Strategy = ({ plan }) => html`<${Headline} plan=${plan} /><${Solution} plan=${plan} /><${ExplanationSection} explanation=${plan.explanation} /><${FrontierSection} plan=${plan} /><${Losers} plan=${plan} /><${ExportSection} id=${plan.id} />`;
 // one given strategy: nothing was searched, so that there is nothing that lost
-const Estimate = ({ plan }) => html`<${Headline} plan=${plan} /><${Solution} plan=${plan} /><${ExportSection} id=${plan.id} />`;
+const Estimate = ({ plan }) => html`<${Headline} plan=${plan} /><${Solution} plan=${plan} /><${ExplanationSection} explanation=${plan.explanation} /><${ExportSection} id=${plan.id} />`;
 const VIEWS = { strategy: Strategy, estimate: Estimate, schedule: PipelinePlan, pipeline: PipelinePlan };
 
 function Content({ plan }) {
