@@ -53,7 +53,7 @@ static bool is_said(const struct launch_plan *l, int field)
 	if (field == FIELD_TP_X)
 		return tensor_grid_of(&l->strategy).x > 1;
 	if (field == FIELD_STAGES)
-		return l->strategy.pp > 1 && !launch_even_chunks(l);
+		return l->strategy.pp > 1 && !launch_equal_chunks(l);
 	return field < FIELD_OFFLOAD_WEIGHTS || field > FIELD_OFFLOAD_ACTIVATIONS ||
 	       offload_any(&l->strategy.offload);
 }

@@ -215,7 +215,9 @@ int launch_one_dimension(const struct launch_plan *l, const char *label, struct 
 
 int launch_no_offload(struct sb_error *err, const char *why)
 {
-	return sb_fail_field(err, SB_EIMPOSSIBLE, "offload", "offload", "%s", why);
+	return sb_fail_field(
+	    err, SB_EIMPOSSIBLE, "offload", "offload",
+	    "%s; with \"constraints\": {\"offload\": \"none\"} the plan keeps all on the device", why);
 }
 
 void launch_comments(const char *notes, struct sb_buf *out)

@@ -68,5 +68,6 @@ test("an export says it, or tells why the launcher cannot", () => {
   assert.match(says({ optimizer: 1 }, "deepspeed").text, /"offload_optimizer": \{/);
   const refused = says({ weights: 0.5 }, "megatron");
   assert.notEqual(refused.status, 0);
-  assert.match(refused.text, /solution\/offload.*keeps weights/);
+  // a searched plan offloads where nobody forbade it: the refusal says how to forbid it
+  assert.match(refused.text, /solution\/offload.*keeps weights.*"constraints": \{"offload": "none"\}/);
 });
