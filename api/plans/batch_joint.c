@@ -74,7 +74,7 @@ static int refuse_members(const json_t *request, const char *const *members, con
 	struct place root = place_of("");
 
 	for (; *members; members++)
-		if (json_object_get(request, *members))
+		if (parse_given(request, *members))
 			return parse_fail(err, SB_EINVAL, "unknown_member", &root, *members, text);
 	return SB_OK;
 }
@@ -82,7 +82,7 @@ static int refuse_members(const json_t *request, const char *const *members, con
 static int read_given(const json_t *request, struct joint *j, struct sb_error *err)
 {
 	struct place root = place_of(""), here = place_of("/plans");
-	const json_t *list = json_object_get(request, "plans");
+	const json_t *list = parse_given(request, "plans");
 	size_t n = list ? json_array_size(list) : 1;
 	int rc;
 
@@ -143,7 +143,7 @@ static int read_joint(const json_t *request, const struct sb_watch *watch, struc
 	                                      "multiple",    "plans",         "least_steps",
 	                                      "min_batch",   "max_batch",     NULL};
 	struct place root = place_of("");
-	bool searched = json_object_get(request, "model") || json_object_get(request, "batches");
+	bool searched = parse_given(request, "model") || parse_given(request, "batches");
 	int rc = parse_members(request, &root, members, err);
 
 	if (rc == SB_OK)

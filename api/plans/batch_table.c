@@ -197,12 +197,12 @@ int batch_table_from_json(const json_t *request, const struct sb_watch *watch, s
 	static const char *const search[] = {"model",       "cluster",     "batches",
 	                                     "constraints", "calibration", NULL};
 	struct place root = place_of("");
-	const json_t *table = json_object_get(request, "table");
+	const json_t *table = parse_given(request, "table");
 
 	if (!table || json_is_null(table))
 		return search_table(request, watch, out, out_extra, err);
 	for (int i = 0; search[i]; i++)
-		if (json_object_get(request, search[i]))
+		if (parse_given(request, search[i]))
 			return parse_fail(err, SB_EINVAL, "unknown_member", &root, search[i],
 			                  "stands beside no table: that has the throughput already");
 	return read_table(table, out, err);

@@ -149,7 +149,7 @@ static int read_variable(const json_t *request, struct variable *v, struct sb_er
 	                                    "linear_batch",
 	                                    NULL};
 	struct place root = place_of("");
-	const json_t *stages = json_object_get(request, "stages");
+	const json_t *stages = parse_given(request, "stages");
 	int rc = parse_members(request, &root, stages ? given : tuned, err);
 
 	if (rc == SB_OK)

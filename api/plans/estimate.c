@@ -20,7 +20,7 @@ static int read_strategy(const json_t *value, const struct cost_problem *p, stru
 		rc = strategy_from_text(value, &at, p, io, out_stages, out_attention, err);
 	} else {
 		rc = strategy_from_json(value, &at, io, out_stages, err);
-		*out_attention = json_object_get(value, "attention") != NULL;
+		*out_attention = parse_given(value, "attention") != NULL;
 	}
 	if (rc != SB_OK)
 		return rc;

@@ -66,7 +66,7 @@ static int read_option(const json_t *o, const struct place *at, struct cfp_input
 	out->leave_name = leave;
 	out->entry = lying_of(in, entry);
 	out->leave = lying_of(in, leave);
-	in->sized = in->sized || json_object_get(o, "memory_bytes");
+	in->sized = in->sized || parse_given(o, "memory_bytes");
 	if (out->entry.lie == LIE_PARTIAL)
 		return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", at, "entry",
 		                  "cannot be partial: nothing is turned into partial sums");
@@ -145,11 +145,11 @@ static int read_input(const json_t *request, struct cfp_input *in, struct intra_
 	                                      "segments",      "operators",    "profiles",     "tensor_bytes",
 	                                      "element_bytes", "memory_bytes", "memory_error", NULL};
 	struct place root = place_of("");
-	const json_t *segments = json_object_get(request, "segments");
+	const json_t *segments = parse_given(request, "segments");
 	int64_t element;
 	double ignored;
-	int forms = (segments != NULL) + (json_object_get(request, "operators") != NULL) +
-	            (json_object_get(request, "profiles") != NULL);
+	int forms = (segments != NULL) + (parse_given(request, "operators") != NULL) +
+	            (parse_given(request, "profiles") != NULL);
 	int rc = parse_members(request, &root, members, err);
 
 	if (rc == SB_OK && forms != 1)
@@ -169,7 +169,7 @@ static int read_input(const json_t *request, struct cfp_input *in, struct intra_
 	if (rc == SB_OK)
 		rc = parse_integer(request, &root, "element_bytes", OPTIONAL, 1, 64, &element, err);
 	if (rc == SB_OK && !segments) {
-		rc = json_object_get(request, "operators")
+		rc = parse_given(request, "operators")
 		         ? cfp_from_operators(request, &in->made, &in->distinct, err)
 		         : cfp_from_profiles(request, &in->made, &in->distinct, err);
 		segments = json_object_get(in->made, "segments");

@@ -179,7 +179,7 @@ static int read_operator(const json_t *o, const struct place *at, int64_t n, str
 {
 	struct place here = place_member(at, "inputs");
 	struct split_operator shape;
-	const json_t *inputs = json_object_get(o, "inputs");
+	const json_t *inputs = parse_given(o, "inputs");
 	const char *name = NULL;
 	int rc;
 

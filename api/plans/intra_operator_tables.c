@@ -26,7 +26,7 @@ void intra_tables_free(struct intra_tables *t)
 static int list_of(const json_t *o, const struct place *at, const char *member, enum need need, int64_t least,
                    int64_t most, const json_t **out, struct sb_error *err)
 {
-	*out = json_object_get(o, member);
+	*out = parse_given(o, member);
 	if (!*out && need == REQUIRED)
 		return parse_missing(err, o, at, member);
 	if (*out && !json_is_array(*out))
@@ -212,9 +212,9 @@ static int read_edge_values(const json_t *o, const struct place *at, const struc
 	const json_t *sends = NULL;
 	int rc = list_of(o, at, "sends", OPTIONAL, 0, 16, &sends, err);
 
-	if (rc == SB_OK && json_object_get(o, "seconds"))
+	if (rc == SB_OK && parse_given(o, "seconds"))
 		rc = add_matrix(o, at, "seconds", rows, columns, INTRA_SECONDS_MAX, 1, 1, v, v + cells, err);
-	if (rc == SB_OK && json_object_get(o, "memory_bytes")) {
+	if (rc == SB_OK && parse_given(o, "memory_bytes")) {
 		rc = add_matrix(o, at, "memory_bytes", rows, columns, INTRA_BYTES_MAX, 1, 0, v + 2 * cells,
 		                NULL, err);
 		*io_sized = true;
@@ -253,7 +253,7 @@ static int read_edge(const json_t *o, const struct place *at, const struct intra
 		return rc;
 	v = t->values[t->graph.node_count + k];
 	t->edges[k] =
-	    (struct option_edge){from, to, v, json_object_get(o, "memory_bytes") ? v + 2 * cells : NULL};
+	    (struct option_edge){from, to, v, parse_given(o, "memory_bytes") ? v + 2 * cells : NULL};
 	t->told_edges[k] = t->edges[k];
 	t->told_edges[k].time = v + cells;
 	return read_edge_values(o, at, r, t->nodes[from].options, t->nodes[to].options, v, &t->sized, err);

@@ -56,7 +56,7 @@ static int add_fastest(const struct intra_case *c, const uint16_t *least, json_t
 static int read_cluster(const json_t *request, struct cluster *out, bool *out_given, struct sb_error *err)
 {
 	struct place at = place_of("/cluster");
-	const json_t *value = json_object_get(request, "cluster");
+	const json_t *value = parse_given(request, "cluster");
 
 	*out_given = value != NULL;
 	return value ? cluster_from_json(value, &at, out, err) : SB_OK;
@@ -134,7 +134,7 @@ int intra_taps(const json_t *request, const struct sb_watch *watch, json_t **out
 	struct place root = place_of("");
 	struct intra_case c = {.watch = watch};
 	struct cluster cluster = {0};
-	bool given = false, operators = json_object_get(request, "operators") != NULL;
+	bool given = false, operators = parse_given(request, "operators") != NULL;
 	double start = plan_clock();
 	int cost = INTRA_TOPOLOGY, rc = parse_members(request, &root, members, err);
 
@@ -144,7 +144,7 @@ int intra_taps(const json_t *request, const struct sb_watch *watch, json_t **out
 		rc = intra_memory_from_json(request, &c, err);
 	if (rc == SB_OK)
 		rc = read_cluster(request, &cluster, &given, err);
-	if (rc == SB_OK && operators && json_object_get(request, "nodes"))
+	if (rc == SB_OK && operators && parse_given(request, "nodes"))
 		rc = parse_fail(err, SB_EINVAL, "unknown_member", &root, "nodes",
 		                "cannot be given beside operators");
 	if (rc == SB_OK && operators && !given)

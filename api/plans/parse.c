@@ -94,6 +94,13 @@ int parse_members(const json_t *object, const struct place *at, const char *cons
 	return SB_OK;
 }
 
+const json_t *parse_given(const json_t *object, const char *member)
+{
+	const json_t *v = json_object_get(object, member);
+
+	return json_is_null(v) ? NULL : v;
+}
+
 int parse_missing(struct sb_error *err, const json_t *object, const struct place *at, const char *member)
 {
 	return parse_fail(err, SB_EINVAL, "missing_member", at, member,

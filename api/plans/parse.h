@@ -25,6 +25,8 @@ int parse_unknown(struct sb_error *err, int code, const char *word, const struct
                   const char *member, const char *const *words);
 /* SB_EINVAL: a member that must be given is missing, or null, as the text says. */
 int parse_missing(struct sb_error *err, const json_t *object, const struct place *at, const char *member);
+/* The member; NULL also where it is null, which says no more than leaving it out. */
+const json_t *parse_given(const json_t *object, const char *member);
 /* SB_EINVAL unless it is an object whose members are all in the NULL-terminated list. */
 int parse_members(const json_t *object, const struct place *at, const char *const *allowed,
                   struct sb_error *err);

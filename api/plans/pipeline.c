@@ -28,7 +28,7 @@ static int compare(const struct pipeline_input *in, const struct pipeline_choice
 	for (int i = 0; rc == SB_OK && others[i]; i++)
 		if (strcmp(others[i], chosen->method) != 0 && pipeline_method_of(others[i]))
 			rc = pipeline_compare(in, others[i], chosen, answer, err);
-	if (rc == SB_OK && json_object_get(in->request, "given") && strcmp(chosen->method, "given") != 0)
+	if (rc == SB_OK && parse_given(in->request, "given") && strcmp(chosen->method, "given") != 0)
 		rc = pipeline_compare(in, "given", chosen, answer, err);
 	return rc;
 }
@@ -47,12 +47,14 @@ static int search(const json_t *request, const struct sb_watch *watch, json_t **
 		return csimd_solve(request, watch, out, out_extra, err);
 	if (name && strcmp(name, BEST) == 0)
 		return pipeline_solve_best(request, watch, out, out_extra, err);
-	if (name && strcmp(name, "pipedream") == 0 && json_object_get(request, "levels"))
+	if (name && strcmp(name, "pipedream") == 0 && parse_given(request, "levels"))
 		return pipeline_levels_solve(request, out, out_extra, err);
 	rc = pipeline_from_json(request, &in, err);
 	in.problem.watch = watch;
 	if (rc == SB_OK)
 		rc = pipeline_check_layers(&in.problem, err);
+	if (rc == SB_OK)
+		rc = pipeline_check_given(&in, err);
 	if (rc == SB_OK)
 		rc = pipeline_choose(&in, name ? name : methods[0], &chosen, err);
 	if (rc == SB_EINFEASIBLE)

@@ -105,6 +105,9 @@ void pipeline_choice_clear(struct pipeline_choice *c);
  * SB_EIO for a planner whose plan is none; else as struct pipeline_method and pipeline_read_plan(). */
 int pipeline_choose(const struct pipeline_input *in, const char *method, struct pipeline_choice *out,
                     struct sb_error *err);
+/* What is wrong with a plan that is given to be compared is told before a search, which may take long:
+ * SB_EINVAL, SB_EIMPOSSIBLE; SB_EIO, SB_ENOMEM. */
+int pipeline_check_given(const struct pipeline_input *in, struct sb_error *err);
 /* Chooses by one more method, and adds it to the alternatives of an answer; what cannot be is told among the
  * rejected. SB_EINVAL, SB_EIMPOSSIBLE for a given plan that is none; SB_EIO, SB_ENOMEM. */
 int pipeline_compare(const struct pipeline_input *in, const char *method,

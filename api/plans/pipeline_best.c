@@ -326,6 +326,8 @@ int pipeline_solve_best(const json_t *request, const struct sb_watch *watch, jso
 		rc = read_input(request, &in, err);
 	in.problem.watch = watch;
 	if (rc == SB_OK)
+		rc = pipeline_check_given(&in, err);
+	if (rc == SB_OK)
 		rc = search_all(&in.problem, &c, &s, err);
 	if (rc == SB_EINFEASIBLE)
 		return pipeline_explain(&in, &(struct pipeline_choice){0}, out_extra, err);
@@ -336,7 +338,7 @@ int pipeline_solve_best(const json_t *request, const struct sb_watch *watch, jso
 	answer = answer_of(&in, &s, plan_clock() - start);
 	if (!answer)
 		return sb_no_memory(err);
-	if (json_object_get(in.request, "given"))
+	if (parse_given(in.request, "given"))
 		rc = pipeline_compare(&in, "given", &s.plans[0], answer, err);
 	if (rc == SB_OK)
 		*out = json_incref(answer);

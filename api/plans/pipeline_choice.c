@@ -115,6 +115,25 @@ int pipeline_choose(const struct pipeline_input *in, const char *method, struct 
 	return rc == SB_OK ? check_fit(&p, out, !planner, err) : rc;
 }
 
+/* Whether what hinders a plan is told among the rejected; else the request is wrong. */
+static bool is_rejection(int rc, const char *method)
+{
+	return rc == SB_EINFEASIBLE || rc == SB_ECONFLICT ||
+	       (rc == SB_EIMPOSSIBLE && pipeline_method_of(method));
+}
+
+int pipeline_check_given(const struct pipeline_input *in, struct sb_error *err)
+{
+	PIPELINE_CHOICE_AUTO given = {0};
+	struct sb_error why = {0};
+	int rc = parse_given(in->request, "given") ? pipeline_choose(in, "given", &given, &why) : SB_OK;
+
+	if (rc == SB_OK || is_rejection(rc, "given"))
+		return SB_OK;
+	*err = why;
+	return rc;
+}
+
 int pipeline_compare(const struct pipeline_input *in, const char *method,
                      const struct pipeline_choice *chosen, json_t *answer, struct sb_error *err)
 {
@@ -125,8 +144,7 @@ int pipeline_compare(const struct pipeline_input *in, const char *method,
 	if (rc == SB_OK) {
 		json_array_append_new(json_object_get(answer, "alternatives"),
 		                      pipeline_alternative_to_json(in, chosen, &other));
-	} else if (rc == SB_EINFEASIBLE || rc == SB_ECONFLICT ||
-	           (rc == SB_EIMPOSSIBLE && pipeline_method_of(method))) {
+	} else if (is_rejection(rc, method)) {
 		json_array_append_new(json_object_get(answer, "rejected"),
 		                      json_pack("{s:s,s:i,s:{s:s,s:s}}", "reason", why.word, "count", 1,
 		                                "example", "method", method, "detail", why.text));

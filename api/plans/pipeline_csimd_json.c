@@ -157,13 +157,13 @@ static int read_row(const json_t *layer, const struct place *at, struct csimd_in
 		                  &row->parameters, err);
 	if (rc == SB_OK)
 		rc = read_activation(layer, at, &row->activation, err);
-	in->weighed = in->weighed || json_object_get(layer, "parameters_bytes") ||
-	              json_object_get(layer, "activation_bytes");
+	in->weighed =
+	    in->weighed || parse_given(layer, "parameters_bytes") || parse_given(layer, "activation_bytes");
 	if (rc == SB_OK)
 		rc = parse_object(layer, at, "time", REQUIRED, &time, err);
 	if (rc != SB_OK)
 		return rc;
-	if (json_object_get(time, "form"))
+	if (parse_given(time, "form"))
 		return read_form(time, &here, in->slices, &row->time, err);
 	return read_table(time, &here, &in->tables[r], &row->time, err);
 }
@@ -305,10 +305,10 @@ static int read_sizes(const json_t *request, struct csimd_input *in, struct sb_e
 	if (rc == SB_OK)
 		rc = parse_integer(request, &root, "stages", REQUIRED, 1, CSIMD_STAGES_MAX, &p->stages, err);
 	for (int i = 0; rc == SB_OK && in->slices && only_gpipe[i]; i++)
-		if (json_object_get(request, only_gpipe[i]))
+		if (parse_given(request, only_gpipe[i]))
 			rc = parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &root, only_gpipe[i],
 			                "is of schedule gpipe");
-	if (rc == SB_OK && !in->slices && json_object_get(request, "slice_unit"))
+	if (rc == SB_OK && !in->slices && parse_given(request, "slice_unit"))
 		rc = parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &root, "slice_unit",
 		                "is of schedule terapipe");
 	p->sequences = 1;

@@ -8,13 +8,6 @@ static const double COSTS[PIPELINE_RECOMPUTES] = {0, 0.04, 0.125, 0.165, 0.5};
 
 const char *const pipeline_recompute_words[] = {"none", "select", "comm", "both", "full", NULL};
 
-static bool is_given(const json_t *object, const char *member)
-{
-	const json_t *v = json_object_get(object, member);
-
-	return v && !json_is_null(v);
-}
-
 /* One number for each way to recompute; those left out keep their value. */
 static int read_by_recompute(const json_t *object, const struct place *at, const char *member, enum need need,
                              double high, double out[PIPELINE_RECOMPUTES], struct sb_error *err)
@@ -108,7 +101,7 @@ static int read_sizes(const json_t *layer, const struct place *at, enum need nee
 	if (rc == SB_OK)
 		rc = read_by_recompute(layer, at, "activation_bytes", need, PIPELINE_BYTES_MAX, b->activation,
 		                       err);
-	if (rc == SB_OK && is_given(layer, "activation_bytes") && isnan(b->activation[KEEP_ALL]))
+	if (rc == SB_OK && parse_given(layer, "activation_bytes") && isnan(b->activation[KEEP_ALL]))
 		rc = parse_missing(err, json_object_get(layer, "activation_bytes"), &activation, "none");
 	*io_unsized |= isnan(b->parameters) || isnan(b->activation[KEEP_ALL]);
 	b->parameters = isnan(b->parameters) ? 0 : b->parameters;
@@ -210,12 +203,12 @@ int pipeline_read_layers(const json_t *request, struct pipeline_input *out, stru
 	double costs[PIPELINE_RECOMPUTES];
 	int rc = read_costs(request, costs, err);
 
-	if (rc == SB_OK && !is_given(request, "layers"))
+	if (rc == SB_OK && !parse_given(request, "layers"))
 		rc = parse_missing(err, request, &root, "layers");
 	if (rc == SB_OK && !json_is_array(list))
 		rc = parse_fail(err, SB_EINVAL, "wrong_type", &root, "layers", "must be a list");
 	if (rc == SB_OK)
-		rc = read_bodies(list, costs, is_given(request, "memory_bytes") ? REQUIRED : OPTIONAL, out,
+		rc = read_bodies(list, costs, parse_given(request, "memory_bytes") ? REQUIRED : OPTIONAL, out,
 		                 err);
 	if (rc == SB_OK)
 		rc = read_end(request, "head", &out->problem.head, err);

@@ -157,7 +157,7 @@ static int take_over(const json_t *request, const json_t *file, json_t *out, str
 	int rc = SB_OK;
 
 	for (int i = 0; rc == SB_OK && own[i]; i++)
-		if (json_object_get(request, own[i]))
+		if (parse_given(request, own[i]))
 			rc = parse_fail(err, SB_EINVAL, "unknown_member", &root, own[i],
 			                "comes from the layers_file");
 	if (rc == SB_OK)
@@ -186,7 +186,7 @@ int pipeline_sapp_import(const json_t *request, json_t **out, struct sb_error *e
 		return sb_no_memory(err);
 	if (rc == SB_OK)
 		rc = parse_object(request, &root, "layers_file",
-		                  json_object_get(request, "format") ? REQUIRED : OPTIONAL, &file, err);
+		                  parse_given(request, "format") ? REQUIRED : OPTIONAL, &file, err);
 	if (rc == SB_OK && file)
 		rc = take_over(request, file, copy, err);
 	if (rc == SB_OK)

@@ -285,7 +285,7 @@ int resharding_from_json(const json_t *request, struct resharding_input *out, st
 	                                        "nic",  "local",  "transfer", "chunks", NULL};
 	static const char *const of_tasks[] = {"kind", "method", "tasks", "nic", "transfer", "chunks", NULL};
 	struct place root = place_of("");
-	bool tasks = json_object_get(request, "tasks") != NULL;
+	bool tasks = parse_given(request, "tasks") != NULL;
 	int rc = parse_members(request, &root, tasks ? of_tasks : of_meshes, err);
 
 	*out = (struct resharding_input){

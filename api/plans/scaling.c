@@ -12,7 +12,7 @@ static int search(const json_t *request, const struct sb_watch *watch, json_t **
                   struct sb_error *err)
 {
 	for (int i = 0; searched_needs[i]; i++)
-		if (json_object_get(request, searched_needs[i]))
+		if (parse_given(request, searched_needs[i]))
 			return scaling_searched(request, watch, out, out_extra, err);
 	return scaling_given(request, out, err);
 }

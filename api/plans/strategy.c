@@ -158,7 +158,7 @@ static int read_constraints(const json_t *request, struct search_request *r, boo
 		rc = read_stack(value, &here, &r->stack, err);
 	r->attention = (enum attention)attention;
 	r->gradient_bytes = dtype == 1 ? 4 : 2;
-	*out_attention = json_object_get(value, "attention") != NULL;
+	*out_attention = parse_given(value, "attention") != NULL;
 	return rc;
 }
 

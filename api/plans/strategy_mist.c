@@ -93,7 +93,7 @@ static int read_input(const json_t *request, struct mist_input *in, struct sb_er
 	    .cost = cost,
 	    .attention = in->request.attention,
 	    /* Mist's gradients are of 16 bit */
-	    .gradient_bytes = json_object_get(constraints, "gradient_dtype") ? in->request.gradient_bytes : 2,
+	    .gradient_bytes = parse_given(constraints, "gradient_dtype") ? in->request.gradient_bytes : 2,
 	    .offload = offload,
 	    .allowed = allowed,
 	    .self = &in->request};

@@ -166,7 +166,7 @@ int stages_from_json(const json_t *value, const struct place *at, struct strateg
 		return parse_fail(err, SB_EIMPOSSIBLE, "stages", &here, NULL, "must have pp entries");
 	if (s->pp * s->vpp > MOST_SLICES)
 		return parse_fail(err, SB_EIMPOSSIBLE, "stages", &here, NULL, "are too many");
-	told = s->vpp == 1 || json_object_get(json_array_get(list, 0), "chunks");
+	told = s->vpp == 1 || parse_given(json_array_get(list, 0), "chunks");
 	*out_stages = calloc((size_t)(s->pp + s->pp * s->vpp), sizeof(**out_stages));
 	if (!*out_stages)
 		return sb_no_memory(err);

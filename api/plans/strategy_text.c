@@ -7,7 +7,7 @@
 
 bool strategy_is_text(const json_t *value)
 {
-	return json_object_get(value, "text") != NULL || json_object_get(value, "format") != NULL;
+	return parse_given(value, "text") || parse_given(value, "format");
 }
 
 static int read_members(const json_t *value, const struct place *at, const struct launch_format **out_format,

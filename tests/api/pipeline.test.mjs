@@ -506,3 +506,12 @@ test("the best of one schedule is a plan of that schedule, whichever it is", asy
     assert.ok(json.quality.lower_bound <= json.predicted.makespan, schedule);
   }
 });
+
+// A search may take seconds, so that a given plan that is none is told before it: also where the search would find nothing.
+test("a plan that is given to be compared is read before the search", async () => {
+  for (const method of ["best", "bmpipe"]) {
+    const { status, json } = await ask({ method, memory_bytes: 1, given: { layers: 2 } });
+    assert.equal(status, 400, JSON.stringify(json));
+    assert.equal(json.errors[0].pointer, "/given/layers");
+  }
+});

@@ -93,7 +93,6 @@ for (const [i, request] of requests.entries())
     let taken = 0, refused = 0;
     for (const [path, value, body] of changed(request, schema, schema)) {
       const { status, json } = await s.post("/v1/plans", body);
-      // what some parsers take as left out, others refuse: null is no promise
       const errors = errorsOf(schema, schema, given(body)), strict = errorsOf(schema, schema, body), where = `/${path.join("/")} = ${JSON.stringify(value)}`;
       if (strict.length === 0 && status === 400 && !NAMES.includes(json.code) && !BY_CLUSTER.test(json.detail)) wrong.push(`${where}: the schema takes it, and the parser says: ${json.detail}`);
       if (errors.length > 0 && status < 300) wrong.push(`${where}: planned, and the schema says: ${errors[0]}`);
@@ -107,4 +106,26 @@ for (const [i, request] of requests.entries())
     }
     assert.deepEqual(wrong, []);
     assert.ok(taken > 0 && refused > 10, `${taken} ${refused}`);
+  });
+
+// Also where a member decides which form of a request it is, what else must be given, or what is warned of.
+const OF_ANOTHER_FORM = /is not a known member|is no member of a request for this method/;
+for (const [i, request] of requests.entries())
+  test(`${request.kind} ${request.method ?? ""} (${i}): null says what leaving out says`, async () => {
+    const wrong = [], answer = ({ status, json }) => JSON.stringify(status < 300 ? [json.predicted, json.warnings] : [status]);
+    const same = async (path, without, body) => {
+      const [a, b] = [await s.post("/v1/plans", without), await s.post("/v1/plans", body)];
+      if (a.status < 300 && answer(a) !== answer(b) && !OF_ANOTHER_FORM.test(b.json.detail)) wrong.push(`/${path.join("/")}: ${b.json.detail ?? answer(b)}`);
+    };
+    for (const key of Object.keys(kinds[request.kind].properties)) if (!(key in request)) await same([key], request, { ...request, [key]: null });
+    const members = (v, at = []) => Object.entries(v).flatMap(([k, x]) => [[...at, k], ...(typeof x === "object" && x !== null && (!Array.isArray(v) || k === "0") ? members(x, [...at, k]) : [])]);
+    for (const path of members(request)) {
+      const [without, body] = [structuredClone(request), structuredClone(request)];
+      const holder = (o) => path.slice(0, -1).reduce((at, k) => at[k], o);
+      if (Array.isArray(holder(body)) || path.includes("layer_seconds")) continue; // degrees are no members
+      delete holder(without)[path.at(-1)];
+      holder(body)[path.at(-1)] = null;
+      await same(path, without, body);
+    }
+    assert.deepEqual(wrong, []);
   });
