@@ -59,7 +59,7 @@ static struct memory_parts body_memory(struct weighing *w, const struct memory_m
 	int64_t stage;
 
 	shape_of(&w->s, b);
-	x->effort += b->runs;
+	x->effort += b->runs * b->cut->steps;
 	x->out->costed++;
 	parts = peak_memory(&x->r->problem, &l, &w->s, runs_of(x, b), b->runs, m, &stage);
 	b->memory = memory_total(&parts);
@@ -81,7 +81,7 @@ static bool first_wanted(const struct weighing *w, const struct memory_model *me
 	struct search *x = w->x;
 	struct memory_parts parts = stage_memory(&x->r->problem, memory, &w->s, first, m);
 
-	x->effort++;
+	x->effort += b->cut->steps;
 	*out_bytes = memory_total(&parts);
 	return *out_bytes <= (double)x->r->problem.memory_bytes &&
 	       (search_wants(x, quick, *out_bytes) ||
@@ -150,9 +150,9 @@ static int64_t fit_body(struct weighing *w, const struct memory_model *memory, c
 	double bytes, seconds;
 	int64_t behind;
 
-	x->effort++;
+	x->effort += b->cut->steps;
 	if (!x->any_fits && !x->memory_only) { /* how little it needs matters while nothing fits */
-		x->effort += w->s.pp;
+		x->effort += w->s.pp * b->cut->steps;
 		return strategy_fit_runs(p, memory, &w->s, m, runs, b->runs, false, fitted);
 	}
 	*fitted = runs[0];
@@ -166,7 +166,7 @@ static int64_t fit_body(struct weighing *w, const struct memory_model *memory, c
 		reject(w, REJECT_SLOWER, w->all_orders, seconds);
 		return 0;
 	}
-	x->effort += w->s.pp;
+	x->effort += w->s.pp * b->cut->steps;
 	behind = strategy_fit_runs(p, memory, &w->s, m, runs + 1, b->runs - 1, true, fitted + 1);
 	if (behind == 0 && b->runs > 1)
 		reject(w, REJECT_MEMORY, w->all_orders, quick);
@@ -232,13 +232,14 @@ static void add_fitted_offloads(struct weighing *w, const struct memory_model *m
 
 	b.fit = true;
 	shape_of(&w->s, &b);
-	x->effort++;
+	x->effort += b.cut->steps;
 	kept = stage_memory(&x->r->problem, memory, &w->s, &x->runs[b.first_run], m);
 	load = offload_load_of(&w->s, memory, &x->runs[b.first_run], &kept);
 	quick_enough = offload_quick_enough(w, &load, m);
 	/* While nothing fits, it matters how little each needs. */
 	if (x->any_fits || x->memory_only) {
-		x->effort += 4 * b.runs; /* of each run with all layers recomputed and none, every set */
+		x->effort += 4 * b.runs *
+		             b.cut->steps; /* of each run with all layers recomputed and none, every set */
 		may_fit = offload_may_fit(w, memory, &x->runs[b.first_run], b.runs, m);
 	}
 	for (unsigned set = 1; set <= quick_enough && !(x->memory_only && x->body_count > 0); set++) {

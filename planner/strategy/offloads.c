@@ -65,7 +65,7 @@ static void list_rooms(struct weighing *w, const struct memory_model *memory, co
                        struct sets *t)
 {
 	*t = (struct sets){0};
-	w->x->effort += 2 * b->runs; /* list_sets() takes as long */
+	w->x->effort += b->runs * (b->cut->steps + 1); /* list_sets() takes a step a run */
 	for (int64_t r = 0; r < b->runs; r++) {
 		const struct stage_run *run = &runs_of(w->x, b)[r];
 		struct memory_parts kept = stage_memory(&w->x->r->problem, memory, &w->s, run, m);

@@ -5,6 +5,7 @@
 
 #include "base/grow.h"
 
+#define CHUNKS_A_STEP 5 /* of a stage gone through in about the time that a step of the walk takes */
 #define ASK_EFFORT ((int64_t)1 << 16) /* steps between two questions whether to stop: some 10 ms */
 
 void search_free(struct search *x)
@@ -31,7 +32,7 @@ void search_free(struct search *x)
 static int add_cut(struct search *x, const struct strategy *s, struct pipeline *q, struct sb_error *err)
 {
 	const struct model *m = &x->r->problem.model;
-	struct cut c = {s->vpp, s->last_fewer, s->first_more, x->run_count, 0, m->layers};
+	struct cut c = {s->vpp, s->last_fewer, s->first_more, x->run_count, 0, m->layers, 1};
 
 	if (x->run_room < x->run_count + s->pp) {
 		int64_t room = 2 * (x->run_count + s->pp);
@@ -45,6 +46,9 @@ static int add_cut(struct search *x, const struct strategy *s, struct pipeline *
 	if (sb_grow(&x->cuts, (size_t)x->cut_count, sizeof(*x->cuts)) != SB_OK)
 		return sb_no_memory(err);
 	c.runs = strategy_runs(m, s, &x->runs[x->run_count]);
+	for (int64_t r = 0; r < c.runs; r++)
+		if (x->runs[x->run_count + r].uneven)
+			c.steps = 1 + s->vpp / CHUNKS_A_STEP;
 	for (int64_t i = 0; i < s->pp - 1; i++) {
 		int64_t n = strategy_slice_layers(s, m->layers, i);
 

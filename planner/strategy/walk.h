@@ -13,6 +13,7 @@ struct cut {
 	int64_t vpp, last_fewer, first_more;
 	int64_t first_run, runs;
 	int64_t chunk; /* layers of the shortest first chunk of the stages before the last */
+	int64_t steps; /* of effort to tell a stage's memory: uneven chunks are gone through one by one */
 };
 struct pipeline {
 	int64_t pp;

@@ -113,12 +113,32 @@ static void test_values_left_out(void **state)
 	free(x);
 }
 
+/* 4096 layers on two stages in 2049 chunks each, the first and the last without layers: the last stage's are
+ * gone through one by one for its memory. That is some 2000 loads of a few nanoseconds, and a step some 100:
+ * of all that is costed no stage may count as less than a sixteenth of its chunks. */
+static void test_uneven_chunks_are_steps(void **state)
+{
+	struct search_request r = request("llama3-8b", "dgx-h100", 1, 8);
+	struct search_result *x = malloc(sizeof(*x));
+
+	(void)state;
+	assert_non_null(x);
+	r.problem.model.layers = 4096;
+	r.problem.memory_bytes = 1;
+	r.only[ONLY_PP] = (struct allowed){1, {2}};
+	r.only[ONLY_VPP] = (struct allowed){1, {2049}};
+	assert_int_equal(strategy_search(&r, x, NULL), SB_EINFEASIBLE);
+	assert_true(x->costed > 0 && x->effort > x->costed * 2049 / 16);
+	free(x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_gives_up_on_a_space_without_end),
 	    cmocka_unit_test(test_cut_short),
 	    cmocka_unit_test(test_values_left_out),
+	    cmocka_unit_test(test_uneven_chunks_are_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
