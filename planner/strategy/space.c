@@ -195,7 +195,7 @@ int64_t most_last_fewer(const struct model *m)
 {
 	struct layer_flops f = model_layer_flops(m, m->has_moe ? LAYER_MOE : LAYER_DENSE);
 
-	double layers = ceil(model_head_flops(m) / (f.linear + f.scores));
+	double layers = ceil(model_head_flops(m) / (f.linear + model_kappa(m) * f.scores));
 
 	return layers < MOST_FEWER ? (int64_t)layers : MOST_FEWER;
 }

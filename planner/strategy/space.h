@@ -35,8 +35,8 @@ void context_values(const struct search_request *r, const struct strategy *s, st
 void pipeline_values(const struct search_request *r, struct values *v);
 /* ep and etp: experts are divided over the ranks of a stage in their own way, whatever tp, cp and dp are. */
 void expert_values(const struct search_request *r, struct values *ep, struct values *etp);
-/* Most layers by which shortening the last stage can pay: what the head weighs, rounded up,
- * at most 8. */
+/* Most layers by which shortening the last stage can pay: what the head weighs, in FLOPs of which a causal
+ * model needs half of the scores, rounded up, at most 8. */
 int64_t most_last_fewer(const struct model *m);
 /* Most layers by which lengthening the first stage can pay: the dense ones before the first that holds
  * experts, which are lighter, at most 8. */

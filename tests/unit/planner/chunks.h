@@ -11,7 +11,7 @@ static inline bool shorter_pays(const struct strategy *s, const struct model *m)
 	struct layer_flops f = model_layer_flops(m, m->has_moe ? LAYER_MOE : LAYER_DENSE);
 	int64_t last = strategy_stage_layers(s, m->layers, s->pp - 1) + 1;
 
-	last += (int64_t)fmin(8, ceil(model_head_flops(m) / (f.linear + f.scores)));
+	last += (int64_t)fmin(8, ceil(model_head_flops(m) / (f.linear + model_kappa(m) * f.scores)));
 	for (int64_t i = 0; s->vpp > 1 && i < s->pp - 1; i++) {
 		if (strategy_stage_layers(s, m->layers, i) >= last)
 			return false;

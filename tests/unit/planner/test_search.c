@@ -9,6 +9,7 @@
 #include "planner/cost/offload.h"
 #include "planner/strategy/search.h"
 #include "tests/unit/planner/chunks.h"
+#include "planner/strategy/space.h"
 #include "tests/unit/planner/costed.h"
 
 static struct search_request request(const char *model, const char *cluster, int64_t nodes, int64_t sequences)
@@ -170,6 +171,21 @@ static void test_least_memory_equals_brute_force(void **state)
 	assert_int_equal(strategy_search(&r, x, NULL), SB_EINFEASIBLE);
 	assert_true(fabs(x->least_memory / b.least - 1) < 1e-12);
 	free(x);
+}
+
+/* A token of this model takes 2 x 1024 x 32000 = 65.5 MFLOP in the head, 2 x 8 x 1024^2 = 16.8 in a layer's
+ * products, and 4 x 4096 x 1024 = 16.8 in its scores, of which a causal model has half: the head weighs 2.6
+ * layers, and 1.95 where all tokens attend to all. */
+static void test_what_the_head_weighs(void **state)
+{
+	struct model m = {
+	    .layers = 45, .hidden = 1024, .heads = 16, .ffn_hidden = 2048, .vocab = 32000, .seq_len = 4096};
+
+	(void)state;
+	model_defaults(&m);
+	assert_int_equal(most_last_fewer(&m), 3);
+	m.bidirectional = true;
+	assert_int_equal(most_last_fewer(&m), 2);
 }
 
 static void test_more_devices_are_never_worse(void **state)
@@ -347,6 +363,7 @@ int main(void)
 	    cmocka_unit_test(test_equals_brute_force),
 	    cmocka_unit_test(test_tight_memory_equals_brute_force),
 	    cmocka_unit_test(test_least_memory_equals_brute_force),
+	    cmocka_unit_test(test_what_the_head_weighs),
 	    cmocka_unit_test(test_more_devices_are_never_worse),
 	    cmocka_unit_test(test_answers_are_sound),
 	    cmocka_unit_test(test_infeasible_says_what_is_missing),
