@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "planner/cost/compute.h"
+
 const char *calibrated_name(enum calibrated_constant k)
 {
 	static const char *const names[] = {
@@ -37,7 +39,8 @@ static void ask(const struct cluster *c, const struct constants *now, const stru
 	const struct measured_line *p = &m->products;
 	/* without a line the mean call stands for all */
 	double half = isnan(p->overhead) ? now->gemm_half_flop : NAN;
-	double share = isnan(p->overhead) ? (m->product_flop + half) / m->product_flop * p->rate : p->rate;
+	double share =
+	    isnan(p->overhead) ? gemm_full_flop(m->product_flop, half) / m->product_flop * p->rate : p->rate;
 	bool large = (isnan(p->overhead) ? m->product_flop : m->product_most) >= now->gemm_half_flop;
 
 	out[CALIBRATED_GEMM_SHARE] = of_line(p, large ? share / d->peak_flops : NAN);

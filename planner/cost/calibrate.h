@@ -46,11 +46,11 @@ struct calibrated {
 	double calls;
 };
 /* The constants that the profiles tell, for devices and links as the cluster has them. A matrix product of F
- * FLOP takes (F + gemm_half_flop) / (peak x gemm_share) on the device (cost-model section 4), so a line
- * through products of several sizes tells both; products of one size tell the share alone, with half_flop as
- * it is. Products that are all below half_flop say how they start, not what share large ones reach: they tell
- * neither. A share may come out above 1 where the cluster is not what was measured: constants_check() then
- * refuses it. */
+ * FLOP takes gemm_full_flop(F, gemm_half_flop) / (peak x gemm_share) on the device (compute.h): a line
+ * through products of several sizes tells what share large ones reach, and at how many FLOP half of it;
+ * products of one size tell the share alone, with half_flop as it is. Products that are all below half_flop
+ * say how they start, not what share large ones reach: they tell neither. A share may come out above 1 where
+ * the cluster is not what was measured: constants_check() then refuses it. */
 void calibrate(const struct cluster *c, const struct constants *now, const struct measured *profiles,
                size_t count, struct calibrated out[CALIBRATED_CONSTANTS]);
 #endif

@@ -22,7 +22,11 @@ struct network network_of(const struct cluster *c, const struct constants *k)
 	const double shares[] = {k->node_share, k->supernode_share, k->network_share};
 	const double latencies[] = {k->node_latency, k->network_latency, k->network_latency};
 	const int64_t domains[] = {c->devices_per_node, c->supernode_devices, INT64_MAX};
-	struct network n = {.conflict = k->adapter_conflict, .start = k->collective_seconds};
+	const double memory = c->device.memory_bandwidth * k->memory_share;
+	struct network n = {.conflict = k->adapter_conflict,
+	                    .start = k->collective_seconds,
+	                    .node_devices = c->devices_per_node,
+	                    .copy = memory > 0 ? 2 / memory : 0};
 
 	for (int l = 0; l < LINK_SCOPES; l++) {
 		double latency = c->links[l].latency_seconds;
@@ -44,6 +48,19 @@ struct network network_of(const struct cluster *c, const struct constants *k)
 static double bandwidth_of(const struct network *n, int l, int64_t ranks)
 {
 	return n->bandwidth[l] * (l == 0 ? cluster_link_share(n->mesh_links, ranks) : 1);
+}
+
+/* The same for a ring: its ranks also pass the tensor once through their memories, which weighs the more the
+ * fewer they are: 2 (r - 1) / r of it go over each link. What is known of the links is what whole nodes
+ * reach.
+ */
+static double ring_bandwidth_of(const struct network *n, int l, int64_t ranks)
+{
+	double b = bandwidth_of(n, l, ranks), r = (double)ranks, all = (double)n->node_devices;
+
+	if (l > 0 || n->mesh_links > 0 || ranks < 2 || ranks >= n->node_devices)
+		return b;
+	return 1 / (1 / b + n->copy / 2 * (r / (r - 1) - all / (all - 1)));
 }
 
 bool network_inner_faster(const struct network *n, double times)
@@ -101,7 +118,7 @@ double ring_bandwidth(const struct network *n, const struct group *g)
 
 	for (int l = 0; l < n->levels; l++) {
 		if (spanned(g, l))
-			b = fmin(b, adapters(n, g, l) * bandwidth_of(n, l, g->inside[l]));
+			b = fmin(b, adapters(n, g, l) * ring_bandwidth_of(n, l, g->inside[l]));
 	}
 	return b;
 }
@@ -130,7 +147,7 @@ struct exchange exchange_of(const struct network *n, const struct group *g)
 		if (!spanned(g, l))
 			continue;
 		q = (l == n->levels - 1 ? ranks : (double)g->inside[l]) / (double)below(g, l);
-		bandwidth = adapters(n, g, l) * bandwidth_of(n, l, g->inside[l]);
+		bandwidth = adapters(n, g, l) * ring_bandwidth_of(n, l, g->inside[l]);
 		hop = n->latency[l] > hop ? n->latency[l] : hop;
 		x.bandwidth = bandwidth < x.bandwidth ? bandwidth : x.bandwidth;
 		x.level[x.levels++] =

@@ -84,11 +84,21 @@ struct groups groups_of(const struct network *n, const struct strategy *s)
 	return g;
 }
 
+double gemm_full_flop(double flop, double half)
+{
+	/* Half the speed at half_flop: (1 + x)^(2/3) = 2. */
+	const double start = 2 * sqrt(2) - 1;
+	double both = flop * sqrt(flop) + start * half * sqrt(half);
+
+	return cbrt(both * both);
+}
+
 double gemm_seconds(const struct cost_problem *p, double m, double n, double k)
 {
 	const struct constants *c = &p->constants;
 	double flop = 2 * m * n * k, bytes = 2 * (m * k + k * n + m * n);
-	double busy = (flop + c->gemm_half_flop) / (p->cluster.device.peak_flops * c->gemm_share);
+	double busy =
+	    gemm_full_flop(flop, c->gemm_half_flop) / (p->cluster.device.peak_flops * c->gemm_share);
 
 	return fmax(busy, bytes / (p->cluster.device.memory_bandwidth * c->memory_share)) + c->launch_seconds;
 }

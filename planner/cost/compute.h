@@ -50,6 +50,13 @@ struct layer_time head_seconds(const struct cost_problem *p, const struct strate
                                const struct groups *g);
 /* What is left of an exchange that runs under a window of compute (cost-model section 9). */
 double overlapped_seconds(const struct constants *k, double exchange, double window);
+/* How many FLOP the device would do in the time of a product of so many, at the share of its peak that large
+ * products reach: twice as many where flop = half. What a product needs to start (the host's launches, the
+ * first and the last tiles) runs beside the products before it, so that times neither add up, as in the
+ * page's F + F_half, nor is the longer one all of it: ((F^p + x F_half^p)^(1/p)), p = 3/2. The exponent is
+ * from vTrain's 984 runs inside one node, which are not among those that the constants are fitted to: fitted
+ * there, the mean error on these is 15.8 % with p = 1, 11.4 with 5/4, 9.5 with 3/2 and 14.4 with 2. */
+double gemm_full_flop(double flop, double half);
 /* Seconds of one matrix product (m x k) x (k x n) in 16 bit: a saturating share of the peak, or the memory's
  * speed. cost-model section 4. */
 double gemm_seconds(const struct cost_problem *p, double m, double n, double k);

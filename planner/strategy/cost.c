@@ -92,6 +92,16 @@ static double exchange_seconds(const struct cost_problem *p, const struct strate
 	return seconds + exposed(p, s, gather, window.forward);
 }
 
+/* A parameter's bytes in the other passes of a step over what the device updates, as Megatron-LM's
+ * MixedPrecisionOptimizer makes them one by one: gradients of 16 bit are copied to 32 (6), those of a scaled
+ * loss divided by its scale (8), the norm reads them (4), and the copy to 16 bit reads the master again (4).
+ */
+static double beside_adam_bytes(const struct cost_problem *p, const struct strategy *s)
+{
+	return 4 + 4 + (s->gradient_bytes == 2 ? 6 : 0) + (p->model.float16 ? 8 : 0);
+}
+
+/* What accumulates the gradients is zeroed once. */
 static void update(const struct cost_problem *p, const struct strategy *s, struct parameters_held n,
                    const struct offload_load *x, struct stage_time *t)
 {
@@ -100,8 +110,7 @@ static void update(const struct cost_problem *p, const struct strategy *s, struc
 	double bandwidth = p->cluster.device.memory_bandwidth * p->constants.memory_share;
 	double device = ADAM_BYTES * own / bandwidth;
 
-	/* The norm reads the reduced gradients once, and what accumulates them is zeroed once. */
-	t->optimizer = (ADAM_BYTES * own + 4 * own + 4 * accumulated) / bandwidth;
+	t->optimizer = ((ADAM_BYTES + beside_adam_bytes(p, s)) * own + 4 * accumulated) / bandwidth;
 	if (!x)
 		return;
 	device = offload_update_seconds(p, s, x, device) - device;

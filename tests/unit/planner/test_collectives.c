@@ -55,6 +55,26 @@ static void test_groups_beside_and_starts(void **state)
 	near(all_reduce_seconds(&n, &some, 1e9), 2 * all_gather_seconds(&n, &some, 1e9), 1e-12);
 }
 
+/* 225 GB/s are what all eight devices of a node reach; a byte takes 1.2 ps through a memory. By hand, with
+ * 2 (r - 1) / r of a byte on the link and one through the memory: two ranks 1 / (1 / 225 + 0.0006 (2 - 8/7))
+ * = 1 / 0.00495873 = 201.665 GB/s, four 1 / (1 / 225 + 0.0006 (4/3 - 8/7)) = 219.359. nccl-tests: 197 and
+ * 221. */
+static void test_few_ranks_of_a_node(void **state)
+{
+	struct network n = two_levels(225e9, 10e9);
+	struct group pair = {2, {2, 2}, 0}, four = {4, {4, 4}, 0}, all = {8, {8, 8}, 0};
+
+	(void)state;
+	n.node_devices = 8;
+	n.copy = 1.2e-12;
+	near(ring_bandwidth(&n, &pair), 201.665e9, 1e-5);
+	near(ring_bandwidth(&n, &four), 219.359e9, 1e-5);
+	near(ring_bandwidth(&n, &all), 225e9, 1e-12);
+	near(all_reduce_seconds(&n, &pair, 1e9), 1 / 201.665, 1e-5);
+	/* One alone in its node sends nothing inside it. */
+	near(ring_bandwidth(&n, &(struct group){4, {1, 4}, 0}), 10e9, 1e-12);
+}
+
 /* Section 14.5: all-to-all over 16 ranks, 8 inside, 64 MB, 22 GB/s: 1.4545 ms between the nodes. */
 static void test_all_to_all(void **state)
 {
@@ -276,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_ring_bandwidth_grows_with_ranks_inside),
 	    cmocka_unit_test(test_groups_beside_and_starts),
+	    cmocka_unit_test(test_few_ranks_of_a_node),
 	    cmocka_unit_test(test_all_to_all),
 	    cmocka_unit_test(test_a_group_of_one_costs_nothing),
 	    cmocka_unit_test(test_reduce_is_scatter_and_gather),

@@ -220,7 +220,7 @@ static void the_host_link_is_told(void **state)
 	assert_true(near(bytes_of(&p, &s, TRAFFIC_HOST), t.bytes));
 }
 
-/* Nothing hides them and nothing starts them: the bytes at 74 % of the 300 GB/s inside a node. */
+/* Nothing hides them and nothing starts them: the bytes at 75 % of the 300 GB/s inside a node. */
 static void seconds_are_those_of_the_links(void **state)
 {
 	struct cost_problem p = problem_of(GPT);
@@ -232,7 +232,7 @@ static void seconds_are_those_of_the_links(void **state)
 	p.constants.collective_seconds = p.constants.node_latency = 0;
 	p.network = network_of(&p.cluster, &p.constants);
 	t = traffic_of(&p, &s, TRAFFIC_TENSOR);
-	assert_true(near(t.seconds, t.bytes / (0.74 * 300e9)));
+	assert_true(near(t.seconds, t.bytes / (0.75 * 300e9)));
 }
 
 static void stages_add_up(void **state)

@@ -246,7 +246,7 @@ static void test_limits(void **state)
 			p.network.bandwidth[l] = INFINITY;
 			p.network.latency[l] = 0;
 		}
-		p.network.start = 0;
+		p.network.start = p.network.copy = 0;
 		with = cost_of(&p, &s);
 		s.overlap_tensor = s.overlap_expert = s.overlap_sends = false;
 		near(with.step_seconds, cost_of(&p, &s).step_seconds);
