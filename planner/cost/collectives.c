@@ -51,14 +51,13 @@ static double bandwidth_of(const struct network *n, int l, int64_t ranks)
 }
 
 /* The same for a ring: its ranks also pass the tensor once through their memories, which weighs the more the
- * fewer they are: 2 (r - 1) / r of it go over each link. What is known of the links is what whole nodes
- * reach.
- */
+ * fewer they are: 2 (r - 1) / r of it go over each link. What is known of the links is what as many ranks as
+ * a node has reach. In a full mesh the links that lead elsewhere weigh more. */
 static double ring_bandwidth_of(const struct network *n, int l, int64_t ranks)
 {
 	double b = bandwidth_of(n, l, ranks), r = (double)ranks, all = (double)n->node_devices;
 
-	if (l > 0 || n->mesh_links > 0 || ranks < 2 || ranks >= n->node_devices)
+	if ((l == 0 && n->mesh_links > 0) || ranks < 2 || ranks >= n->node_devices)
 		return b;
 	return 1 / (1 / b + n->copy / 2 * (r / (r - 1) - all / (all - 1)));
 }

@@ -13,7 +13,7 @@ struct network {
 	int64_t domain[LINK_SCOPES]; /* devices of one domain; the last level holds everything */
 	double bandwidth[LINK_SCOPES], latency[LINK_SCOPES]; /* reached, not nominal */
 	double conflict, start; /* constants adapter_conflict and collective_seconds */
-	int64_t node_devices;   /* whose rings reach the first level's bandwidth; fewer ranks reach less */
+	int64_t node_devices;   /* rings of as many ranks reach the bandwidths; fewer ranks reach less */
 	double copy;            /* seconds a byte to read and write the device's memory; 0 = at no cost */
 	int64_t mesh_links;     /* of the first level: cluster_link's */
 };
@@ -75,9 +75,9 @@ double send_seconds(const struct network *n, const struct group *g, double bytes
 /* Bandwidth of one flat ring through the group, bytes per second and rank. r ranks in one domain drive r
  * adapters (cost-model section 7) when they are all of it: their rings use each adapter both ways. With
  * others beside them a ring comes in by one adapter and leaves by another: r (1 - conflict), and never less
- * than 1. Inside a node of switched links fewer ranks reach less: nccl-tests on 2, 3, 4 and 8 A100 reach 197,
- * 212, 221 and 229 GB/s (vTrain's tables; Galvatron's show the same), as if the tensor were read and written
- * once more.
+ * than 1. Fewer ranks than a node of switched links has reach less of it: nccl-tests on 2, 3, 4 and 8 A100
+ * reach 197, 212, 221 and 229 GB/s (vTrain's tables; Galvatron's show the same), as if the tensor were read
+ * and written once more.
  */
 double ring_bandwidth(const struct network *n, const struct group *g);
 #endif

@@ -52,7 +52,7 @@ struct constants constants_for(const struct cluster *c)
 		k.adapter_conflict = 0;
 	}
 	if (c->device.family != FAMILY_AMPERE)
-		k.model_error = c->device.family == FAMILY_HOPPER ? 0.114 : NAN;
+		k.model_error = c->device.family == FAMILY_HOPPER ? 0.117 : NAN;
 	if (!isnan(c->compute_efficiency)) {
 		k.gemm_share = c->compute_efficiency;
 		k.score_share = c->compute_efficiency;
