@@ -91,6 +91,7 @@ static struct strategy layout(int64_t tp, int64_t ep, int64_t dp, enum recompute
 	struct search_request r = request(4);
 	struct strategy s = strategy_default(&r.problem.model, &r.problem.cluster);
 
+	s.gradient_bytes = r.gradient_bytes;
 	s.tp = s.etp = tp;
 	s.ep = ep;
 	s.dp = dp;
