@@ -7,8 +7,8 @@
 #include "api/plans/strategy_methods.h"
 #include "planner/strategy/space.h"
 
-/* The part of the step in which a strategy loses most against the best, and what it wins back in others: the
- * part alone can be more than the whole loss. */
+/* The part of the step in which a strategy loses most against the best, and what it wins back or loses in the
+ * others: the part alone is not the whole loss. */
 static void why_slower(const struct strategy_cost *best, const struct strategy_cost *c, char *out,
                        size_t room)
 {
@@ -28,18 +28,19 @@ static void why_slower(const struct strategy_cost *best, const struct strategy_c
 	    {"optimizer step", b->optimizer - a->optimizer},
 	    {"waiting for the host", b->offload - a->offload},
 	};
-	double loss = c->step_seconds - best->step_seconds;
+	double rest = c->step_seconds - best->step_seconds;
 	size_t worst = 0;
 
 	for (size_t i = 1; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i].more > parts[worst].more)
 			worst = i;
 	}
+	rest -= parts[worst].more;
 	if (parts[worst].more <= 0)
 		snprintf(out, room, "as fast as the best, within rounding");
-	else if (parts[worst].more - loss >= 0.01 * parts[worst].more)
-		snprintf(out, room, "more %s: %.3g s; less of all else: %.3g s", parts[worst].name,
-		         parts[worst].more, parts[worst].more - loss);
+	else if (fabs(rest) >= 0.01 * parts[worst].more)
+		snprintf(out, room, "more %s: %.3g s; %s of all else: %.3g s", parts[worst].name,
+		         parts[worst].more, rest < 0 ? "less" : "more", fabs(rest));
 	else
 		snprintf(out, room, "more %s: %.3g s", parts[worst].name, parts[worst].more);
 }

@@ -22,9 +22,11 @@
  * before the last. Interleaved pipelines have whole groups of pp micro-batches; a shorter last chunk only
  * while the last stage, a layer longer and with the head, would be the longest; and slices between the first
  * and the last that differ (by one layer) only without experts, and of the numbers of chunks whose longest is
- * as long the fewest. Any number of devices up to the cluster's, so that one more device never makes the plan
- * worse. Of no degree are more than about 500 values tried: what has more divisors, or layers, than that
- * leaves some out (values_left_out). No other cuts: `estimate` takes them all.
+ * as long the fewest. Any number of devices up to the cluster's, node after node, so that one more node never
+ * makes the plan worse; one more device in each node may, where groups then lie across nodes: no device of a
+ * node is left idle while a later node has work. Of no degree are more than about 500 values tried: what has
+ * more divisors, or layers, than that leaves some out (values_left_out). No other cuts: `estimate` takes them
+ * all.
  *
  * The frontier has, of plans that offload nothing, every number of recomputed layers: its points are the
  * fastest in evenly spaced amounts of memory, a few more than points are wanted, beside what needs no such
