@@ -24,6 +24,10 @@ int sb_parse_double(const char *text, size_t len, double *out_value);
 int sb_compare(const int64_t *left, const int64_t *right, size_t n);
 /* Doubles upwards, for qsort(). */
 int sb_by_double(const void *a, const void *b);
+static inline int64_t sb_smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
 /* The greatest number that divides both; a, where b is 0. Of numbers that are not negative. */
 int64_t sb_gcd(int64_t a, int64_t b);
 /* The median; NaN for none. Sorts `values`. */

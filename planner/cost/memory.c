@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/num.h"
 #include "planner/cost/offload.h"
 #include "planner/cost/overlap.h"
 #include "planner/cost/tensor_grid.h"
@@ -224,11 +225,6 @@ struct memory_parts stage_states(const struct cost_problem *p, const struct memo
 	                             .optimizer = 12 * (s->zero >= 1 ? shard : all)};
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 static double stored_of(const struct memory_model *m, const int64_t layers[LAYER_KINDS],
                         const int64_t kept[LAYER_KINDS])
 {
@@ -269,14 +265,14 @@ static void pass_on(struct turn *t, int64_t step, int64_t pp, int64_t next)
  * backward, over and over again. What is held changes its course where a turn ends. stored: of each chunk. */
 static double uneven_stored(const struct strategy *s, const double *stored, int64_t ahead, int64_t all)
 {
-	int64_t pp = s->pp, v = s->vpp, end = smaller(ahead + pp * v, all);
+	int64_t pp = s->pp, v = s->vpp, end = sb_smaller(ahead + pp * v, all);
 	struct turn forward = {0, pp}, back = {v - 1, pp};
 	double held = 0, most = 0;
 
 	for (int64_t done = 0, step; done < end; done += step) {
 		bool warm = done < ahead;
 
-		step = smaller(forward.left, warm ? ahead - done : smaller(back.left, end - done));
+		step = sb_smaller(forward.left, warm ? ahead - done : sb_smaller(back.left, end - done));
 		held += (double)step * stored[forward.chunk];
 		if (!warm) {
 			held -= (double)step * stored[back.chunk];
@@ -295,8 +291,8 @@ static int64_t longer_in_flight(const struct strategy *s, int64_t longer, int64_
 	int64_t turn = s->pp * s->vpp, come = s->pp * longer;
 
 	if (ahead > turn)
-		return 2 * come - smaller(come, 2 * turn - ahead);
-	return come - smaller(come, turn - ahead);
+		return 2 * come - sb_smaller(come, 2 * turn - ahead);
+	return come - sb_smaller(come, turn - ahead);
 }
 
 /* Apart, so that only uneven chunks pay for the room that the most of them take. */

@@ -14,11 +14,6 @@ static void worse(struct spread *worst, struct spread s)
 		*worst = s;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* After how many steps of that length one stands in the same place of a domain again. */
 static int64_t period(int64_t step, int64_t domain)
 {
@@ -29,7 +24,7 @@ static int64_t period(int64_t step, int64_t domain)
 static struct spread spread_aligned(int64_t size, int64_t unit_domain, int64_t groups)
 {
 	struct spread worst = {0};
-	int64_t starts = smaller(groups, period(size, unit_domain));
+	int64_t starts = sb_smaller(groups, period(size, unit_domain));
 
 	for (int64_t k = 0; k < starts; k++) {
 		int64_t offset = k * size % unit_domain;
@@ -96,10 +91,10 @@ static struct spread spread_from(const struct blocks *b, int64_t place, int64_t 
 
 		while (left > 0) {
 			int64_t at = rank / domain, next = (at + 1) * domain - rank;
-			int64_t ranks = smaller(left, (next + b->inner.stride - 1) / b->inner.stride);
+			int64_t ranks = sb_smaller(left, (next + b->inner.stride - 1) / b->inner.stride);
 
 			if (at != here) {
-				s.least = run > 0 ? smaller(s.least, run) : s.least;
+				s.least = run > 0 ? sb_smaller(s.least, run) : s.least;
 				s.domains +=
 				    b->repeats > 0 && k >= b->every && k < 2 * b->every ? 1 + b->repeats : 1;
 				here = at;
@@ -112,7 +107,7 @@ static struct spread spread_from(const struct blocks *b, int64_t place, int64_t 
 			s.examined++;
 		}
 	}
-	s.least = smaller(s.least, run);
+	s.least = sb_smaller(s.least, run);
 	return s;
 }
 
@@ -156,9 +151,9 @@ static struct spread spread_enumerated(const struct axis *axes, int count, int64
 	const struct blocks b = blocks_of(axes, count, domain);
 	int64_t block = axes[0].size * axes[0].stride, between = count > 1 ? axes[1].stride : block;
 	int64_t whole = count > 1 ? axes[1].size * between : block;
-	int64_t groups = smaller((devices + whole - 1) / whole, period(whole, domain));
-	int64_t blocks = smaller(between / block, period(block, domain));
-	int64_t ranks = smaller(axes[0].stride, domain);
+	int64_t groups = sb_smaller((devices + whole - 1) / whole, period(whole, domain));
+	int64_t blocks = sb_smaller(between / block, period(block, domain));
+	int64_t ranks = sb_smaller(axes[0].stride, domain);
 	struct seen seen = {.places = 0};
 	struct spread worst = {0};
 

@@ -91,7 +91,7 @@ static void cost_passing(const struct cost_problem *p, enum weight_way way, cons
 	s.zero = 1; /* what remains is the compute */
 	(void)strategy_runs(&p->model, &s, &run);
 	t = stage_seconds(p, &l, &s, &g, &run);
-	round = t.forward + t.backward + t.head_forward + t.head_backward;
+	round = stage_work(&t);
 	both = layers * send_seconds(&p->network, &g.dp, ELEMENT_BYTES * out->elements);
 	out->compute_seconds = rounds * round;
 	out->network_seconds = rounds * both;

@@ -33,11 +33,16 @@ void reject(struct weighing *w, enum rejection why, int64_t count, double second
 	count_rejection(w->x->out, why, count, &w->s, seconds);
 }
 
+static void take_cut(struct strategy *s, const struct cut *cut)
+{
+	s->vpp = cut->vpp;
+	s->last_fewer = cut->last_fewer;
+	s->first_more = cut->first_more;
+}
+
 void shape_of(struct strategy *s, const struct body *b)
 {
-	s->vpp = b->cut->vpp;
-	s->last_fewer = b->cut->last_fewer;
-	s->first_more = b->cut->first_more;
+	take_cut(s, b->cut);
 	s->zero = b->zero;
 	s->recompute = b->recompute;
 	s->recompute_fit = b->fit;
@@ -168,9 +173,11 @@ static int64_t fit_body(struct weighing *w, const struct memory_model *memory, c
 	}
 	x->effort += w->s.pp * b->cut->steps;
 	behind = strategy_fit_runs(p, memory, &w->s, m, runs + 1, b->runs - 1, true, fitted + 1);
-	if (behind == 0 && b->runs > 1)
+	if (behind == 0 && b->runs > 1) {
 		reject(w, REJECT_MEMORY, w->all_orders, quick);
-	return behind == 0 && b->runs > 1 ? 0 : behind + 1;
+		return 0;
+	}
+	return behind + 1;
 }
 
 /* The fewest layers that make each stage fit; nothing to add where none need be recomputed. load: of one of
@@ -238,8 +245,8 @@ static void add_fitted_offloads(struct weighing *w, const struct memory_model *m
 	quick_enough = offload_quick_enough(w, &load, m);
 	/* While nothing fits, it matters how little each needs. */
 	if (x->any_fits || x->memory_only) {
-		x->effort += 4 * b.runs *
-		             b.cut->steps; /* of each run with all layers recomputed and none, every set */
+		/* Of each run with all layers recomputed and none, every set. */
+		x->effort += 4 * b.runs * b.cut->steps;
 		may_fit = offload_may_fit(w, memory, &x->runs[b.first_run], b.runs, m);
 	}
 	for (unsigned set = 1; set <= quick_enough && !(x->memory_only && x->body_count > 0); set++) {
@@ -316,9 +323,7 @@ static void add_cuts(struct weighing *w, int cuts, int64_t m, double quick)
 			continue;
 		}
 		x->batch_fits = true; /* it may */
-		w->s.vpp = cut->vpp;
-		w->s.last_fewer = cut->last_fewer;
-		w->s.first_more = cut->first_more;
+		take_cut(&w->s, cut);
 		reject(w, REJECT_SLOWER, all_of_cut(w), x->cut_least[i]);
 	}
 	if (cuts == w->pipeline->cuts)

@@ -313,7 +313,7 @@ double bound_seconds(const struct cost_problem *p, const struct layer_costs *l, 
 		struct stage_time t = stage_seconds(p, l, s, g, &runs[r]);
 		struct pass_time first = chunk_seconds(p, l, s, &runs[r], &t, 0);
 		double skip = (double)(runs[r].count - 1);
-		double work = m * (t.forward + t.backward + t.head_forward + t.head_backward);
+		double work = m * stage_work(&t);
 		double f = first.forward, b = first.backward;
 
 		if (runs[r].first == 0) { /* the embedding sits in the first chunk */

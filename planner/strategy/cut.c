@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/num.h"
 #include "planner/strategy/strategy.h"
 
 /* The pipeline's cut into slices, and what a stage has of them. */
@@ -67,18 +68,13 @@ int64_t strategy_stage_layers(const struct strategy *s, int64_t layers, int64_t 
 	return n;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Layers that a stage recomputes with so many of each of its chunks. */
 static int64_t recomputed_with(const struct strategy *s, int64_t layers, int64_t stage, int64_t each)
 {
 	int64_t n = 0;
 
 	for (int64_t j = 0; j < s->vpp; j++)
-		n += smaller(each, strategy_slice_layers(s, layers, j * s->pp + stage));
+		n += sb_smaller(each, strategy_slice_layers(s, layers, j * s->pp + stage));
 	return n;
 }
 
@@ -107,7 +103,7 @@ static int64_t experts_among(const struct model *m, int64_t first, int64_t n)
 	if (!m->has_moe || behind <= 0)
 		return 0;
 	if (m->moe.every == 1)
-		return smaller(behind, n);
+		return sb_smaller(behind, n);
 	return model_layers_of(m, first + n, LAYER_MOE) - model_layers_of(m, first, LAYER_MOE);
 }
 
@@ -117,8 +113,7 @@ static void count_kinds(const struct model *m, int64_t first, int64_t n, int64_t
 	out[LAYER_DENSE] = n - out[LAYER_MOE];
 }
 
-/* The only kind of layers that a stage has; LAYER_KINDS where it has several. */
-static int only_kind(const struct stage_run *run)
+int stage_only_kind(const struct stage_run *run)
 {
 	int only = 0;
 
@@ -133,7 +128,7 @@ static int only_kind(const struct stage_run *run)
 static struct chunk chunk_between(const struct model *m, const struct stage_run *run, int64_t start,
                                   int64_t n)
 {
-	int64_t recomputed = smaller(run->each, n);
+	int64_t recomputed = sb_smaller(run->each, n);
 	struct chunk c;
 
 	count_kinds(m, start, n, c.layers);
@@ -146,13 +141,13 @@ struct chunk strategy_chunk(const struct model *m, const struct strategy *s, con
 {
 	int64_t slice = j * s->pp + run->first, n = run->chunk + (j >= s->vpp - run->longer);
 	struct chunk c = {.layers = {0}};
-	int only = only_kind(run);
+	int only = stage_only_kind(run);
 
 	if (run->uneven)
 		return chunk_between(m, run, slice_start(s, m->layers, slice),
 		                     strategy_slice_layers(s, m->layers, slice));
 	c.layers[only] = n;
-	c.kept[only] = n - smaller(run->each, n);
+	c.kept[only] = n - sb_smaller(run->each, n);
 	return c;
 }
 
@@ -185,7 +180,7 @@ struct chunk strategy_next_chunk(struct chunk_walk *w)
 void strategy_recompute_first(const struct model *m, const struct strategy *s, int64_t n,
                               struct stage_run *run)
 {
-	int only = only_kind(run);
+	int only = stage_only_kind(run);
 
 	run->each = n;
 	memset(run->kept, 0, sizeof(run->kept));
@@ -199,14 +194,14 @@ void strategy_recompute_first(const struct model *m, const struct strategy *s, i
 				run->kept[k] += c.kept[k];
 		}
 	} else if (s->vpp > 1) {
-		run->kept[only] = run->layers[only] - (s->vpp - run->longer) * smaller(n, run->chunk) -
-		                  run->longer * smaller(n, run->chunk + 1);
+		run->kept[only] = run->layers[only] - (s->vpp - run->longer) * sb_smaller(n, run->chunk) -
+		                  run->longer * sb_smaller(n, run->chunk + 1);
 	} else if (only < LAYER_KINDS) { /* which of equal layers they are does not matter */
-		run->kept[only] = run->layers[only] - smaller(n, run->layers[only]);
+		run->kept[only] = run->layers[only] - sb_smaller(n, run->layers[only]);
 	} else {
 		int64_t layers = run->layers[LAYER_DENSE] + run->layers[LAYER_MOE];
 
-		n = smaller(n, layers);
+		n = sb_smaller(n, layers);
 		count_kinds(m, run->start + n, layers - n, run->kept);
 	}
 }
@@ -230,7 +225,7 @@ static void count_layers(const struct model *m, const struct strategy *s, const 
 		run->longer += n == run->chunk + 1;
 		run->uneven = run->uneven || n != run->chunk + (run->longer > 0);
 	}
-	run->uneven = s->vpp > 1 && (run->uneven || only_kind(run) == LAYER_KINDS);
+	run->uneven = s->vpp > 1 && (run->uneven || stage_only_kind(run) == LAYER_KINDS);
 }
 
 /* Of two runs' stages that have the same layers: in the same chunks, too? Those that are uneven are told

@@ -167,13 +167,6 @@ static double share_of(struct search *x, double slots, int64_t pp)
 	return x->share.share;
 }
 
-/* Stage i waits for the first chunk of each stage before it, and then does m times its own work: the longest
- * of these is no shorter than their mean, nor than what the longest stage does. */
-static double least_passes(double pp, double chunk, double heaviest, struct work w, double m)
-{
-	return fmax(m * w.all / pp + chunk * (pp - 1) * w.layer / 2, m * heaviest * w.layer);
-}
-
 double search_outside(struct search *x, const struct strategy *s, double seconds)
 {
 	int64_t devices = strategy_devices(s);
@@ -181,6 +174,13 @@ double search_outside(struct search *x, const struct strategy *s, double seconds
 	if (x->outside.devices != devices)
 		x->outside = (struct known_outside){devices, outside_of(&x->r->problem, devices)};
 	return seconds * x->outside.outside.factor + x->outside.outside.once;
+}
+
+/* Stage i waits for the first chunk of each stage before it, and then does m times its own work: the longest
+ * of these is no shorter than their mean, nor than what the longest stage does. */
+static double least_passes(double pp, double chunk, double heaviest, struct work w, double m)
+{
+	return fmax(m * w.all / pp + chunk * (pp - 1) * w.layer / 2, m * heaviest * w.layer);
 }
 
 double least_runs_seconds(struct search *x, const struct strategy *s, const struct stage_run *runs,

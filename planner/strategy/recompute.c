@@ -99,15 +99,6 @@ static int64_t fewest(const struct cost_problem *p, const struct memory_model *m
 	return layers_of(stage) - kept;
 }
 
-static bool one_kind(const struct stage_run *run)
-{
-	int kinds = 0;
-
-	for (int k = 0; k < LAYER_KINDS; k++)
-		kinds += run->layers[k] > 0;
-	return kinds <= 1;
-}
-
 bool strategy_fit_first(const struct cost_problem *p, const struct memory_model *m, const struct strategy *s,
                         int64_t micro_batches, struct stage_run *first, double *out_bytes)
 {
@@ -131,7 +122,7 @@ int64_t strategy_fit_runs(const struct cost_problem *p, const struct memory_mode
 	for (int64_t r = 0; r < count; r++) {
 		const struct fitting f = fitting_of(p, m, s, micro_batches, &runs[r]);
 		int64_t layers = layers_of(&runs[r]), most = longest_chunk(&p->model, s, &runs[r]);
-		bool alike = one_kind(&runs[r]), sure = false;
+		bool alike = stage_only_kind(&runs[r]) < LAYER_KINDS, sure = false;
 
 		for (int64_t i = 0; i < runs[r].count; i++) {
 			struct stage_run one = runs[r], *before = written > 0 ? &out[written - 1] : NULL;

@@ -159,7 +159,7 @@ static struct device_time device_time(const struct pipeline_order *o, const stru
 	for (int k = 0; k < o->held; k++) {
 		const struct stage_time *t = time_of(o, held_stage(o, device, k));
 
-		x.work += o->micro_batches * (t->forward + t->backward + t->head_forward + t->head_backward);
+		x.work += o->micro_batches * stage_work(t);
 		x.exchange += t->exchange;
 		x.optimizer += t->optimizer / (s->zero >= 1 ? o->held : 1);
 		x.alone += alone_seconds(t) / o->held;

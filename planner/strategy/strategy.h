@@ -138,6 +138,8 @@ struct stage_run {
 	int64_t each, chunk, longer;
 	bool uneven; /* the chunks have layers of several kinds, or other lengths */
 };
+/* The only kind of layers that a stage has; LAYER_KINDS where it has several. */
+int stage_only_kind(const struct stage_run *run);
 /* Writes the runs of a fitting strategy, at most pp of them, and returns their number. */
 int64_t strategy_runs(const struct model *m, const struct strategy *s, struct stage_run *out_runs);
 /* Sets run->kept for a stage (a run of one) that recomputes the first n layers of each of its chunks, or all
