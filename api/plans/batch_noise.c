@@ -19,11 +19,11 @@ static int list_of(const json_t *request, const char *member, size_t most, const
                    struct sb_error *err)
 {
 	struct place root = place_of("");
-	const json_t *list = json_object_get(request, member);
+	const json_t *list = parse_given(request, member);
 	size_t n = json_array_size(list);
 
 	*out = NULL;
-	if (!list || json_is_null(list))
+	if (!list)
 		return SB_OK;
 	if (!json_is_array(list))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &root, member, "must be a list");
@@ -84,8 +84,8 @@ static int read_norms(const json_t *request, const json_t *list, struct noise_se
 int noise_from_json(const json_t *request, struct noise_series *out, struct sb_error *err)
 {
 	struct place root = place_of(""), here = place_of("/noise_scale");
-	const json_t *list = NULL, *norms = NULL, *one = json_object_get(request, "noise_scale");
-	bool single = one && !json_is_null(one) && !json_is_array(one);
+	const json_t *list = NULL, *norms = NULL, *one = parse_given(request, "noise_scale");
+	bool single = one && !json_is_array(one);
 	int rc = list_of(request, "gradient_norms", NOISE_POINTS_MAX, &norms, err);
 
 	if (rc == SB_OK && !single)

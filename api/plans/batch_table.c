@@ -199,7 +199,7 @@ int batch_table_from_json(const json_t *request, const struct sb_watch *watch, s
 	struct place root = place_of("");
 	const json_t *table = parse_given(request, "table");
 
-	if (!table || json_is_null(table))
+	if (!table)
 		return search_table(request, watch, out, out_extra, err);
 	for (int i = 0; search[i]; i++)
 		if (parse_given(request, search[i]))

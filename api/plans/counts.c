@@ -14,11 +14,11 @@ int counts_from_json(const json_t *request, const char *member, int64_t most, in
                      struct sb_error *err)
 {
 	struct place root = place_of(""), here = place_member(&root, member);
-	const json_t *list = json_object_get(request, member);
+	const json_t *list = parse_given(request, member);
 	size_t n = json_array_size(list), kept = 0;
 	int rc = SB_OK;
 
-	if (!list || json_is_null(list))
+	if (!list)
 		return SB_OK;
 	if (json_is_array(list) && (n < 1 || n > SCALING_COUNTS_MAX))
 		return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &here, NULL,

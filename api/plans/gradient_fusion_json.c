@@ -8,9 +8,9 @@
 static int list_of(const json_t *request, const char *member, const json_t **out, struct sb_error *err)
 {
 	struct place root = place_of("");
-	const json_t *v = json_object_get(request, member);
+	const json_t *v = parse_given(request, member);
 
-	if (!v || json_is_null(v))
+	if (!v)
 		return parse_missing(err, request, &root, member);
 	if (!json_is_array(v))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &root, member, "must be a list");

@@ -31,10 +31,10 @@ static int read_by_chunk(const json_t *object, const struct place *at, const cha
                          int64_t chunks, int64_t out[SCHEDULE_CHUNKS_MAX], struct sb_error *err)
 {
 	struct place here = place_member(at, member);
-	const json_t *v = json_object_get(object, member);
+	const json_t *v = parse_given(object, member);
 	int rc = SB_OK;
 
-	if (!json_is_array(v) && (chunks == 1 || !v || json_is_null(v)))
+	if (!json_is_array(v) && (chunks == 1 || !v))
 		return parse_integer(object, at, member, need, 0, PIPELINE_LAYERS_MAX, &out[0], err);
 	if (!json_is_array(v) || json_array_size(v) != (size_t)chunks)
 		return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", at, member,
@@ -97,10 +97,10 @@ static int read_run(const json_t *run, const struct place *at, const struct sche
 static int read_runs(const json_t *request, struct memory_input *in, struct sb_error *err)
 {
 	struct place root = place_of(""), here = place_of("/runs");
-	const json_t *list = json_object_get(request, "runs");
+	const json_t *list = parse_given(request, "runs");
 	int rc = SB_OK;
 
-	if (!list || json_is_null(list))
+	if (!list)
 		return parse_missing(err, request, &root, "runs");
 	if (!json_is_array(list))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &root, "runs", "must be a list");
@@ -124,7 +124,7 @@ static int read_input(const json_t *request, struct memory_input *in, struct sb_
 	    "kind",          "method",       "schedule", "stages", "interleave",
 	    "micro_batches", "fit_constant", "slices",   "runs",   NULL};
 	struct place root = place_of("");
-	const json_t *constant = json_object_get(request, "fit_constant");
+	const json_t *constant = parse_given(request, "fit_constant");
 	bool fit = false;
 	int rc = parse_members(request, &root, members, err);
 
@@ -132,9 +132,7 @@ static int read_input(const json_t *request, struct memory_input *in, struct sb_
 		rc = pipeline_read_shape(request, &in->shape, err);
 	if (rc == SB_OK)
 		rc = parse_boolean(request, &root, "fit_constant", &fit, err);
-	in->constant = !constant || json_is_null(constant) ? CONSTANT_WHERE_RUNS_ALLOW
-	               : fit                               ? CONSTANT_FITTED
-	                                                   : CONSTANT_LEFT_OUT;
+	in->constant = !constant ? CONSTANT_WHERE_RUNS_ALLOW : fit ? CONSTANT_FITTED : CONSTANT_LEFT_OUT;
 	return rc == SB_OK ? read_runs(request, in, err) : rc;
 }
 

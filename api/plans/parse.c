@@ -111,10 +111,10 @@ int parse_missing(struct sb_error *err, const json_t *object, const struct place
 static const json_t *member_of(const json_t *object, const struct place *at, const char *member,
                                enum need need, int *out_rc, struct sb_error *err)
 {
-	const json_t *v = json_object_get(object, member);
+	const json_t *v = parse_given(object, member);
 
 	*out_rc = SB_OK;
-	if (v && !json_is_null(v))
+	if (v)
 		return v;
 	if (need == REQUIRED)
 		*out_rc = parse_missing(err, object, at, member);

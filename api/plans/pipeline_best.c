@@ -51,10 +51,10 @@ static int read_schedule(const json_t *value, const struct place *at, unsigned *
 static int read_schedules(const json_t *request, unsigned *out, struct sb_error *err)
 {
 	struct place here = place_of("/schedule");
-	const json_t *v = json_object_get(request, "schedule");
+	const json_t *v = parse_given(request, "schedule");
 	int rc = SB_OK;
 
-	if (!v || json_is_null(v))
+	if (!v)
 		return SB_OK;
 	if (!json_is_array(v))
 		return read_schedule(v, &here, out, err);
@@ -72,11 +72,11 @@ static int read_schedules(const json_t *request, unsigned *out, struct sb_error 
 static int read_interleaves(const json_t *request, struct choice_of_schedules *c, struct sb_error *err)
 {
 	struct place root = place_of(""), here = place_of("/interleave");
-	const json_t *v = json_object_get(request, "interleave");
+	const json_t *v = parse_given(request, "interleave");
 	int rc = SB_OK;
 
 	if (!json_is_array(v)) {
-		c->count = v && !json_is_null(v) ? 1 : 0;
+		c->count = v ? 1 : 0;
 		return parse_integer(request, &root, "interleave", OPTIONAL, 1, SCHEDULE_CHUNKS_MAX,
 		                     c->interleave, err);
 	}

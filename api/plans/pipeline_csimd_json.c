@@ -54,10 +54,10 @@ static int read_counts(const json_t *time, const struct place *at, struct csimd_
                        struct sb_error *err)
 {
 	struct place here = place_member(at, "samples");
-	const json_t *list = json_object_get(time, "samples");
+	const json_t *list = parse_given(time, "samples");
 	size_t n = json_array_size(list);
 
-	if (!list || json_is_null(list))
+	if (!list)
 		return parse_missing(err, time, at, "samples");
 	if (!json_is_array(list))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a list");
@@ -102,7 +102,7 @@ static int read_table(const json_t *time, const struct place *at, struct csimd_t
                       struct csimd_time *out, struct sb_error *err)
 {
 	static const char *const members[] = {"samples", "forward", "backward", NULL};
-	const json_t *backward = json_object_get(time, "backward");
+	const json_t *backward = parse_given(time, "backward");
 	size_t n = 0;
 	int rc = parse_members(time, at, members, err);
 
@@ -112,7 +112,7 @@ static int read_table(const json_t *time, const struct place *at, struct csimd_t
 		rc = read_list(time, at, "forward", n, 0, CSIMD_TIME_MAX, table->seconds, err);
 	if (rc != SB_OK)
 		return rc;
-	if (backward && !json_is_null(backward))
+	if (backward)
 		rc = read_list(time, at, "backward", n, 0, CSIMD_TIME_MAX, table->seconds + n, err);
 	else
 		for (size_t i = 0; i < n; i++)
@@ -201,12 +201,12 @@ static int read_layers(const json_t *request, struct csimd_input *in, struct sb_
 static int read_memory(const json_t *request, struct csimd_input *in, struct sb_error *err)
 {
 	struct place root = place_of("");
-	const json_t *v = json_object_get(request, "memory_bytes");
+	const json_t *v = parse_given(request, "memory_bytes");
 	size_t n = (size_t)in->problem.stages;
 	int rc = parse_number(request, &root, "constant_bytes", OPTIONAL, -CSIMD_BYTES_MAX, CSIMD_BYTES_MAX,
 	                      &in->constant, err);
 
-	if (rc != SB_OK || !v || json_is_null(v))
+	if (rc != SB_OK || !v)
 		return rc;
 	in->memory = calloc(n, sizeof(*in->memory));
 	if (!in->memory)
@@ -225,10 +225,10 @@ static int read_memory(const json_t *request, struct csimd_input *in, struct sb_
 static int read_speeds(const json_t *request, struct csimd_input *in, struct sb_error *err)
 {
 	struct place root = place_of("");
-	const json_t *v = json_object_get(request, "speeds");
+	const json_t *v = parse_given(request, "speeds");
 	size_t n = (size_t)in->problem.stages;
 
-	if (!v || json_is_null(v))
+	if (!v)
 		return SB_OK;
 	in->speeds = calloc(n, sizeof(*in->speeds));
 	if (!in->speeds)
@@ -266,11 +266,11 @@ static int read_send(const json_t *request, struct csimd_input *in, struct sb_er
 {
 	static const char *const members[] = {"alpha", "beta", NULL};
 	struct place root = place_of(""), here = place_of("/send_seconds");
-	const json_t *v = json_object_get(request, "send_seconds");
+	const json_t *v = parse_given(request, "send_seconds");
 	size_t layers = (size_t)in->problem.layers, count = 0;
 	int rc;
 
-	if (!v || json_is_null(v))
+	if (!v)
 		return SB_OK;
 	in->send = calloc(2 * layers, sizeof(*in->send));
 	if (!in->send)

@@ -109,11 +109,11 @@ static int read_switch(const json_t *value, const struct place *at, const char *
                        int64_t *out, struct sb_error *err)
 {
 	struct place here = place_member(at, member);
-	const json_t *v = json_object_get(value, member);
+	const json_t *v = parse_given(value, member);
 
 	for (int64_t i = 0; i < schedule_stages(&g->p->shape); i++)
 		out[i] = json_is_true(v) ? g->layers[i] : 0;
-	return !v || json_is_null(v) || json_is_boolean(v) ? SB_OK : read_rows(v, &here, 0, g, out, err);
+	return !v || json_is_boolean(v) ? SB_OK : read_rows(v, &here, 0, g, out, err);
 }
 
 /* select and comm count the layers that recompute all as well, and more of both are both

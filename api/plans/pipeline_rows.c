@@ -79,13 +79,13 @@ static int read_row(const json_t *value, const struct place *at, struct pipeline
 int pipeline_read_rows(const json_t *request, struct pipeline_input *in, struct sb_error *err)
 {
 	struct place root = place_of(""), here = place_of("/rows");
-	const json_t *list = json_object_get(request, "rows");
+	const json_t *list = parse_given(request, "rows");
 	size_t count = json_array_size(list);
 	int rc = SB_OK;
 
 	in->lp = (struct lp_solver){&in->cbc, cbc_solver.solve};
 	in->problem.lp = &in->lp;
-	if (!list || json_is_null(list))
+	if (!list)
 		return SB_OK;
 	if (!json_is_array(list))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &root, "rows", "must be a list");

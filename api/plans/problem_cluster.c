@@ -78,12 +78,12 @@ static int read_link(const json_t *o, const struct place *at, struct cluster *c,
 static int read_links(const json_t *o, const struct place *at, const struct device_preset *preset,
                       struct cluster *c, struct sb_error *err)
 {
-	const json_t *links = json_object_get(o, "links");
+	const json_t *links = parse_given(o, "links");
 	struct place here = place_member(at, "links");
 	bool seen[LINK_SCOPES] = {false};
 	int rc = SB_OK;
 
-	if (links && !json_is_null(links)) {
+	if (links) {
 		if (!json_is_array(links))
 			return parse_fail(err, SB_EINVAL, "wrong_type", at, "links", "must be a list");
 		for (size_t i = 0; rc == SB_OK && i < json_array_size(links); i++) {
@@ -106,11 +106,11 @@ static int read_links(const json_t *o, const struct place *at, const struct devi
 static int read_efficiency(const json_t *o, const struct place *at, struct cluster *c, struct sb_error *err)
 {
 	static const char *const members[] = {"compute", "memory", "node", "supernode", "cluster", NULL};
-	const json_t *e = json_object_get(o, "efficiency");
+	const json_t *e = parse_given(o, "efficiency");
 	struct place here = place_member(at, "efficiency");
 	int rc;
 
-	if (!e || json_is_null(e))
+	if (!e)
 		return SB_OK;
 	if (json_is_number(e))
 		return parse_number(o, at, "efficiency", OPTIONAL, 0.001, 1, &c->compute_efficiency, err);

@@ -10,10 +10,10 @@ const char *const transfer_words[] = {"send-recv", "local-all-gather", "broadcas
 static int list_of(const json_t *object, const struct place *at, const char *member, size_t least,
                    size_t most, const json_t **out, struct sb_error *err)
 {
-	const json_t *v = json_object_get(object, member);
+	const json_t *v = parse_given(object, member);
 	char text[80];
 
-	if (!v || json_is_null(v))
+	if (!v)
 		return parse_missing(err, object, at, member);
 	if (!json_is_array(v))
 		return parse_fail(err, SB_EINVAL, "wrong_type", at, member, "must be a list");
@@ -194,15 +194,15 @@ static void drop_holders(struct reshard_task *t, uint32_t *receivers)
 static int read_amount(const json_t *v, const struct place *at, bool nic, struct piece *p,
                        struct reshard_task *t, struct sb_error *err)
 {
-	const json_t *bytes = json_object_get(v, "bytes"), *seconds = json_object_get(v, "seconds");
+	const json_t *bytes = parse_given(v, "bytes"), *seconds = parse_given(v, "seconds");
 	int64_t n = 0;
 	int rc;
 
-	if (bytes && !json_is_null(bytes) && seconds && !json_is_null(seconds))
+	if (bytes && seconds)
 		return parse_fail(err, SB_EINVAL, "contradiction", at, "seconds",
 		                  "cannot be given together with bytes");
 	p->bytes = NAN;
-	if (seconds && !json_is_null(seconds))
+	if (seconds)
 		return parse_number(v, at, "seconds", REQUIRED, 0, RESHARDING_SECONDS_MAX, &t->seconds, err);
 	rc = parse_integer(v, at, "bytes", REQUIRED, 0, RESHARDING_BYTES_MAX, &n, err);
 	p->bytes = (double)n;

@@ -40,12 +40,12 @@ static int read_gradient(const json_t *v, const struct place *at, struct scaling
 static int read_gradients(const json_t *request, struct given *g, struct sb_error *err)
 {
 	struct place root = place_of(""), here = place_member(&root, "gradients");
-	const json_t *list = json_object_get(request, "gradients");
+	const json_t *list = parse_given(request, "gradients");
 	struct scaling_gradient *gradients;
 	size_t n = json_array_size(list);
 	int rc = SB_OK;
 
-	if (!list || json_is_null(list))
+	if (!list)
 		return SB_OK;
 	if (!json_is_array(list))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a list");

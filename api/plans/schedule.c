@@ -101,22 +101,15 @@ static void share_out(const struct schedule_shape *s, const double *by_device, d
 			    by_device[schedule_device(s, i, false)] / (chunks * (double)s->slices);
 }
 
-static bool is_given(const json_t *request, const char *member)
-{
-	const json_t *v = json_object_get(request, member);
-
-	return v && !json_is_null(v);
-}
-
 /* Backward and weights' gradients a device, with what is left out filled in. */
 static int read_backward(const json_t *request, struct schedule_input *in, const double *forward,
                          double *backward, double *weight, struct sb_error *err)
 {
 	const struct schedule_shape *s = &in->shape;
-	bool told = is_given(request, "weight_gradient");
+	bool told = parse_given(request, "weight_gradient") != NULL;
 	int rc = SB_OK;
 
-	if (told || is_given(request, "backward"))
+	if (told || parse_given(request, "backward"))
 		rc = read_by_stage(request, "backward", s, backward, err);
 	else
 		for (int64_t d = 0; d < s->devices; d++)
@@ -138,7 +131,7 @@ static int read_overlapped(const json_t *request, struct schedule_input *in, str
 	double seconds = 0;
 	int rc;
 
-	if (!is_given(request, "overlapped"))
+	if (!parse_given(request, "overlapped"))
 		return SB_OK;
 	if (!schedule_facts(in->shape.kind)->pairs)
 		return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &root, "overlapped",
@@ -158,7 +151,7 @@ static int read_recompute(const json_t *request, struct schedule_input *in, stru
 {
 	struct place root = place_of("");
 
-	if (!is_given(request, "recompute"))
+	if (!parse_given(request, "recompute"))
 		return SB_OK;
 	if (!schedule_facts(in->shape.kind)->recomputes)
 		return parse_fail(err, SB_EIMPOSSIBLE, "out_of_range", &root, "recompute",

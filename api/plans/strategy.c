@@ -144,10 +144,10 @@ static int read_constraints(const json_t *request, struct search_request *r, boo
 		return rc;
 	rc = parse_members(value, &here, members, err);
 	for (size_t i = 0; rc == SB_OK && i < sizeof(only) / sizeof(only[0]); i++) {
-		const json_t *v = json_object_get(value, only[i].member);
+		const json_t *v = parse_given(value, only[i].member);
 		struct place p = place_member(&here, only[i].member);
 
-		if (v && !json_is_null(v))
+		if (v)
 			rc = read_allowed(v, &p, i, &r->only[only[i].constraint], err);
 	}
 	if (rc == SB_OK)

@@ -184,7 +184,7 @@ static int read_links(const json_t *request, struct amp_input *in, struct sb_err
 	static const char *const members[] = {"node", "cluster", NULL};
 	const struct cluster *c = &in->request.problem.cluster;
 	struct place root = place_of(""), here = place_of("/node_links");
-	const json_t *list = json_object_get(request, "node_links");
+	const json_t *list = parse_given(request, "node_links");
 	int rc = SB_OK;
 
 	in->between = calloc((size_t)c->nodes, sizeof(*in->between));
@@ -195,7 +195,7 @@ static int read_links(const json_t *request, struct amp_input *in, struct sb_err
 		in->between[i] = rate_of(c, LINK_CLUSTER);
 		in->inside[i] = rate_of(c, LINK_NODE);
 	}
-	if (!list || json_is_null(list))
+	if (!list)
 		return SB_OK;
 	if (!json_is_array(list))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &root, "node_links", "must be a list");

@@ -73,12 +73,12 @@ int cost_problem_from_json(const json_t *request, struct cost_problem *out, int6
 
 static int read_order(const json_t *value, const struct place *at, struct strategy *s, struct sb_error *err)
 {
-	const json_t *order = json_object_get(value, "order");
+	const json_t *order = parse_given(value, "order");
 	struct place here = place_member(at, "order");
 	bool seen[DIMS] = {false};
 	size_t n = 0;
 
-	if (!order || json_is_null(order))
+	if (!order)
 		return SB_OK;
 	if (!json_is_array(order))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a list");
@@ -107,10 +107,10 @@ static int read_order(const json_t *value, const struct place *at, struct strate
 /* Which node comes when is for a launcher's list of hosts: to the cost model all nodes are alike. */
 static int check_node_order(const json_t *value, const struct place *at, struct sb_error *err)
 {
-	const json_t *order = json_object_get(value, "node_order");
+	const json_t *order = parse_given(value, "node_order");
 	struct place here = place_member(at, "node_order");
 
-	if (!order || json_is_null(order))
+	if (!order)
 		return SB_OK;
 	if (!json_is_array(order))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a list");
@@ -169,13 +169,13 @@ static int read_degrees(const json_t *value, const struct place *at, struct stra
 static int read_offload(const json_t *value, const struct place *at, struct offload *io, struct sb_error *err)
 {
 	static const char *const words[] = {"none", NULL};
-	const json_t *shares = json_object_get(value, "offload");
+	const json_t *shares = parse_given(value, "offload");
 	struct place here = place_member(at, "offload");
 	struct offload o = {0};
 	double *const out[] = {&o.weights, &o.gradients, &o.optimizer, &o.activations};
 	int none = 0, rc;
 
-	if (!shares || json_is_null(shares))
+	if (!shares)
 		return SB_OK;
 	rc = json_is_object(shares) ? parse_members(shares, &here, offload_members, err)
 	                            : parse_word(value, at, "offload", OPTIONAL, words, &none, err);

@@ -53,12 +53,12 @@ static int read_list(const json_t *list, const struct place *at, struct strategy
 int overlap_from_json(const json_t *value, const struct place *at, struct strategy *io, bool *out_given,
                       struct sb_error *err)
 {
-	const json_t *list = json_object_get(value, "overlap");
+	const json_t *list = parse_given(value, "overlap");
 	struct place here = place_member(at, "overlap");
 	bool gradients;
 	int dispatch = io->dispatch_fp8, rc = SB_OK;
 
-	*out_given = list && !json_is_null(list);
+	*out_given = list != NULL;
 	if (*out_given)
 		rc = read_list(list, &here, io, err);
 	gradients = io->overlap_gradients;

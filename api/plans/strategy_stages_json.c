@@ -153,12 +153,12 @@ static int read_list(struct stages *x, const json_t *list, const struct place *h
 int stages_from_json(const json_t *value, const struct place *at, struct strategy *s, int64_t **out_stages,
                      struct sb_error *err)
 {
-	const json_t *list = json_object_get(value, "stages");
+	const json_t *list = parse_given(value, "stages");
 	struct place here = place_member(at, "stages");
 	struct stages x = {.s = s};
 	bool told;
 
-	if (!list || json_is_null(list))
+	if (!list)
 		return SB_OK;
 	if (!json_is_array(list))
 		return parse_fail(err, SB_EINVAL, "wrong_type", &here, NULL, "must be a list");
