@@ -23,6 +23,7 @@ void joint_clear(struct joint *j)
 		json_decref(j->plans[i].what);
 	free(j->plans);
 	json_decref(j->rejected);
+	json_decref(j->warnings);
 	*j = (struct joint){0};
 }
 
@@ -149,7 +150,8 @@ static int read_joint(const json_t *request, const struct sb_watch *watch, struc
 	if (rc == SB_OK)
 		rc = read_target(request, j, err);
 	j->rejected = json_array();
-	if (rc == SB_OK && !j->rejected)
+	j->warnings = json_array();
+	if (rc == SB_OK && (!j->rejected || !j->warnings))
 		rc = sb_no_memory(err);
 	if (rc == SB_OK && searched)
 		rc = refuse_members(request, step_members, "stands beside no model", err);
@@ -262,9 +264,9 @@ int batch_joint(const json_t *request, const struct sb_watch *watch, json_t **ou
 		                                best[i]->seconds / best[0]->seconds - 1, "reason",
 		                                why_not(best[0], best[i])));
 	*out =
-	    json_pack("{s:o,s:o,s:o,s:O,s:[],s:O,s:[]}", "solution", plan_solution(&j, best[0]), "predicted",
+	    json_pack("{s:o,s:o,s:o,s:O,s:[],s:O,s:O}", "solution", plan_solution(&j, best[0]), "predicted",
 	              plan_predicted(&j, best[0]), "quality", quality_of(&j, best[0], plan_clock() - start),
-	              "alternatives", others, "frontier", "rejected", j.rejected, "warnings");
+	              "alternatives", others, "frontier", "rejected", j.rejected, "warnings", j.warnings);
 	return *out ? SB_OK : sb_no_memory(err);
 }
 

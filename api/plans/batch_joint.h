@@ -21,7 +21,7 @@ struct joint {
 	struct joint_plan *plans;
 	size_t count;
 	bool searched;
-	json_t *rejected;
+	json_t *rejected, *warnings;
 	int64_t candidates;
 	double model_error, least_memory;
 };

@@ -147,6 +147,7 @@ int joint_search(const json_t *request, const struct sb_watch *watch, struct joi
 		j->searched = true;
 		j->model_error = r->problem.constants.model_error;
 		r->alternatives = (int)(share < SEARCH_ALTERNATIVES ? share : SEARCH_ALTERNATIVES);
+		warn_half_host(r, j->warnings);
 		rc = search(r, batches, count, f, out_extra, err);
 	}
 	free(r);

@@ -109,7 +109,7 @@ static int read_input(const json_t *request, struct pipeline_input *in, struct s
 		json_object_del(one, "interleave");
 		json_object_del(one, "schedule");
 	}
-	if (slices > 1 && !json_object_get(one, "schedule"))
+	if (slices > 1 && !parse_given(one, "schedule"))
 		json_object_set_new(one, "schedule", json_string("seq1f1b"));
 	rc = pipeline_from_json(one, in, err);
 	if (rc == SB_OK && in->objective != PIPELINE_MAKESPAN)

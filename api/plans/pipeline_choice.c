@@ -23,7 +23,7 @@ static int read_given(const struct pipeline_input *in, struct pipeline_problem *
 	int rc = parse_object(in->request, &root, "given", REQUIRED, out_value, err);
 
 	for (int i = 0; rc == SB_OK && members[i]; i++) {
-		json_t *own = json_object_get(*out_value, members[i]);
+		json_t *own = json_readable(parse_given(*out_value, members[i]));
 
 		if (own && json_object_set(request, members[i], own) != 0)
 			rc = sb_no_memory(err);

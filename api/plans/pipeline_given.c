@@ -214,9 +214,9 @@ static int read_own(const json_t *value, const struct place *at, struct given *g
 	struct place layers = place_member(at, "layers"), types = place_member(at, "types");
 	int rc = parse_members(value, at, members, err);
 
-	if (rc == SB_OK && json_object_get(value, "types"))
+	if (rc == SB_OK && parse_given(value, "types"))
 		return read_types(json_object_get(value, "types"), &types, g, room, out, err);
-	if (rc == SB_OK && !json_object_get(value, "layers"))
+	if (rc == SB_OK && !parse_given(value, "layers"))
 		rc = parse_missing(err, value, at, "layers");
 	if (rc == SB_OK)
 		rc = read_rows(json_object_get(value, "layers"), &layers, 0, g, g->layers, err);
@@ -266,9 +266,9 @@ int pipeline_read_plan(const json_t *value, const struct place *at, const struct
 		return sb_no_memory(err);
 	g.layers = room + 3 * stages;
 	g.by_recompute = room + 4 * stages;
-	if (json_object_get(value, "offset"))
+	if (parse_given(value, "offset"))
 		rc = read_mindformers(value, at, &g, room, out, err);
-	else if (json_object_get(value, "pipeline_model_parallel_layout"))
+	else if (parse_given(value, "pipeline_model_parallel_layout"))
 		rc = read_megatron(value, at, &g, room, out, err);
 	else
 		rc = read_own(value, at, &g, room, out, err);

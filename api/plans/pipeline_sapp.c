@@ -168,7 +168,7 @@ static int take_over(const json_t *request, const json_t *file, json_t *out, str
 	json_object_set_new(out, "layers", f.layers);
 	json_object_set_new(out, "head", end_to_json(&f.head));
 	json_object_set_new(out, "tail", end_to_json(&f.tail));
-	if (!json_object_get(request, "constant_bytes"))
+	if (!parse_given(request, "constant_bytes"))
 		json_object_set_new(out, "constant_bytes", json_real(constant * MEGABYTE));
 	return rc;
 }

@@ -128,6 +128,7 @@ int plan_solve(const struct plan_lookup *lookup, const json_t *request, json_t *
 		json_decref(extra);
 	if (rc != SB_OK)
 		return rc;
+	warn_network_assumed(resolved, answer);
 	if (add_frame(answer, kind, method, resolved) != SB_OK)
 		return sb_no_memory(err);
 	*out = json_incref(answer);

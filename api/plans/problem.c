@@ -38,13 +38,14 @@ static int document_of(const struct plan_lookup *lookup, const char *family, con
 	return SB_OK;
 }
 
-/* {preset:"dgx-h100", nodes:16}: the preset with the other members laid over it. */
+/* {preset:"dgx-h100", nodes:16}: the preset with the other members laid over it; what is null is left out. */
 static int overlay(const struct plan_lookup *lookup, const char *family, json_t *value, json_t **out,
                    struct sb_error *err)
 {
 	const json_t *preset = json_object_get(value, "preset");
 	JSON_AUTO base = NULL;
-	JSON_AUTO own = NULL;
+	const char *member;
+	json_t *given;
 	int rc;
 
 	if (!json_is_string(preset)) {
@@ -54,9 +55,12 @@ static int overlay(const struct plan_lookup *lookup, const char *family, json_t 
 	rc = document_of(lookup, family, "cluster/preset", json_string_value(preset), &base, err);
 	if (rc != SB_OK)
 		return rc;
-	own = json_copy(value);
-	if (!own || json_object_del(own, "preset") != 0 || json_object_update(base, own) != 0)
-		return sb_no_memory(err);
+	json_object_foreach(value, member, given)
+	{
+		if (strcmp(member, "preset") != 0 && !json_is_null(given) &&
+		    json_object_set(base, member, given) != 0)
+			return sb_no_memory(err);
+	}
 	*out = json_incref(base);
 	return SB_OK;
 }
@@ -114,7 +118,7 @@ static int resolve_profile(const struct plan_lookup *lookup, json_t *request, st
 		return parse_fail(err, SB_EIMPOSSIBLE, "no_layers", &root, "profile",
 		                  "is of a profile in which no layers were found");
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-		if (!json_object_get(request, members[i]) &&
+		if (!parse_given(request, members[i]) &&
 		    json_object_set(request, members[i], json_object_get(found, members[i])) != 0)
 			return sb_no_memory(err);
 	json_object_del(request, "profile");

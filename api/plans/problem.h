@@ -11,6 +11,9 @@
  * over. SB_EINVAL, SB_EIMPOSSIBLE. */
 int model_from_json(const json_t *value, const struct place *at, struct model *out, struct sb_error *err);
 int cluster_from_json(const json_t *value, const struct place *at, struct cluster *out, struct sb_error *err);
+/* Warns in the answer to a resolved request whose cluster has more than one node, and the network between
+ * them from a preset that assumes it. */
+void warn_network_assumed(const json_t *request, json_t *answer);
 /* The inline form. New references; NULL when out of memory. */
 json_t *model_to_json(const struct model *m);
 struct device_preset;

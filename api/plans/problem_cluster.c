@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/plans/kinds.h"
 #include "planner/presets/presets.h"
 
 static const char *const scopes[] = {"node", "supernode", "cluster", NULL};
@@ -193,7 +194,7 @@ int cluster_from_json(const json_t *value, const struct place *at, struct cluste
 	if (rc == SB_OK)
 		rc =
 		    parse_integer(value, at, "devices_per_node", REQUIRED, 1, 1024, &c.devices_per_node, err);
-	if (rc == SB_OK && !json_object_get(value, "device"))
+	if (rc == SB_OK && !parse_given(value, "device"))
 		return parse_missing(err, value, at, "device");
 	if (rc == SB_OK)
 		rc = read_device(json_object_get(value, "device"), &device, &c, &preset, err);
@@ -210,6 +211,23 @@ int cluster_from_json(const json_t *value, const struct place *at, struct cluste
 	if (rc == SB_OK)
 		*out = c;
 	return rc;
+}
+
+void warn_network_assumed(const json_t *request, json_t *answer)
+{
+	const json_t *value = json_object_get(request, "cluster");
+	const char *name = json_string_value(json_object_get(value, "name"));
+	struct place at = place_of("/cluster");
+	struct cluster_preset known;
+	struct cluster c;
+
+	if (name && cluster_preset(name, &known) && known.network_assumed &&
+	    cluster_from_json(value, &at, &c, NULL) == SB_OK && c.nodes > 1 &&
+	    c.links[LINK_CLUSTER].bytes_per_second == known.cluster.links[LINK_CLUSTER].bytes_per_second)
+		plan_warn(
+		    json_object_get(answer, "warnings"), "network_assumed",
+		    "the rate of the network between the nodes of this cluster preset is not verified: give "
+		    "links, with the bytes_per_second of scope cluster, where you know it");
 }
 
 /* Appends a link; a level that does not exist, or is not known, is left out. */

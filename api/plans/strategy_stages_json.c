@@ -32,7 +32,7 @@ static int read_chunks(struct stages *x, const json_t *stage, const struct place
 	struct place here = place_member(at, "chunks");
 	int64_t sum = 0, first = 0;
 
-	if (!json_is_array(chunks) || (int64_t)json_array_size(chunks) != x->s->vpp)
+	if (!x->slices || !json_is_array(chunks) || (int64_t)json_array_size(chunks) != x->s->vpp)
 		return parse_fail(err, SB_EIMPOSSIBLE, "stages", &here, NULL,
 		                  "must list vpp chunks, of every stage or of none");
 	for (int64_t j = 0; j < x->s->vpp; j++) {
@@ -71,20 +71,21 @@ static int read_stage(struct stages *x, const json_t *stage, const struct place 
 	*recomputed = own == RECOMPUTE_NONE ? 0 : *out_layers;
 	rc = parse_integer(stage, at, "recompute_layers", OPTIONAL, 0, *recomputed, recomputed, err);
 	x->partly = x->partly || *recomputed != *out_layers;
-	if (rc == SB_OK && x->s->vpp == 1)
-		x->slices[i] = *out_layers;
-	else if (rc == SB_OK && x->slices)
+	if (rc == SB_OK && (parse_given(stage, "chunks") || (x->slices && x->s->vpp > 1)))
 		rc = read_chunks(x, stage, at, i, *out_layers, err);
+	else if (rc == SB_OK && x->slices)
+		x->slices[i] = *out_layers;
 	return rc;
 }
 
 /* What is said of a first layer follows from the slices before it. */
 static int check_first(const json_t *o, const struct place *at, int64_t first, struct sb_error *err)
 {
-	const json_t *said = json_object_get(o, "first_layer");
+	int64_t said = first;
+	int rc = parse_integer(o, at, "first_layer", OPTIONAL, 0, MOST_LAYERS, &said, err);
 
-	if (!json_is_integer(said) || json_integer_value(said) == first)
-		return SB_OK;
+	if (rc != SB_OK || said == first)
+		return rc;
 	return parse_fail(err, SB_EIMPOSSIBLE, "stages", at, "first_layer",
 	                  "does not follow the stage before it");
 }
@@ -102,7 +103,7 @@ static int check_first_layers(const struct stages *x, const json_t *list, const 
 
 		if (i < pp)
 			rc = check_first(stage, &at, next, err);
-		if (rc == SB_OK && x->s->vpp > 1)
+		if (rc == SB_OK && parse_given(stage, "chunks"))
 			rc = check_first(json_array_get(json_object_get(stage, "chunks"), (size_t)(i / pp)),
 			                 &chunk, next, err);
 		next += x->slices[i];
@@ -110,24 +111,32 @@ static int check_first_layers(const struct stages *x, const json_t *list, const 
 	return rc;
 }
 
+/* Of stage i, which was read already: a number without a fraction. */
+static int64_t layers_of(const json_t *list, int64_t i)
+{
+	return (int64_t)json_number_value(json_object_get(json_array_get(list, (size_t)i), "layers"));
+}
+
 /* Stages of an interleaved pipeline whose chunks are not said: as an even cut has them. */
 static int check_even(const struct strategy *s, const json_t *list, const struct place *here,
                       struct sb_error *err)
 {
 	struct strategy even = {.pp = s->pp, .vpp = s->vpp};
-	int64_t layers = 0;
+	int64_t layers = 0, next = 0;
+	int rc = SB_OK;
 
 	for (int64_t i = 0; i < s->pp; i++)
-		layers += json_integer_value(json_object_get(json_array_get(list, (size_t)i), "layers"));
-	for (int64_t i = 0; i < s->pp && strategy_slices_fit(s->pp, s->vpp, layers); i++) {
-		const json_t *n = json_object_get(json_array_get(list, (size_t)i), "layers");
+		layers += layers_of(list, i);
+	for (int64_t i = 0; rc == SB_OK && i < s->pp && strategy_slices_fit(s->pp, s->vpp, layers); i++) {
 		struct place at = place_index(here, (size_t)i);
 
-		if (json_integer_value(n) != strategy_stage_layers(&even, layers, i))
+		if (layers_of(list, i) != strategy_stage_layers(&even, layers, i))
 			return parse_fail(err, SB_EIMPOSSIBLE, "stages", &at, "layers",
 			                  "is not what an even cut into chunks has: give its chunks");
+		rc = check_first(json_array_get(list, (size_t)i), &at, next, err);
+		next += strategy_slice_layers(&even, layers, i);
 	}
-	return SB_OK;
+	return rc;
 }
 
 static int read_list(struct stages *x, const json_t *list, const struct place *here, struct sb_error *err)

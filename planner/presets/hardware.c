@@ -156,41 +156,48 @@ static const struct device_preset devices[] = {
 };
 
 /* Clusters of one node or one supernode of a device; a request may ask for more nodes. Bytes per second of
- * the cluster's network for one device; 0 = the device's own adapter. */
+ * the cluster's network for one device; 0 = the device's own adapter. network_assumed: no source says that
+ * this network is the cluster's. */
 static const struct {
 	const char *name, *source, *device;
 	int64_t nodes, devices_per_node, supernode_devices;
 	double supernode_link, cluster_link;
+	bool network_assumed;
 } clusters[] = {
-    {"dgx-v100-16g", "DGX-1: 8 devices, four 100 Gb/s adapters a node", "v100-16g", 1, 8, 0, 0, 6.25e9},
-    {"dgx-v100-32g", "DGX-1V: 8 devices, four 100 Gb/s adapters a node", "v100-32g", 1, 8, 0, 0, 6.25e9},
-    {"t4-4", "AWS g4dn.12xlarge: 4 devices, 50 Gb/s a node", "t4-16g", 1, 4, 0, 0, 1.5625e9},
+    {"dgx-v100-16g", "DGX-1: 8 devices, four 100 Gb/s adapters a node", "v100-16g", 1, 8, 0, 0, 6.25e9,
+     false},
+    {"dgx-v100-32g", "DGX-1V: 8 devices, four 100 Gb/s adapters a node", "v100-32g", 1, 8, 0, 0, 6.25e9,
+     false},
+    {"t4-4", "AWS g4dn.12xlarge: 4 devices, 50 Gb/s a node", "t4-16g", 1, 4, 0, 0, 1.5625e9, false},
     {"rtx3090-8", "Servers of Merak and Oases: 8 devices over PCIe; their 100 Gb/s a node are not verified",
-     "rtx3090-24g", 1, 8, 0, 0, 1.5625e9},
-    {"l4-8", "Google Cloud g2-standard-96: 8 devices, 100 Gb/s a node", "l4-24g", 1, 8, 0, 0, 1.5625e9},
-    {"dgx-a100-40g", "DGX A100: 8 devices, 8 x 200 Gb/s", "a100-40g", 1, 8, 0, 0, 0},
-    {"dgx-a100-80g", "DGX A100 (Selene): 8 devices, 8 x 200 Gb/s", "a100-80g", 1, 8, 0, 0, 0},
+     "rtx3090-24g", 1, 8, 0, 0, 1.5625e9, true},
+    {"l4-8", "Google Cloud g2-standard-96: 8 devices, 100 Gb/s a node", "l4-24g", 1, 8, 0, 0, 1.5625e9,
+     false},
+    {"dgx-a100-40g", "DGX A100: 8 devices, 8 x 200 Gb/s", "a100-40g", 1, 8, 0, 0, 0, false},
+    {"dgx-a100-80g", "DGX A100 (Selene): 8 devices, 8 x 200 Gb/s", "a100-80g", 1, 8, 0, 0, 0, false},
     {"hgx-a800-80g", "HGX A800: 8 devices; 8 x 200 Gb/s as in DGX A100, not verified", "a800-80g", 1, 8, 0, 0,
-     0},
-    {"hgx-h20", "HGX H20: 8 devices; 8 x 400 Gb/s as in DGX H100, not verified", "h20-96g", 1, 8, 0, 0, 0},
-    {"dgx-h100", "DGX H100: 8 devices, 8 x 400 Gb/s", "h100-80g", 1, 8, 0, 0, 0},
-    {"dgx-h200", "DGX H200: 8 devices, 8 x 400 Gb/s", "h200", 1, 8, 0, 0, 0},
-    {"h800-8", "HGX H800, the nodes of DeepSeek-V3: 8 devices, 8 x 400 Gb/s", "h800", 1, 8, 0, 0, 0},
-    {"dgx-b200", "DGX B200: 8 devices, 8 x 400 Gb/s", "b200", 1, 8, 0, 0, 0},
-    {"gb200-nvl72", "GB200 NVL72: one NVLink domain of 72", "gb200", 1, 72, 0, 0, 0},
+     0, true},
+    {"hgx-h20", "HGX H20: 8 devices; 8 x 400 Gb/s as in DGX H100, not verified", "h20-96g", 1, 8, 0, 0, 0,
+     true},
+    {"dgx-h100", "DGX H100: 8 devices, 8 x 400 Gb/s", "h100-80g", 1, 8, 0, 0, 0, false},
+    {"dgx-h200", "DGX H200: 8 devices, 8 x 400 Gb/s", "h200", 1, 8, 0, 0, 0, false},
+    {"h800-8", "HGX H800, the nodes of DeepSeek-V3: 8 devices, 8 x 400 Gb/s", "h800", 1, 8, 0, 0, 0, false},
+    {"dgx-b200", "DGX B200: 8 devices, 8 x 400 Gb/s", "b200", 1, 8, 0, 0, 0, false},
+    {"gb200-nvl72", "GB200 NVL72: one NVLink domain of 72", "gb200", 1, 72, 0, 0, 0, false},
     {"gb200-nvl72-hosts", "GB200 NVL72 as its 18 hosts of 4, which is what starts processes", "gb200", 18, 4,
-     72, 900e9, 0},
+     72, 900e9, 0, false},
     {"mi210-4", "4 devices in one Infinity Fabric hive; a network of 100 Gb/s a node is chosen here",
-     "mi210-64g", 1, 4, 0, 0, 3.125e9},
+     "mi210-64g", 1, 4, 0, 0, 3.125e9, true},
     {"mi250-8", "4 x MI250, 8 dies; a network of 2 x 200 Gb/s a node is chosen here", "mi250-die", 1, 8, 0, 0,
-     6.25e9},
+     6.25e9, true},
     {"mi300x-8", "AMD Instinct MI300X platform: 8 devices; 8 x 400 Gb/s as is usual", "mi300x-192g", 1, 8, 0,
-     0, 0},
-    {"atlas-910a", "Atlas 800 (9000): 8 devices, 8 x 100 Gb/s", "ascend-910a", 1, 8, 0, 0, 0},
-    {"atlas-910b", "Atlas 800T A2: 8 devices, 8 x 200 Gb/s", "ascend-910b", 1, 8, 0, 0, 0},
-    {"cloudmatrix384", CLOUDMATRIX "48 nodes of 8, one UB supernode", "ascend-910c", 48, 8, 384, 380e9, 0},
+     0, 0, true},
+    {"atlas-910a", "Atlas 800 (9000): 8 devices, 8 x 100 Gb/s", "ascend-910a", 1, 8, 0, 0, 0, false},
+    {"atlas-910b", "Atlas 800T A2: 8 devices, 8 x 200 Gb/s", "ascend-910b", 1, 8, 0, 0, 0, false},
+    {"cloudmatrix384", CLOUDMATRIX "48 nodes of 8, one UB supernode", "ascend-910c", 48, 8, 384, 380e9, 0,
+     false},
     {"cloudmatrix384-dies", CLOUDMATRIX "48 nodes of 16 dies, one UB supernode", "ascend-910c-die", 48, 16,
-     768, 190e9, 0},
+     768, 190e9, 0, false},
 };
 
 const struct device_preset *device_preset_at(size_t i)
@@ -232,8 +239,12 @@ bool cluster_preset_at(size_t i, struct cluster_preset *out)
 	c.links[LINK_SUPERNODE].bytes_per_second = clusters[i].supernode_link;
 	c.links[LINK_CLUSTER].bytes_per_second =
 	    clusters[i].cluster_link > 0 ? clusters[i].cluster_link : d->cluster_link;
-	*out = (struct cluster_preset){clusters[i].name, clusters[i].source, clusters[i].device,
-	                               host_preset(clusters[i].name, &c), c};
+	*out = (struct cluster_preset){clusters[i].name,
+	                               clusters[i].source,
+	                               clusters[i].device,
+	                               host_preset(clusters[i].name, &c),
+	                               clusters[i].network_assumed,
+	                               c};
 	return true;
 }
 

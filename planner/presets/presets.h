@@ -21,6 +21,7 @@ struct device_preset {
 struct cluster_preset {
 	const char *name, *source, *device;
 	const char *host_source; /* NULL: its host is not known */
+	bool network_assumed;    /* no source says that the network between its nodes is this fast */
 	struct cluster
 	    cluster; /* one node or one supernode; the device and what is known of the host filled in */
 };

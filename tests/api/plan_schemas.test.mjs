@@ -26,6 +26,7 @@ const requests = [
   { kind: "strategy", model: { ...MODEL, moe: { experts: 8, top_k: 2, ffn_hidden: 1024 } }, cluster: CLUSTER, batch: BATCH, constraints: { tp: [1, 2], zero: 1, offload: ["optimizer"] }, limit: 1 },
   { kind: "strategy", method: "amp", model: MODEL, cluster: CLUSTER, batch: BATCH, layer_seconds: { 1: 0.004, 2: 0.005 } },
   { kind: "estimate", model: MODEL, cluster: CLUSTER, batch: BATCH, strategy: { tp: 2, dp: 2, zero: 1, stages: [{ first_layer: 0, layers: 4, recompute: "none" }] } },
+  { kind: "estimate", model: MODEL, cluster: { preset: "dgx-a100-80g", nodes: 2 }, batch: BATCH, strategy: { tp: 2, dp: 2 } },
   { kind: "embedding-placement", model: { ...MODEL, tied_embedding: true }, cluster: CLUSTER, batch: BATCH, strategy: { pp: 4 } },
   { kind: "scaling", compute_seconds: 1, overhead_seconds: 0.05 },
   { kind: "batch-schedule", method: "joint", fixed_seconds: 0.1, seconds_per_sample: 5e-7, noise_scale: 2e6 },

@@ -66,3 +66,22 @@ test("every model is planned, or told what it lacks, on the usual clusters", asy
     assert.ok(planned > models.length / 2 && planned < models.length, preset); // a trillion parameters fit on neither
   }
 });
+
+// What the sources of the presets say is not verified, or chosen.
+test("a network that no source stands behind is told where it is used, once", async () => {
+  const told = async (cluster, dp = 8) => {
+    const { status, json } = await post({ kind: "estimate", model: "llama3-8b", cluster, batch: { global_sequences: 256 }, strategy: { tp: 2, dp, zero: 1 } });
+    assert.equal(status, 201, JSON.stringify(json));
+    return json.warnings.filter((w) => w.code === "network_assumed").length;
+  };
+  for (const { name, source, links } of await all("clusters")) {
+    const assumed = /not verified|chosen here|as is usual/.test(source) ? 1 : 0;
+    assert.equal(await told({ preset: name, nodes: 4 }), assumed, name);
+    const own = links.map((l) => ({ ...l, bytes_per_second: l.scope === "cluster" ? 1e10 : l.bytes_per_second }));
+    assert.equal(await told({ preset: name, nodes: 4, links: own }), 0, name);
+    assert.equal(await told(name, 2), 0, `${name}, one node`);
+  }
+  // another kind, and a search
+  const { json } = await post({ kind: "scaling", model: "llama3-8b", cluster: { preset: "mi300x-8", nodes: 2 }, batch: { global_sequences: 64 } });
+  assert.ok(json.warnings.some((w) => w.code === "network_assumed"), JSON.stringify(json.warnings));
+});

@@ -145,7 +145,7 @@ test("a cluster with half of a host is told, as strategy does", async () => {
   const model = { layers: 8, hidden: 1024, heads: 16, ffn_hidden: 4096, vocab: 32000, seq_len: 1024 };
   const codes = async (request) => (await s.post("/v1/plans", request)).json.warnings.map((w) => w.code);
   for (const request of [{ kind: "strategy", batch: { global_sequences: 16 } }, { kind: "scaling", batch: { global_sequences: 16 } },
-    { kind: "batch-schedule", batches: [16, 32], noise_scale: 100 }]) {
+    { kind: "batch-schedule", batches: [16, 32], noise_scale: 100 }, { kind: "batch-schedule", method: "joint", batches: [16, 32], noise_scale: 100 }]) {
     assert.ok((await codes({ ...request, model, cluster })).includes("offload_not_considered"), request.kind);
     assert.ok(!(await codes({ ...request, model, cluster: { ...cluster, host_link_bytes_per_second: 2e10 } })).includes("offload_not_considered"), request.kind);
   }

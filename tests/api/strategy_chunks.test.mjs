@@ -44,12 +44,24 @@ test("what is no cut is refused where it is", async () => {
     [[...chunked([[4, 4], [4, 4], [4, 4]]), { layers: 8 }], "/strategy/stages/3/chunks"],
     [[{ layers: 9, chunks: [{ layers: 4 }, { layers: 4 }] }, ...chunked([[4, 4], [4, 4], [4, 4]])], "/strategy/stages/0/layers"],
     [[{ layers: 8, chunks: [{ layers: 4 }, { layers: 4, first_layer: 4 }] }, ...chunked([[4, 4], [4, 4], [4, 4]])], "/strategy/stages/0/chunks/1/first_layer"],
+    [[{ layers: 8 }, ...chunked([[4, 4], [4, 4], [4, 4]])], "/strategy/stages/1/chunks"],
+    [[8, 8, 8, 8].map((layers, i) => ({ layers, first_layer: 8 * i })), "/strategy/stages/1/first_layer"], // even: chunks of 4, the second stage from layer 4
   ];
   for (const [stages, at] of rows) {
     const { status, json } = await estimate({ pp: 4, vpp: 2, stages });
     assert.equal(status, 422, JSON.stringify(json));
     assert.ok(JSON.stringify(json).includes(`"${at}"`), JSON.stringify(json));
   }
+});
+
+test("a first layer is an integer, in whatever way it is written", async () => {
+  const status = async (first, vpp) => (await estimate({ pp: 4, vpp, stages: [{ layers: 8 }, { layers: 8, first_layer: first }, { layers: 8.0 }, { layers: 8 }] })).status;
+  assert.deepEqual([await status(8, 1), await status(7, 1), await status(7.5, 1), await status("8", 1), await status(-1, 1)], [201, 422, 400, 400, 422]);
+  assert.deepEqual([await status(4, 2), await status(8, 2), await status(7.5, 2)], [201, 422, 400]);
+  // 1e3 is a number with an exponent, which JSON readers take for no integer: it is compared all the same
+  const text = (first) => `{"kind": "estimate", "model": "llama3-8b", "cluster": "dgx-h100", "batch": {"global_sequences": 8}, "strategy": {"pp": 2, "stages": [{"layers": 1.6e1}, {"layers": 16, "first_layer": ${first}}]}}`;
+  const post = (body) => s.request("POST", "/v1/plans", { headers: { "Content-Type": "application/json" }, body });
+  assert.deepEqual([(await post(text("1.6e1"))).status, (await post(text("1.5e1"))).status], [201, 422]);
 });
 
 test("a search finds chunks that differ, an estimate of its answer says the same, and launchers are told the cut", async () => {
