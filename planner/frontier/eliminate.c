@@ -4,29 +4,17 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "planner/frontier/order.h"
-#include "planner/frontier/tables.h"
+#include "planner/frontier/bucket.h"
 
 /* What writing a step costs, in points gone through. */
 #define JOIN_WORK 4
 
-/* A table of the node that is being eliminated, at the neighbours' options of the moment. */
-struct used {
-	uint32_t table;
-	size_t base, step; /* cell of the node's option o: base + o x step */
-	int64_t
-	    place[ELIMINATE_NEIGHBOURS_MAX]; /* of the table's nodes among the neighbours; -1 = the node */
-};
-
 struct elimination {
 	const struct option_graph *g;
-	const struct eliminate_aim *aim;
 	struct pareto_work *work;
 	struct tables tables;
 	struct order order; /* nodes that are left, the cheapest to eliminate first */
 	int64_t guessed;
-	struct used *used;
-	size_t used_count;
 	struct pareto_set cell, product[2];
 	struct pareto_point single; /* a product of sets of one point */
 };
@@ -35,51 +23,14 @@ static void close_all(struct elimination *e)
 {
 	tables_free(&e->tables);
 	order_free(&e->order);
-	free(e->used);
 	pareto_set_free(&e->cell);
 	pareto_set_free(&e->product[0]);
 	pareto_set_free(&e->product[1]);
 }
 
-/* Points that eliminating a node goes through at the least, were all sets of one point. */
 static void weigh(struct elimination *e, int64_t node)
 {
-	uint16_t near[ELIMINATE_NEIGHBOURS_MAX];
-	int64_t count = tables_neighbours(&e->tables, node, near, ELIMINATE_NEIGHBOURS_MAX);
-	double cells = 1;
-
-	for (int64_t i = 0; i < count && i < ELIMINATE_NEIGHBOURS_MAX; i++)
-		cells *= (double)e->g->nodes[near[i]].options;
-	if (count > ELIMINATE_NEIGHBOURS_MAX || cells > ELIMINATE_CELLS_MAX)
-		cells = INFINITY;
-	order_set(&e->order, node, cells * (double)e->g->nodes[node].options, count);
-}
-
-/* The tables that hold a node, each with its place among the neighbours. */
-static int collect(struct elimination *e, int64_t node, const uint16_t *near, int64_t near_count)
-{
-	const struct table_list *l = &e->tables.of[node];
-
-	free(e->used);
-	e->used_count = l->count;
-	e->used = calloc(l->count + 1, sizeof(*e->used));
-	if (!e->used)
-		return SB_ENOMEM;
-	for (size_t i = 0; i < l->count; i++) {
-		const struct table *x = &e->tables.items[l->tables[i]];
-		struct used *u = &e->used[i];
-
-		u->table = l->tables[i];
-		for (int64_t k = 0; k < x->node_count; k++) {
-			u->place[k] = -1;
-			if (x->nodes[k] == node)
-				u->step = x->stride[k];
-			for (int64_t n = 0; n < near_count; n++)
-				if (near[n] == x->nodes[k])
-					u->place[k] = n;
-		}
-	}
-	return SB_OK;
+	bucket_weigh(&e->tables, &e->order, node, ELIMINATE_CELLS_MAX);
 }
 
 static int join_steps(struct elimination *e, uint32_t one, uint32_t *io)
@@ -96,7 +47,7 @@ static int join_steps(struct elimination *e, uint32_t one, uint32_t *io)
 }
 
 /* The product of the node's tables at one option: `by` plus each of the points. No points: it cannot be. */
-static int multiply(struct elimination *e, uint32_t option, struct pareto_point *by,
+static int multiply(struct elimination *e, const struct bucket *b, uint32_t option, struct pareto_point *by,
                     const struct pareto_point **out, size_t *out_count)
 {
 	static const struct pareto_point nothing;
@@ -105,8 +56,8 @@ static int multiply(struct elimination *e, uint32_t option, struct pareto_point 
 	*by = (struct pareto_point){.option = option};
 	*out = &nothing;
 	*out_count = 1;
-	for (size_t i = 0; rc == SB_OK && i < e->used_count; i++) {
-		const struct used *u = &e->used[i];
+	for (size_t i = 0; rc == SB_OK && i < b->count; i++) {
+		const struct bucket_table *u = &b->tables[i];
 		struct pareto_point room;
 		size_t n;
 		const struct pareto_point *set = tables_cell(&e->tables, &e->tables.items[u->table],
@@ -144,50 +95,29 @@ static int multiply(struct elimination *e, uint32_t option, struct pareto_point 
 	return rc;
 }
 
-/* Whether a point is better than another for a weighted aim. */
-static bool better(const struct eliminate_aim *aim, const struct pareto_point *a,
-                   const struct pareto_point *b)
+/* The set of the cell at which the bucket stands: the union over the node's options. */
+static int fill_cell(struct elimination *e, const struct bucket *b)
 {
-	double x = aim->memory * a->memory + aim->time * a->time;
-	double y = aim->memory * b->memory + aim->time * b->time;
-
-	if (x != y)
-		return x < y;
-	return a->memory != b->memory ? a->memory < b->memory : a->time < b->time;
-}
-
-/* The set of the cell at which the used tables stand: the union over the node's options. */
-static int fill_cell(struct elimination *e, int64_t node)
-{
+	uint32_t options = (uint32_t)e->g->nodes[b->node].options;
 	int rc = pareto_set_reserve(&e->cell, 1);
 
 	e->cell.count = 0;
-	for (uint32_t o = 0; rc == SB_OK && o < (uint32_t)e->g->nodes[node].options; o++) {
+	for (uint32_t o = 0; rc == SB_OK && o < options; o++) {
 		const struct pareto_point *set;
 		struct pareto_point by;
 		size_t n;
 
-		rc = pareto_spend(e->work, (double)e->used_count);
+		rc = pareto_spend(e->work, (double)b->count);
 		if (rc == SB_OK)
-			rc = multiply(e, o, &by, &set, &n);
-		if (rc != SB_OK || n == 0)
-			continue;
-		if (e->aim->weighted) {
-			by.memory += set->memory;
-			by.time += set->time;
-			by.back = set->back;
-			if (e->cell.count == 0 || better(e->aim, &by, &e->cell.points[0]))
-				e->cell.points[0] = by;
-			e->cell.count = 1;
-		} else {
+			rc = multiply(e, b, o, &by, &set, &n);
+		if (rc == SB_OK && n > 0)
 			rc = pareto_add(e->work, &e->cell, set, n, &by);
-		}
 	}
 	if (rc == SB_OK)
 		rc = pareto_spend(e->work, JOIN_WORK * (double)e->cell.count);
 	for (size_t i = 0; rc == SB_OK && i < e->cell.count; i++) {
 		struct pareto_point *p = &e->cell.points[i];
-		struct pareto_step step = {p->back, 0, (uint16_t)node, (uint16_t)p->option};
+		struct pareto_step step = {p->back, 0, (uint16_t)b->node, (uint16_t)p->option};
 
 		rc = pareto_record(e->work->arena, step, &p->back);
 		p->option = 0;
@@ -195,51 +125,25 @@ static int fill_cell(struct elimination *e, int64_t node)
 	return rc;
 }
 
-static void place_tables(struct elimination *e, const int64_t *at)
-{
-	for (size_t i = 0; i < e->used_count; i++) {
-		struct used *u = &e->used[i];
-		const struct table *x = &e->tables.items[u->table];
-
-		u->base = 0;
-		for (int64_t k = 0; k < x->node_count; k++)
-			if (u->place[k] >= 0)
-				u->base += x->stride[k] * (size_t)at[u->place[k]];
-	}
-}
-
-/* To the next options of the neighbours; the last one turns fastest, as the cells of a table lie. */
-static void turn(const struct option_graph *g, const uint16_t *near, int64_t count, int64_t *at)
-{
-	for (int64_t i = count - 1; i >= 0; i--) {
-		if (++at[i] < g->nodes[near[i]].options)
-			return;
-		at[i] = 0;
-	}
-}
-
 static int eliminate_node(struct elimination *e, int64_t node)
 {
-	uint16_t near[ELIMINATE_NEIGHBOURS_MAX];
-	int64_t at[ELIMINATE_NEIGHBOURS_MAX] = {0};
-	int64_t count = tables_neighbours(&e->tables, node, near, ELIMINATE_NEIGHBOURS_MAX);
+	BUCKET_AUTO b;
 	uint32_t table = 0;
-	int rc = collect(e, node, near, count);
+	int rc = bucket_open(&b, &e->tables, node);
 
 	if (rc == SB_OK)
-		rc = tables_add(&e->tables, near, count, &table);
+		rc = tables_add(&e->tables, TABLE_SETS, b.near, b.near_count, &table);
 	for (size_t cell = 0; rc == SB_OK && cell < e->tables.items[table].cells; cell++) {
-		place_tables(e, at);
-		rc = fill_cell(e, node);
+		rc = fill_cell(e, &b);
 		if (rc == SB_OK)
 			rc = tables_append(&e->tables, table, cell, e->cell.points, e->cell.count);
-		turn(e->g, near, count, at);
+		bucket_next(&b);
 	}
-	for (size_t i = 0; i < e->used_count; i++)
-		tables_drop(&e->tables, e->used[i].table);
+	for (size_t i = 0; rc == SB_OK && i < b.count; i++)
+		tables_drop(&e->tables, b.tables[i].table);
 	order_remove(&e->order, node);
-	for (int64_t i = 0; rc == SB_OK && i < count; i++)
-		weigh(e, near[i]);
+	for (int64_t i = 0; rc == SB_OK && i < b.near_count; i++)
+		weigh(e, b.near[i]);
 	return rc;
 }
 
@@ -252,20 +156,17 @@ static uint32_t guess_option(struct elimination *e, int64_t node, double *sum, d
 
 	for (size_t i = 0; i < l->count; i++) {
 		const struct table *x = &e->tables.items[l->tables[i]];
-		size_t k = 0;
+		size_t stride = tables_stride(x, node);
 
-		while (x->nodes[k] != node)
-			k++;
 		for (size_t o = 0; o < options; o++)
 			low[o] = INFINITY;
 		for (size_t c = 0; c < x->cells; c++) {
 			struct pareto_point room;
-			size_t n, o = c / x->stride[k] % options;
+			size_t n, o = c / stride % options;
 			const struct pareto_point *p = tables_cell(&e->tables, x, c, &room, &n);
 
 			if (n > 0)
-				low[o] = fmin(low[o], e->aim->memory * p[n - 1].memory +
-				                          e->aim->time * p[n - 1].time);
+				low[o] = fmin(low[o], p[n - 1].time);
 		}
 		e->work->left -= (double)x->cells;
 		for (size_t o = 0; o < options; o++)
@@ -281,18 +182,12 @@ static uint32_t guess_option(struct elimination *e, int64_t node, double *sum, d
 static int slice(struct elimination *e, uint32_t from, int64_t node, uint32_t option)
 {
 	uint16_t rest[ELIMINATE_NEIGHBOURS_MAX];
-	int64_t count = 0;
-	size_t cell = 0, cells = e->tables.items[from].cells, stride = 0;
+	int64_t count = tables_rest(&e->tables.items[from], node, rest);
+	size_t stride = tables_stride(&e->tables.items[from], node), cells = e->tables.items[from].cells;
+	size_t cell = 0;
 	uint32_t to;
-	int rc;
+	int rc = tables_add(&e->tables, TABLE_SETS, rest, count, &to);
 
-	for (int64_t k = 0; k < e->tables.items[from].node_count; k++) {
-		if (e->tables.items[from].nodes[k] == node)
-			stride = e->tables.items[from].stride[k];
-		else
-			rest[count++] = e->tables.items[from].nodes[k];
-	}
-	rc = tables_add(&e->tables, rest, count, &to);
 	for (size_t c = 0; rc == SB_OK && c < cells; c++) {
 		struct pareto_point room;
 		const struct pareto_point *p;
@@ -323,7 +218,7 @@ static int guess(struct elimination *e, int64_t node)
 		                   (struct pareto_step){0, 0, (uint16_t)node, (uint16_t)option}, &point.back);
 	}
 	if (rc == SB_OK)
-		rc = tables_add(&e->tables, NULL, 0, &table);
+		rc = tables_add(&e->tables, TABLE_SETS, NULL, 0, &table);
 	if (rc == SB_OK)
 		rc = tables_append(&e->tables, table, 0, &point, 1);
 	for (size_t i = 0; rc == SB_OK && i < e->tables.of[node].count; i++)
@@ -360,10 +255,10 @@ static int finish(struct elimination *e, struct pareto_set *out)
 	return rc;
 }
 
-int eliminate(const struct option_graph *g, const struct eliminate_aim *aim, struct pareto_work *work,
-              struct pareto_set *out, int64_t *out_guessed)
+int eliminate(const struct option_graph *g, struct pareto_work *work, struct pareto_set *out,
+              int64_t *out_guessed)
 {
-	struct elimination e = {.g = g, .aim = aim, .work = work};
+	struct elimination e = {.g = g, .work = work};
 	int rc = tables_open(&e.tables, g);
 
 	if (rc == SB_OK)

@@ -6,10 +6,12 @@
 #include "base/grow.h"
 #include "planner/frontier/eliminate.h"
 #include "planner/frontier/thin.h"
+#include "planner/frontier/weighted.h"
 
 #define SUMS_MAX 32    /* weighted sums */
 #define SUMS_GUESSED 6 /* where nodes are settled by guess: more prove nothing, and may find nothing */
-#define SUMS_WORK 4    /* times the work for sets: two sums of the largest graphs must be had */
+#define SUMS_WORK 4    /* times the work for sets: one point a cell goes faster than a set */
+#define SUMS_LEAST 4   /* sums that must be had: else nodes are settled by guess before */
 
 void option_front_free(struct option_front *f)
 {
@@ -144,10 +146,9 @@ static int add_point(struct option_front *f, const struct pareto_point *p, uint3
 /* All points at once. */
 static int solve_sets(const struct option_graph *g, double allowed, struct option_front *out)
 {
-	static const struct eliminate_aim aim = {.time = 1};
 	struct pareto_work work = {.arena = &out->arena, .left = allowed, .watch = g->watch};
 	PARETO_SET_AUTO set = {0};
-	int rc = eliminate(g, &aim, &work, &set, &out->guessed);
+	int rc = eliminate(g, &work, &set, &out->guessed);
 
 	for (size_t i = 0; rc == SB_OK && i < set.count; i++)
 		rc = add_point(out, &set.points[i], set.points[i].back);
@@ -157,57 +158,50 @@ static int solve_sets(const struct option_graph *g, double allowed, struct optio
 	return rc;
 }
 
-/* The steps of one plan, alone, into the front's arena: those of the elimination are let go. */
-static int keep_steps(const struct option_graph *g, const struct pareto_arena *from, uint32_t back,
-                      struct option_front *f, uint32_t *out)
+/* What the sums share. */
+struct sums {
+	const struct option_graph *g;
+	struct option_front *out;
+	struct pareto_work work;
+	double each; /* work of one sum */
+	double cells_most;
+	uint16_t *options;
+};
+
+/* A plan with its options as steps. */
+static int add_plan(struct sums *s, const struct weighted_plan *plan)
 {
-	uint32_t *stack = calloc((size_t)g->node_count + 1, sizeof(*stack));
-	uint16_t *options = calloc((size_t)g->node_count, sizeof(*options));
-	int rc = stack && options ? SB_OK : SB_ENOMEM;
+	struct pareto_point point = {.memory = plan->memory, .time = plan->time};
+	uint32_t back = 0;
+	int rc = SB_OK;
 
-	*out = 0;
-	if (rc == SB_OK)
-		pareto_decisions(from, back, stack, options);
-	for (int64_t n = 0; rc == SB_OK && n < g->node_count; n++) {
-		struct pareto_step step = {*out, 0, (uint16_t)n, options[n]};
-
-		rc = pareto_record(&f->arena, step, out);
-	}
-	free(stack);
-	free(options);
-	return rc;
+	for (int64_t n = 0; rc == SB_OK && n < s->g->node_count; n++)
+		rc = pareto_record(&s->out->arena, (struct pareto_step){back, 0, (uint16_t)n, s->options[n]},
+		                   &back);
+	return rc == SB_OK ? add_point(s->out, &point, back) : rc;
 }
 
 /* The plan of the least weighted sum, added to the points; *out_value is that sum. */
-static int solve_sum(const struct option_graph *g, struct eliminate_aim aim, double *io_left,
-                     struct option_front *out, double *out_value)
+static int solve_sum(struct sums *s, double memory, double time, double *out_value)
 {
-	struct pareto_arena arena = {0};
-	struct pareto_work work = {.arena = &arena, .left = *io_left, .watch = g->watch};
-	PARETO_SET_AUTO set = {0};
-	int64_t guessed = 0;
-	uint32_t back;
-	int rc;
+	const struct weighted_sum sum = {memory, time, s->cells_most};
+	struct option_front *f = s->out;
+	struct weighted_plan plan;
+	double left = s->work.left;
+	int rc = left < s->each ? SB_ELIMIT : weighted_least(s->g, &sum, &s->work, s->options, &plan);
 
-	aim.weighted = true;
-	rc = eliminate(g, &aim, &work, &set, &guessed);
-	/* one that ended early may have guessed less than those before it */
-	if (guessed > out->guessed)
-		out->guessed = guessed;
-	out->work += *io_left - work.left;
-	*io_left = work.left;
-	if (rc == SB_OK && set.count > 0) {
-		*out_value = aim.time * set.points[0].time + aim.memory * set.points[0].memory;
-		rc = keep_steps(g, &arena, set.points[0].back, out, &back);
-		if (rc == SB_OK)
-			rc = add_point(out, &set.points[0], back);
-		if (rc == SB_OK && guessed == 0 && aim.time > 0)
-			rc = sb_grow(&out->bounds, out->bound_count, sizeof(*out->bounds));
-		if (rc == SB_OK && guessed == 0 && aim.time > 0)
-			out->bounds[out->bound_count++] = (struct option_bound){aim.memory, *out_value};
-	}
-	pareto_work_free(&work);
-	pareto_arena_free(&arena);
+	f->work += left - s->work.left;
+	if (rc != SB_OK)
+		return rc;
+	f->guessed = plan.guessed;
+	if (isinf(plan.time))
+		return SB_OK;
+	*out_value = time * plan.time + memory * plan.memory;
+	rc = add_plan(s, &plan);
+	if (rc == SB_OK && plan.guessed == 0 && time > 0)
+		rc = sb_grow(&f->bounds, f->bound_count, sizeof(*f->bounds));
+	if (rc == SB_OK && plan.guessed == 0 && time > 0)
+		f->bounds[f->bound_count++] = (struct option_bound){memory, *out_value};
 	return rc;
 }
 
@@ -217,19 +211,16 @@ struct gap {
 };
 
 /* The points of the lower hull, from both ends inwards, the widest gaps' ends first come first served. */
-static int solve_sums(const struct option_graph *g, double left, struct option_front *out)
+static int solve_hull(struct sums *s)
 {
+	struct option_front *out = s->out;
 	struct gap gaps[2 * SUMS_MAX];
 	size_t done = 0, count = 0;
 	double value;
-	double allowed = left;
-	int rc = solve_sum(g, (struct eliminate_aim){.memory = 1}, &left, out, &value);
+	int rc = solve_sum(s, 1, 0, &value);
 
-	/* without the other end the points say nothing: as much again must be left */
-	if (rc == SB_OK && out->count > 0 && 2 * left < allowed)
-		rc = SB_ELIMIT;
 	if (rc == SB_OK && out->count > 0)
-		rc = solve_sum(g, (struct eliminate_aim){.time = 1}, &left, out, &value);
+		rc = solve_sum(s, 0, 1, &value);
 	if (rc != SB_OK || out->count < 2)
 		return rc;
 	gaps[count++] = (struct gap){0, 1};
@@ -241,15 +232,38 @@ static int solve_sums(const struct option_graph *g, double left, struct option_f
 
 		if (!(fast.memory > lean.memory) || !(lean.time > fast.time) || !(weight > 0))
 			continue;
-		rc = solve_sum(g, (struct eliminate_aim){.memory = weight, .time = 1}, &left, out, &value);
+		rc = solve_sum(s, weight, 1, &value);
 		sum = lean.time + weight * lean.memory;
 		if (rc != SB_OK || value >= sum * (1 - 1e-12))
 			continue;
 		gaps[count++] = (struct gap){gap.lean, found};
 		gaps[count++] = (struct gap){found, gap.fast};
 	}
+	out->cut_short = rc == SB_ELIMIT;
 	/* what was found so far is good */
 	return rc == SB_ELIMIT ? SB_OK : rc;
+}
+
+/* Tables as large as the work lasts for: without both ends the points say nothing. */
+static int solve_sums(const struct option_graph *g, double allowed, struct option_front *out)
+{
+	struct sums s = {.g = g,
+	                 .out = out,
+	                 .work = {.left = allowed, .watch = g->watch},
+	                 .cells_most = ELIMINATE_CELLS_MAX};
+	int rc = weighted_work(g, s.cells_most, &s.each);
+
+	while (rc == SB_OK && SUMS_LEAST * s.each > allowed && s.cells_most > 1) {
+		s.cells_most /= 4;
+		rc = weighted_work(g, s.cells_most, &s.each);
+	}
+	if (rc == SB_OK && SUMS_LEAST * s.each > allowed)
+		rc = SB_ELIMIT;
+	s.options = rc == SB_OK ? calloc((size_t)g->node_count, sizeof(*s.options)) : NULL;
+	if (rc == SB_OK)
+		rc = s.options ? solve_hull(&s) : SB_ENOMEM;
+	free(s.options);
+	return rc;
 }
 
 /* Options by their numbers in the whole graph. */
@@ -265,8 +279,12 @@ static void name_options(const struct thin_graph *t, struct option_front *f)
 
 static int solve_thin(const struct option_graph *g, double work, struct option_front *out)
 {
-	int rc = solve_sets(g, work, out);
+	double least;
+	int rc = weighted_work(g, ELIMINATE_CELLS_MAX, &least);
 
+	/* sets of one point each would be too much already */
+	if (rc == SB_OK)
+		rc = least > work ? SB_ELIMIT : solve_sets(g, work, out);
 	if (rc == SB_ELIMIT) {
 		double done = out->work;
 

@@ -47,6 +47,7 @@ struct option_front {
 	 * be settled by guess, plans that may be on none. */
 	bool whole;
 	int64_t guessed; /* nodes settled by guess */
+	bool cut_short;  /* the work was used up before all points that a weighted sum finds were found */
 	/* time + weight x memory of any plan is at least value; the proofs of a set that is not whole. */
 	struct option_bound {
 		double weight, value;

@@ -81,6 +81,7 @@ void tables_free(struct tables *t)
 	for (size_t i = 0; i < t->count; i++) {
 		free(t->items[i].points);
 		free(t->items[i].start);
+		free(t->items[i].values);
 	}
 	for (int64_t n = 0; t->of && n < t->graph->node_count; n++)
 		free(t->of[n].tables);
@@ -102,7 +103,8 @@ const struct pareto_point *tables_cell(const struct tables *t, const struct tabl
 	return room;
 }
 
-int tables_add(struct tables *t, const uint16_t *nodes, int64_t node_count, uint32_t *out)
+int tables_add(struct tables *t, enum table_form form, const uint16_t *nodes, int64_t node_count,
+               uint32_t *out)
 {
 	int rc = add(t, nodes, node_count, out);
 	struct table *x;
@@ -110,8 +112,41 @@ int tables_add(struct tables *t, const uint16_t *nodes, int64_t node_count, uint
 	if (rc != SB_OK)
 		return rc;
 	x = &t->items[*out];
-	x->start = calloc(x->cells + 1, sizeof(*x->start));
-	return x->start ? SB_OK : SB_ENOMEM;
+	if (form == TABLE_SETS) {
+		x->start = calloc(x->cells + 1, sizeof(*x->start));
+		return x->start ? SB_OK : SB_ENOMEM;
+	}
+	if (t->points + x->cells > POINTS_MAX)
+		return SB_ELIMIT;
+	x->held = x->cells;
+	t->points += x->held;
+	if (form == TABLE_SHAPE)
+		return SB_OK;
+	x->values = calloc(x->cells, 2 * sizeof(*x->values));
+	if (!x->values)
+		return SB_ENOMEM;
+	x->time = x->values;
+	x->memory = x->values + x->cells;
+	return SB_OK;
+}
+
+size_t tables_stride(const struct table *x, int64_t node)
+{
+	int64_t k = 0;
+
+	while (x->nodes[k] != node)
+		k++;
+	return x->stride[k];
+}
+
+int64_t tables_rest(const struct table *x, int64_t node, uint16_t *out)
+{
+	int64_t count = 0;
+
+	for (int64_t k = 0; k < x->node_count; k++)
+		if (x->nodes[k] != node)
+			out[count++] = x->nodes[k];
+	return count;
 }
 
 int tables_append(struct tables *t, uint32_t table, size_t cell, const struct pareto_point *points,
@@ -130,6 +165,7 @@ int tables_append(struct tables *t, uint32_t table, size_t cell, const struct pa
 		x->points[n] = points[i];
 	}
 	t->points += count;
+	x->held += count;
 	x->start[cell + 1] = (uint32_t)n;
 	return SB_OK;
 }
@@ -138,12 +174,14 @@ void tables_drop(struct tables *t, uint32_t table)
 {
 	struct table *x = &t->items[table];
 
-	if (x->start)
-		t->points -= x->start[x->cells];
+	t->points -= x->held;
 	free(x->points);
 	free(x->start);
+	free(x->values);
 	x->points = NULL;
 	x->start = NULL;
+	x->values = NULL;
+	x->held = 0;
 	x->gone = true;
 }
 

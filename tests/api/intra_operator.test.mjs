@@ -109,6 +109,24 @@ test("tables: the frontier, the best within the memory, and the least that would
   assert.ok(rounded.warnings.some((w) => w.code === "memory_rounded"));
 });
 
+// Nearly 1 MiB: 110 nodes of 32 options, each joined to the next two, whose Pareto sets are too large to be had; and 300 of 8 joined at random, of which
+// no elimination could be.
+test("tables: the largest graphs are answered within the effort, and what was left out is told", async () => {
+  let r = 1;
+  const draw = () => ((r = (r * 16807) % 2147483647) % 999) + 1;
+  const graph = (n, o, pairs) => ({ ...KIND, memory_bytes: n * 500,
+    nodes: Array.from({ length: n }, () => ({ options: Array.from({ length: o }, () => ({ seconds: draw(), memory_bytes: draw() })) })),
+    edges: pairs.map(([from, to]) => ({ from, to, seconds: Array.from({ length: o }, () => Array.from({ length: o }, draw)) })) });
+  const skips = Array.from({ length: 108 }, (_, i) => [[i, i + 1], [i, i + 2]]).flat();
+  const random = Array.from({ length: 2400 }, () => [draw() % 300, draw() % 299]).map(([a, b]) => [a, b + (b >= a)]);
+  for (const [request, code] of [[graph(110, 32, skips), "search_cut_short"], [graph(300, 8, random), "guessed"]]) {
+    const plan = await solved(request), codes = plan.warnings.map((w) => w.code);
+    assert.ok(codes.includes(code), JSON.stringify(codes));
+    assert.ok(plan.quality.candidates <= 5 * 6e7, `${plan.quality.candidates}`);
+    assert.ok(plan.predicted.memory_bytes <= request.memory_bytes && plan.quality.lower_bound <= plan.predicted.seconds);
+  }
+});
+
 // Degree 1 with a whole batch of 4 (half 2), degree 2 with one of 8 (half 4), on 2 devices with batch 8.
 const OASES = { ...KIND, method: "oases", hidden: 1024, layers: 1, devices: 2, batch: 8, measured: [
   { tp: 1, batch: 4, attention_forward: 9, attention_backward: 9, mlp_forward: 9, mlp_backward: 9, communication: 9, runtime_bytes: 0 },

@@ -9,7 +9,9 @@
 
 #include "base/random.h"
 #include "planner/frontier/option_graph.h"
+#include "planner/frontier/eliminate.h"
 #include "planner/frontier/thin.h"
+#include "planner/frontier/weighted.h"
 
 #define NODES 7
 #define EDGES 12
@@ -171,7 +173,7 @@ static void test_weighted_sums(void **state)
 {
 	uint64_t r = 11;
 	struct pareto_point *all = calloc(PLANS, sizeof(*all));
-	int some = 0;
+	int some = 0, cut = 0;
 
 	(void)state;
 	for (int i = 0; i < 300; i++) {
@@ -188,6 +190,7 @@ static void test_weighted_sums(void **state)
 		if (option_graph_solve(&s.g, whole.work - 1, &f) != SB_OK)
 			continue;
 		assert_false(f.whole);
+		cut += f.cut_short;
 		some++;
 		check_options(&s.g, &f);
 		assert_true(f.points[0].memory == all[0].memory);
@@ -202,6 +205,69 @@ static void test_weighted_sums(void **state)
 		assert_true(isinf(option_front_bound(&f, &s.g, all[0].memory - 1)));
 	}
 	assert_true(some > 50);
+	assert_true(cut < some);
+	free(all);
+}
+
+/* The least weighted sum by trying everything; of equal ones the leaner plan is meant. */
+static double least_sum(const struct pareto_point *all, size_t n, const struct weighted_sum *sum,
+                        double *out_memory)
+{
+	double least = INFINITY;
+
+	for (size_t i = 0; i < n; i++) {
+		double value = sum->memory * all[i].memory + sum->time * all[i].time;
+
+		if (value < least)
+			*out_memory = all[i].memory;
+		least = fmin(least, value);
+	}
+	return least;
+}
+
+/* One sum: the plan is the best of all, or, where tables may have few cells only, a plan that is told as
+ * guessed; its work is known before. */
+static void test_one_sum(void **state)
+{
+	uint64_t r = 29;
+	struct pareto_point *all = calloc(PLANS, sizeof(*all));
+	int guessed = 0;
+
+	(void)state;
+	for (int i = 0; i < 400; i++) {
+		struct weighted_sum sum = {draw(&r, 3), 1 + draw(&r, 3), ELIMINATE_CELLS_MAX};
+		struct pareto_work work = {.left = 1e6};
+		uint16_t options[NODES];
+		struct weighted_plan plan;
+		struct small s;
+		double leanest = 0, needed, memory, time;
+		size_t n;
+
+		make(&s, &r, 1 + i % NODES, (int64_t)draw(&r, EDGES));
+		n = brute(&s.g, all);
+		assert_int_equal(weighted_work(&s.g, sum.cells_most, &needed), SB_OK);
+		assert_int_equal(weighted_least(&s.g, &sum, &work, options, &plan), SB_OK);
+		assert_true(1e6 - work.left == needed && plan.guessed == 0);
+		assert_int_equal(isinf(plan.time), n == 0);
+		if (n == 0)
+			continue;
+		option_graph_sum(&s.g, options, &memory, &time);
+		assert_true(memory == plan.memory && time == plan.time);
+		assert_true(sum.memory * memory + sum.time * time == least_sum(all, n, &sum, &leanest));
+		assert_true(memory == leanest);
+		sum.cells_most = 2;
+		assert_int_equal(weighted_work(&s.g, sum.cells_most, &needed), SB_OK);
+		work.left = 1e6;
+		assert_int_equal(weighted_least(&s.g, &sum, &work, options, &plan), SB_OK);
+		assert_true(1e6 - work.left == needed);
+		guessed += plan.guessed > 0;
+		option_graph_sum(&s.g, options, &memory, &time);
+		assert_true(isinf(plan.time) || (memory == plan.memory && time == plan.time));
+		/* no more than it was said to need */
+		work.left = needed - 1;
+		assert_int_equal(weighted_least(&s.g, &sum, &work, options, &plan), SB_ELIMIT);
+	}
+	assert_true(guessed > 100);
 	free(all);
 }
 
@@ -289,6 +355,7 @@ static void test_dense(void **state)
 	}
 	assert_int_equal(option_graph_solve(&g, 1e7, &f), SB_OK);
 	assert_true(f.guessed > 0 && !f.whole && f.count > 0 && f.work <= 5.1e7);
+	assert_false(f.cut_short);
 	assert_true(option_front_bound(&f, &g, INFINITY) <= f.points[f.count - 1].time);
 }
 
@@ -344,6 +411,7 @@ int main(void)
 	    cmocka_unit_test(test_nothing_can_be_chosen),
 	    cmocka_unit_test(test_options_that_are_never_needed),
 	    cmocka_unit_test(test_weighted_sums),
+	    cmocka_unit_test(test_one_sum),
 	    cmocka_unit_test(test_rounded),
 	    cmocka_unit_test(test_fastest_does_not_fit),
 	    cmocka_unit_test(test_dense),
