@@ -7,81 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
-#include "planner/frontier/option_graph.h"
-#include "planner/frontier/eliminate.h"
 #include "planner/frontier/thin.h"
-#include "planner/frontier/weighted.h"
-
-#define NODES 7
-#define EDGES 12
-#define OPTIONS 4
-#define PLANS 20000 /* above OPTIONS ^ NODES */
-
-/* A small graph and the room for its numbers. */
-struct small {
-	struct option_graph g;
-	struct option_node nodes[NODES];
-	struct option_edge edges[EDGES];
-	double time[NODES][OPTIONS], memory[NODES][OPTIONS];
-	double edge_time[EDGES][OPTIONS * OPTIONS], edge_memory[EDGES][OPTIONS * OPTIONS];
-};
-
-static double draw(uint64_t *r, int most)
-{
-	return (double)(sb_random(r) % (uint64_t)(most + 1));
-}
-
-/* Whole numbers, so that sums are exact in any order. */
-static void make(struct small *s, uint64_t *r, int64_t nodes, int64_t edges)
-{
-	*s = (struct small){.g = {.nodes = s->nodes, .edges = s->edges, .node_count = nodes}};
-	for (int64_t n = 0; n < nodes; n++) {
-		s->nodes[n] =
-		    (struct option_node){1 + (int64_t)draw(r, OPTIONS - 1), s->time[n], s->memory[n]};
-		for (int o = 0; o < OPTIONS; o++) {
-			s->time[n][o] = draw(r, 50);
-			s->memory[n][o] = draw(r, 20);
-		}
-	}
-	s->g.edge_count = nodes > 1 ? edges : 0;
-	for (int64_t k = 0; k < s->g.edge_count; k++) {
-		int64_t from = (int64_t)draw(r, (int)nodes - 1), to = (int64_t)draw(r, (int)nodes - 2);
-
-		s->edges[k] = (struct option_edge){from, to + (to >= from), s->edge_time[k],
-		                                   draw(r, 1) > 0 ? s->edge_memory[k] : NULL};
-		for (int i = 0; i < OPTIONS * OPTIONS; i++) {
-			s->edge_time[k][i] = draw(r, 15) == 0 ? INFINITY : draw(r, 12);
-			s->edge_memory[k][i] = draw(r, 4);
-		}
-	}
-}
-
-static bool next_plan(const struct option_graph *g, uint16_t *options)
-{
-	for (int64_t n = 0; n < g->node_count; n++) {
-		if (++options[n] < g->nodes[n].options)
-			return true;
-		options[n] = 0;
-	}
-	return false;
-}
-
-/* The Pareto set by trying everything. */
-static size_t brute(const struct option_graph *g, struct pareto_point *out)
-{
-	uint16_t options[NODES] = {0};
-	size_t n = 0;
-
-	do {
-		struct pareto_point p = {0};
-
-		option_graph_sum(g, options, &p.memory, &p.time);
-		if (!isinf(p.time))
-			out[n++] = p;
-	} while (next_plan(g, options));
-	return pareto_reduce(out, n);
-}
+#include "tests/unit/planner/small_graphs.h"
 
 /* The options of each point add up to it. */
 static void check_options(const struct option_graph *g, const struct option_front *f)
@@ -206,68 +133,6 @@ static void test_weighted_sums(void **state)
 	}
 	assert_true(some > 50);
 	assert_true(cut < some);
-	free(all);
-}
-
-/* The least weighted sum by trying everything; of equal ones the leaner plan is meant. */
-static double least_sum(const struct pareto_point *all, size_t n, const struct weighted_sum *sum,
-                        double *out_memory)
-{
-	double least = INFINITY;
-
-	for (size_t i = 0; i < n; i++) {
-		double value = sum->memory * all[i].memory + sum->time * all[i].time;
-
-		if (value < least)
-			*out_memory = all[i].memory;
-		least = fmin(least, value);
-	}
-	return least;
-}
-
-/* One sum: the plan is the best of all, or, where tables may have few cells only, a plan that is told as
- * guessed; its work is known before. */
-static void test_one_sum(void **state)
-{
-	uint64_t r = 29;
-	struct pareto_point *all = calloc(PLANS, sizeof(*all));
-	int guessed = 0;
-
-	(void)state;
-	for (int i = 0; i < 400; i++) {
-		struct weighted_sum sum = {draw(&r, 3), 1 + draw(&r, 3), ELIMINATE_CELLS_MAX};
-		struct pareto_work work = {.left = 1e6};
-		uint16_t options[NODES];
-		struct weighted_plan plan;
-		struct small s;
-		double leanest = 0, needed, memory, time;
-		size_t n;
-
-		make(&s, &r, 1 + i % NODES, (int64_t)draw(&r, EDGES));
-		n = brute(&s.g, all);
-		assert_int_equal(weighted_work(&s.g, sum.cells_most, &needed), SB_OK);
-		assert_int_equal(weighted_least(&s.g, &sum, &work, options, &plan), SB_OK);
-		assert_true(1e6 - work.left == needed && plan.guessed == 0);
-		assert_int_equal(isinf(plan.time), n == 0);
-		if (n == 0)
-			continue;
-		option_graph_sum(&s.g, options, &memory, &time);
-		assert_true(memory == plan.memory && time == plan.time);
-		assert_true(sum.memory * memory + sum.time * time == least_sum(all, n, &sum, &leanest));
-		assert_true(memory == leanest);
-		sum.cells_most = 2;
-		assert_int_equal(weighted_work(&s.g, sum.cells_most, &needed), SB_OK);
-		work.left = 1e6;
-		assert_int_equal(weighted_least(&s.g, &sum, &work, options, &plan), SB_OK);
-		assert_true(1e6 - work.left == needed);
-		guessed += plan.guessed > 0;
-		option_graph_sum(&s.g, options, &memory, &time);
-		assert_true(isinf(plan.time) || (memory == plan.memory && time == plan.time));
-		/* no more than it was said to need */
-		work.left = needed - 1;
-		assert_int_equal(weighted_least(&s.g, &sum, &work, options, &plan), SB_ELIMIT);
-	}
-	assert_true(guessed > 100);
 	free(all);
 }
 
@@ -411,7 +276,6 @@ int main(void)
 	    cmocka_unit_test(test_nothing_can_be_chosen),
 	    cmocka_unit_test(test_options_that_are_never_needed),
 	    cmocka_unit_test(test_weighted_sums),
-	    cmocka_unit_test(test_one_sum),
 	    cmocka_unit_test(test_rounded),
 	    cmocka_unit_test(test_fastest_does_not_fit),
 	    cmocka_unit_test(test_dense),
