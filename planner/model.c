@@ -32,6 +32,25 @@ static int check_ranges(const struct range *r, size_t n, struct sb_error *err)
 	return SB_OK;
 }
 
+static int check_expert_groups(const struct moe *e, struct sb_error *err)
+{
+	const struct range ranges[] = {
+	    {"moe/n_group", e->groups, e->top_groups > 0 ? 1 : 0, e->experts},
+	    {"moe/topk_group", e->top_groups, e->groups > 0 ? 1 : 0, e->groups},
+	};
+	int rc = check_ranges(ranges, sizeof(ranges) / sizeof(ranges[0]), err);
+
+	if (rc != SB_OK || e->groups == 0)
+		return rc;
+	if (e->experts % e->groups != 0)
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "not_divisible", "moe/n_group",
+		                     "must divide the experts");
+	if (e->top_groups * (e->experts / e->groups) < e->top_k)
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "moe/topk_group",
+		                     "groups must hold the top_k experts of a token");
+	return SB_OK;
+}
+
 static int check_moe(const struct model *m, struct sb_error *err)
 {
 	const struct moe *e = &m->moe;
@@ -45,7 +64,9 @@ static int check_moe(const struct model *m, struct sb_error *err)
 	    {"moe/first_dense", e->first_dense, 0, m->layers},
 	};
 
-	return check_ranges(ranges, sizeof(ranges) / sizeof(ranges[0]), err);
+	int rc = check_ranges(ranges, sizeof(ranges) / sizeof(ranges[0]), err);
+
+	return rc == SB_OK ? check_expert_groups(e, err) : rc;
 }
 
 static int check_mla(const struct model *m, struct sb_error *err)

@@ -15,6 +15,9 @@ struct moe {
 	int64_t shared_experts, shared_ffn_hidden; /* width of one shared expert */
 	int64_t every, first_dense;
 	bool router_bias;
+	/* The experts are cut into so many equal groups, one after the other, and a token's lie in at most
+	 * top_groups of them (DeepSeek-V2, section 2.2.2, DeepSeek-V3, section 2.1.2); 0: in any. */
+	int64_t groups, top_groups;
 };
 
 /* Multi-head latent attention (DeepSeek-V2): low-rank and head sizes. q_rank 0 = direct query projection. */

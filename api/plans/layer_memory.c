@@ -12,6 +12,8 @@
 
 static const char *const methods[] = {"decompose", NULL};
 #define RUNS_MAX 1024
+/* Of a peak: what the sums that make it up and its fit may be off by in doubles. */
+#define ROUNDING 1e-12
 
 struct memory_input {
 	struct schedule_shape shape;
@@ -158,10 +160,15 @@ static json_t *predicted_of(const struct memory_input *in, const double *predict
 {
 	json_t *runs = json_array();
 
-	for (size_t i = 0; i < in->count; i++)
-		json_array_append_new(
-		    runs, json_pack("{s:I,s:f,s:f}", "stage", (json_int_t)in->runs[i].device, "peak_bytes",
-		                    predicted[i], "residual_bytes", in->runs[i].peak - predicted[i]));
+	for (size_t i = 0; i < in->count; i++) {
+		double peak = in->runs[i].peak;
+		bool met = fabs(peak - predicted[i]) <= ROUNDING * peak;
+
+		json_array_append_new(runs,
+		                      json_pack("{s:I,s:f,s:f}", "stage", (json_int_t)in->runs[i].device,
+		                                "peak_bytes", met ? peak : predicted[i], "residual_bytes",
+		                                met ? 0.0 : peak - predicted[i]));
+	}
 	return json_pack("{s:o}", "runs", runs);
 }
 

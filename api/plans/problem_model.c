@@ -10,8 +10,9 @@
 static int read_moe(const json_t *o, const struct place *at, struct moe *m, struct sb_error *err)
 {
 	static const char *const members[] = {
-	    "experts",     "top_k",       "ffn_hidden", "shared_experts", "shared_ffn_hidden", "every",
-	    "first_dense", "router_bias", NULL};
+	    "experts",           "top_k",      "ffn_hidden",  "shared_experts",
+	    "shared_ffn_hidden", "every",      "first_dense", "router_bias",
+	    "n_group",           "topk_group", NULL};
 	int rc = parse_members(o, at, members, err);
 
 	if (rc == SB_OK)
@@ -28,6 +29,10 @@ static int read_moe(const json_t *o, const struct place *at, struct moe *m, stru
 		rc = parse_integer(o, at, "every", OPTIONAL, 1, MOST, &m->every, err);
 	if (rc == SB_OK)
 		rc = parse_integer(o, at, "first_dense", OPTIONAL, 0, MOST, &m->first_dense, err);
+	if (rc == SB_OK)
+		rc = parse_integer(o, at, "n_group", OPTIONAL, 1, MOST, &m->groups, err);
+	if (rc == SB_OK)
+		rc = parse_integer(o, at, "topk_group", OPTIONAL, 1, MOST, &m->top_groups, err);
 	return rc == SB_OK ? parse_boolean(o, at, "router_bias", &m->router_bias, err) : rc;
 }
 
@@ -191,6 +196,10 @@ json_t *model_to_json(const struct model *m)
 		set_integer(part, "every", m->moe.every);
 		set_integer(part, "first_dense", m->moe.first_dense);
 		set_flag(part, "router_bias", m->moe.router_bias);
+		if (m->moe.groups > 0) {
+			set_integer(part, "n_group", m->moe.groups);
+			set_integer(part, "topk_group", m->moe.top_groups);
+		}
 		json_object_set_new(o, "moe", part);
 	}
 	if (m->has_mla) {

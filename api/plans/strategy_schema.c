@@ -26,6 +26,15 @@ static json_t *moe_schema(void)
 	integers(p, required, 1);
 	integers(p, more, 1);
 	integers(p, from_zero, 0);
+	for (int i = 0; i < 2; i++) {
+		json_t *group = schema_integer(1, INT64_MAX);
+
+		json_object_set_new(
+		    group, "description",
+		    json_string("a token's experts lie in topk_group of n_group equal groups, and "
+		                "it goes once to each node that has some"));
+		json_object_set_new(p, i ? "topk_group" : "n_group", group);
+	}
 	json_object_set_new(p, "router_bias", schema_boolean("a bias for each expert in the router"));
 	return schema_object(p, required);
 }

@@ -213,6 +213,66 @@ double all_to_all_seconds(const struct network *n, const struct group *g, double
 	return n->start + slowest + (ranks - 1) * hop_latency(n, g);
 }
 
+/* Copies of one token for so many domains. Groups that lie across domains are taken to fill them. */
+static double copies(const struct routing *r, double domains)
+{
+	double limit = (double)r->top * ceil(domains / (double)r->groups);
+
+	return fmin(fmin((double)r->top_k, domains), limit);
+}
+
+/* Of a level that divides the group into so many domains, as a share of all bytes. */
+static double crossing(const struct routing *r, double domains, double of_reach)
+{
+	return copies(r, domains) / (double)r->top_k * of_reach;
+}
+
+static double forwarded_seconds(const struct network *n, const struct group *g, const struct routing *r,
+                                double bytes)
+{
+	double ranks = (double)g->ranks, slowest = 0, latency = 0;
+
+	for (int l = 0; l < n->levels; l++) {
+		double near = (double)below(g, l);
+		double reach = l == n->levels - 1 ? ranks : (double)g->inside[l], share = 1 - near / reach;
+
+		if (!spanned(g, l))
+			continue;
+		if (l > 0)
+			share = crossing(r, ranks / near, share);
+		slowest = fmax(slowest, share * bytes / bandwidth_of(n, l, g->inside[l]));
+		latency += (reach / near - 1) * n->latency[l];
+	}
+	return n->start + slowest + latency;
+}
+
+/* Never more than forwarded_seconds() of any group that lies no closer: closer together more is sent inside,
+ * so that the closest need not be the fastest. Whichever level such a group spans as its outermost, it sends
+ * at least what goes between the fewest domains that it may have there. */
+static double least_forwarded(const struct network *n, const struct group *g, const struct routing *r,
+                              double bytes)
+{
+	double ranks = (double)g->ranks, least = INFINITY;
+
+	for (int l = 0; l < n->levels; l++) {
+		double domains = fmax(2, ranks / (double)below(g, l));
+		double share = l == 0 ? 1 - 1 / ranks : crossing(r, domains, 1 - 1 / domains);
+
+		if (l == n->levels - 1 || g->inside[l] == g->ranks)
+			least = fmin(least, share * bytes / bandwidth_of(n, l, g->ranks));
+	}
+	return n->start + least;
+}
+
+double dispatch_seconds(const struct network *n, const struct group *g, const struct routing *r, double bytes)
+{
+	double direct = all_to_all_seconds(n, g, bytes);
+
+	if (direct == 0 || r->top >= r->groups)
+		return direct;
+	return fmin(direct, n->bounds ? least_forwarded(n, g, r, bytes) : forwarded_seconds(n, g, r, bytes));
+}
+
 double send_seconds(const struct network *n, const struct group *g, double bytes)
 {
 	double seconds = 0;

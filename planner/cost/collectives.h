@@ -16,6 +16,7 @@ struct network {
 	int64_t node_devices;   /* rings of as many ranks reach the bandwidths; fewer ranks reach less */
 	double copy;            /* seconds a byte to read and write the device's memory; 0 = at no cost */
 	int64_t mesh_links;     /* of the first level: cluster_link's */
+	bool bounds;            /* groups lie as close as any may: what they take is a lower bound */
 };
 /* The levels that a cluster's links make up: bytes per second and rank times the share that software reaches,
  * seconds a hop. Links of rate 0 are left out; with none left there is one level that sends for nothing. */
@@ -70,6 +71,17 @@ struct exchange exchange_of(const struct network *n, const struct group *g);
 double exchange_all_reduce(const struct exchange *x, double bytes);
 double exchange_all_gather(const struct exchange *x, double bytes);
 double all_to_all_seconds(const struct network *n, const struct group *g, double bytes);
+/* Where the experts of a token lie: top_k of them, in at most `top` of `groups` equal groups that lie one
+ * after the other over the ranks. top = groups: anywhere. */
+struct routing {
+	int64_t top_k, groups, top;
+};
+/* All-to-all of tokens to their experts, or back: `bytes` is what one rank sends in all, each token as often
+ * as it has experts. Where the groups bound the domains that a token goes to, it goes once to each, on to
+ * its experts inside, while others are between (cost-model section 7; DeepSeek-V3, section 3.2.2); where that
+ * saves nothing, each copy goes by itself. */
+double dispatch_seconds(const struct network *n, const struct group *g, const struct routing *r,
+                        double bytes);
 /* One neighbour to the next, over the slowest link that the group's chain uses. */
 double send_seconds(const struct network *n, const struct group *g, double bytes);
 /* Bandwidth of one flat ring through the group, bytes per second and rank. r ranks in one domain drive r

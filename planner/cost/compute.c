@@ -58,6 +58,15 @@ static void grid_groups(const struct network *n, const struct strategy *s, const
 	                             : group_on(n, (struct axis[]){cp, x}, 2, devices);
 }
 
+/* DualPipe's second copy of a stage lies on the mirrored device of the pipeline. */
+static struct group with_mirror(const struct network *n, struct group g, const struct group *pp)
+{
+	g.ranks *= 2;
+	for (int l = 0; l < n->levels; l++)
+		g.inside[l] *= pp->inside[l] == pp->ranks ? 2 : 1;
+	return g;
+}
+
 struct groups groups_of(const struct network *n, const struct strategy *s)
 {
 	int64_t stride[DIMS], devices = strategy_devices(s);
@@ -79,6 +88,10 @@ struct groups groups_of(const struct network *n, const struct strategy *s)
 	g.etp = expert_group(n, s, stride[DIM_PP], 1, s->etp);
 	g.ep = expert_group(n, s, stride[DIM_PP], s->etp, s->ep);
 	g.edp = expert_group(n, s, stride[DIM_PP], s->etp * s->ep, rest);
+	if (s->schedule == PIPELINE_DUALPIPE) {
+		g.dp = with_mirror(n, g.dp, &g.pp);
+		g.edp = with_mirror(n, g.edp, &g.pp);
+	}
 	g.dense = exchange_of(n, &g.dp);
 	g.experts = exchange_of(n, &g.edp);
 	return g;
@@ -296,10 +309,12 @@ static struct exposed context_exchange(const struct cost_problem *p, const struc
 /* There and back, in one pass: gradients go as the activations do. */
 static double expert_exchange(const struct cost_problem *p, const struct strategy *s, const struct groups *g)
 {
+	const struct moe *e = &p->model.moe;
+	const struct routing r = {e->top_k, e->groups, e->top_groups};
 	double elements = routed_tokens(&p->model, s) * (double)p->model.hidden;
 
-	return all_to_all_seconds(&p->network, &g->ep, (s->dispatch_fp8 ? 1 : 2) * elements) +
-	       all_to_all_seconds(&p->network, &g->ep, 2 * elements) +
+	return dispatch_seconds(&p->network, &g->ep, &r, (s->dispatch_fp8 ? 1 : 2) * elements) +
+	       dispatch_seconds(&p->network, &g->ep, &r, 2 * elements) +
 	       2 * all_gather_seconds(&p->network, &g->etp, 2 * elements * (double)s->etp);
 }
 

@@ -10,7 +10,7 @@ struct groups {
 	struct group tp, pp;
 	struct group tp_x, tp_y;        /* sides of the grid; one dimension: a single rank, and tp */
 	struct group cp;                /* who share one sequence in attention: cp x tp_x */
-	struct group dp;                /* dp x cp: who holds the same dense weights */
+	struct group dp;                /* dp x cp, twice in DualPipe: who holds the same dense weights */
 	struct group ep;                /* expert ranks */
 	struct group etp;               /* tensor ranks of one expert */
 	struct group edp;               /* who holds the same experts */

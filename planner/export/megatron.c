@@ -44,8 +44,29 @@ static void attention(struct sb_buf *out, const struct model *m)
 		number(out, "kv-channels", m->head_dim);
 }
 
-static void experts(struct sb_buf *out, const struct model *m, const struct strategy *s)
+/* A token that goes once to each node is what DeepEP does, on Ampere and Hopper; it wants the router's
+ * probabilities in 32 bit (megatron/core/transformer/moe/README.md, token_dispatcher.py). */
+static void dispatcher(struct sb_buf *out, const struct launch_plan *l)
 {
+	bool once = l->strategy.ep > 1 && l->model->moe.top_groups < l->model->moe.groups;
+	enum device_family f = l->cluster->device.family;
+
+	if (once && (f == FAMILY_AMPERE || f == FAMILY_HOPPER)) {
+		sb_buf_adds(
+		    out, "--moe-token-dispatcher-type flex\n--moe-enable-deepep\n--moe-router-dtype fp32\n");
+		return;
+	}
+	if (once)
+		sb_buf_adds(out,
+		            "# of the plan's tokens, one copy goes to each node: here one to each expert\n");
+	sb_buf_adds(out, "--moe-token-dispatcher-type alltoall\n");
+}
+
+static void experts(struct sb_buf *out, const struct launch_plan *l)
+{
+	const struct model *m = l->model;
+	const struct strategy *s = &l->strategy;
+
 	if (!m->has_moe)
 		return;
 	number(out, "num-experts", m->moe.experts);
@@ -54,6 +75,10 @@ static void experts(struct sb_buf *out, const struct model *m, const struct stra
 	if (m->moe.shared_experts > 0)
 		number(out, "moe-shared-expert-intermediate-size",
 		       m->moe.shared_experts * m->moe.shared_ffn_hidden);
+	if (m->moe.groups > 0) {
+		number(out, "moe-router-num-groups", m->moe.groups);
+		number(out, "moe-router-group-topk", m->moe.top_groups);
+	}
 	if (m->moe.router_bias) {
 		flag(out, "moe-router-enable-expert-bias");
 		/* Megatron refuses a bias on its default, softmax */
@@ -69,7 +94,7 @@ static void experts(struct sb_buf *out, const struct model *m, const struct stra
 	}
 	number(out, "expert-model-parallel-size", s->ep);
 	number(out, "expert-tensor-parallel-size", s->etp);
-	sb_buf_adds(out, "--moe-token-dispatcher-type alltoall\n");
+	dispatcher(out, l);
 	/* "Currently GroupedGEMM for MoE only supports bf16 dtype", "bias in the expert layer is not
 	 * supported in Grouped GEMM yet" (megatron/core/transformer/moe/experts.py) */
 	flag_if(out, !m->float16 && !m->biases, "moe-grouped-gemm");
@@ -311,7 +336,7 @@ void megatron_write(const struct launch_plan *l, const char *notes, struct sb_bu
 		launch_comments(
 		    "an encoder, for pretrain_bert.py: pretrain_gpt.py would mask its attention\n", out);
 	shape(out, l->model);
-	experts(out, l->model, &l->strategy);
+	experts(out, l);
 	parallel(out, l);
 	number(out, "micro-batch-size", l->strategy.micro_batch);
 	number(out, "global-batch-size", l->sequences);

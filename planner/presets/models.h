@@ -33,6 +33,8 @@
 	                         .shared_ffn_hidden = (f),                                                   \
 	                         .every = 2,                                                                 \
 	                         .first_dense = 1}
+/* a token's experts lie in so many of n groups */
+#define GROUPS(n, top) .moe.groups = (n), .moe.top_groups = (top)
 #define ROUTER_BIAS .moe.router_bias = true
 /* ranks of the query (0: none) and of keys and values; a head's sizes without position, with it, of values */
 #define MLA(rq, rkv, dn, dr, dv)                                                                             \

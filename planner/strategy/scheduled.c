@@ -75,8 +75,8 @@ static void device_memory(const struct cost_problem *p, const struct strategy *s
 		one.first = held_stage(o, device, k);
 		one.count = 1;
 		m = stage_memory(p, &l->memory, s, &one, 0);
-		out->weights += m.weights;
-		out->gradients += m.gradients;
+		out->weights += m.weights / (s->zero >= 3 ? o->held : 1);
+		out->gradients += m.gradients / (s->zero >= 2 ? o->held : 1);
 		out->optimizer += m.optimizer / (s->zero >= 1 ? o->held : 1);
 		out->workspace = fmax(out->workspace, m.workspace);
 	}

@@ -314,6 +314,7 @@ int search_prepare(struct search *x, struct sb_error *err)
 	prepare_offload(x);
 
 	x->swift = x->r->problem;
+	x->swift.network.bounds = true;
 	for (int l = 0; l < x->swift.network.levels; l++)
 		x->swift.network.latency[l] = 0;
 	x->inner_faster = network_inner_faster(&x->swift.network, 1);

@@ -38,8 +38,11 @@ test("the figures of the demo come back", async () => {
   near(tail.parameters_bytes, DEMO.tail);
   near(constant_bytes, -1896);
   assert.equal(json.predicted.runs.length, PROBLEM.runs.length);
-  for (const r of json.predicted.runs) assert.ok(Math.abs(r.residual_bytes) < 1e-6);
+  for (const [i, r] of json.predicted.runs.entries()) assert.deepEqual([r.peak_bytes, r.residual_bytes], [PROBLEM.runs[i].peak_bytes, 0]);
   assert.deepEqual(json.warnings, []);
+  // so in bytes, ten million times as many
+  const bytes = (await ask({ runs: PROBLEM.runs.map((r) => ({ ...r, peak_bytes: 1e7 * r.peak_bytes + 1 })) })).json;
+  for (const r of bytes.predicted.runs) assert.equal(r.residual_bytes, 0);
   // without a constant the same runs do not fit, and it is said how far off
   const without = (await ask({ fit_constant: false })).json;
   assert.equal(without.solution.constant_bytes, null);

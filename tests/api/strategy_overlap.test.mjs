@@ -50,6 +50,27 @@ test("what is hidden and what is exposed", async () => {
   assert.ok(traffic(paired, "pipeline").hidden_seconds > 0);
 });
 
+// 64 experts' ranks on 8 nodes, a group each: of 8 copies of a token 7 leave the node by themselves, and 4 (1 - 1/8) where it goes
+// once to each of 4 nodes. Links without latency; 45 us to start beside 90 ms or more.
+test("a token goes once to each node that has some of its experts", async () => {
+  const link = (scope, bytes_per_second) => ({ scope, bytes_per_second, latency_seconds: 0 });
+  const moe = { experts: 64, top_k: 8, ffn_hidden: 1024 };
+  const model = { layers: 4, hidden: 8192, heads: 64, ffn_hidden: 8192, gated_ffn: true, vocab: 32000, seq_len: 8192 };
+  const ask = (more) => service.post("/v1/plans", { kind: "estimate", model: { ...model, moe: { ...moe, ...more } }, batch: BATCH,
+    cluster: { nodes: 8, devices_per_node: 8, device: "h100-80g", links: [link("node", 450e9), link("cluster", 10e9)] },
+    strategy: { dp: 64, ep: 64, zero: 1 } });
+  const apart = await ask({}), once = await ask({ n_group: 8, topk_group: 4 }), any = await ask({ n_group: 8, topk_group: 8 });
+  for (const a of [apart, once, any]) assert.ok([200, 201].includes(a.status), a.body.toString());
+  assert.ok(Math.abs(traffic(once.json, "expert").seconds / traffic(apart.json, "expert").seconds - 3.5 / 7) < 1e-3);
+  assert.equal(any.json.predicted.step_seconds, apart.json.predicted.step_seconds);
+  for (const [more, pointer] of [[{ n_group: 7, topk_group: 4 }, "/model/moe/n_group"], [{ n_group: 8 }, "/model/moe/topk_group"],
+    [{ topk_group: 4 }, "/model/moe/n_group"], [{ n_group: 64, topk_group: 7 }, "/model/moe/topk_group"]]) {
+    const answer = await ask(more);
+    assert.equal(answer.status, 422, answer.body.toString());
+    assert.equal(answer.json.errors[0].pointer, pointer, answer.body.toString());
+  }
+});
+
 test("words are read strictly", async () => {
   for (const [strategy, status, pointer] of [
     [{ overlap: ["experts"] }, 422, "/strategy/overlap/0"],

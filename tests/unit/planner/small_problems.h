@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <math.h>
 
+#include "base/num.h"
 #include "planner/strategy/search.h"
 
 static uint64_t state_of_random;
@@ -75,6 +76,11 @@ static inline struct search_request random_problem(uint64_t seed)
 	m->moe.ffn_hidden = PICK(64, 1024, 1536);
 	m->moe.first_dense = m->layers > 1 ? below(m->layers > 3 ? 3 : 2) : 0;
 	m->moe.shared_experts = below(2);
+	if (m->has_moe && seed % 3 == 0) {
+		m->moe.groups = m->moe.experts / PICK(1, 2);
+		m->moe.top_groups = m->moe.groups > 1 ? PICK(1, 2) : 1;
+		m->moe.top_k = sb_smaller(m->moe.top_k, m->moe.top_groups * (m->moe.experts / m->moe.groups));
+	}
 	model_defaults(m);
 	assert_int_equal(model_check(m, NULL), SB_OK);
 	*c = (struct cluster){.nodes = PICK(1, 2, 2, 3), .devices_per_node = PICK(1, 2, 3, 4, 5)};

@@ -76,6 +76,9 @@ static void test_arguments(void **state)
 		assert_non_null(strstr(text.data, "--multi-latent-attention\n"));
 		assert_non_null(strstr(text.data, "--moe-layer-freq \"[0,0,0,1,"));
 		assert_non_null(strstr(text.data, "--moe-router-score-function sigmoid\n"));
+		assert_non_null(strstr(text.data, "--moe-router-num-groups 8\n--moe-router-group-topk 4\n"));
+		/* As the plan has it, a token goes once to each node. */
+		assert_non_null(strstr(text.data, "--moe-token-dispatcher-type flex\n--moe-enable-deepep\n"));
 		assert_non_null(strstr(text.data, "--qk-layernorm\n"));
 		assert_non_null(strstr(text.data, "--use-distributed-optimizer\n"));
 		assert_non_null(strstr(text.data, "--swiglu\n"));

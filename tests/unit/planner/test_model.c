@@ -127,10 +127,45 @@ static void test_refuses_impossible_shapes(void **state)
 	assert_int_equal(model_check(&m, &err), SB_EIMPOSSIBLE);
 	m.vocab = 1000;
 	m.has_moe = true;
-	m.moe = (struct moe){65536, 1, 1 << 22, 0, 1, 1, 0, false};
+	m.moe = (struct moe){
+	    .experts = 65536, .top_k = 1, .ffn_hidden = 1 << 22, .shared_ffn_hidden = 1, .every = 1};
 	m.hidden = 1 << 20;
 	m.layers = 4096;
 	assert_int_equal(model_check(&m, &err), SB_EIMPOSSIBLE);
+}
+
+/* 256 experts in 8 groups of 32: a token's 8 lie in 1 to 8 of them. Both members, or none. */
+static void test_groups_of_experts(void **state)
+{
+	const struct {
+		int64_t groups, top_groups, top_k;
+		const char *field;
+	} rows[] = {{8, 1, 8, NULL},
+	            {8, 8, 8, NULL},
+	            {0, 0, 8, NULL},
+	            {1, 1, 8, NULL},
+	            {256, 8, 8, NULL},
+	            {7, 4, 8, "moe/n_group"},
+	            {512, 4, 8, "moe/n_group"},
+	            {0, 4, 8, "moe/n_group"},
+	            {8, 0, 8, "moe/topk_group"},
+	            {8, 9, 8, "moe/topk_group"},
+	            {256, 7, 8, "moe/topk_group"}};
+	struct model m = model_preset("deepseek-v3")->model;
+
+	(void)state;
+	assert_int_equal(m.moe.groups, 8);
+	assert_int_equal(m.moe.top_groups, 4);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sb_error err = {0};
+
+		m.moe.groups = rows[i].groups;
+		m.moe.top_groups = rows[i].top_groups;
+		m.moe.top_k = rows[i].top_k;
+		assert_int_equal(model_check(&m, &err), rows[i].field ? SB_EIMPOSSIBLE : SB_OK);
+		if (rows[i].field)
+			assert_string_equal(err.field, rows[i].field);
+	}
 }
 
 int main(void)
@@ -143,6 +178,7 @@ int main(void)
 	    cmocka_unit_test(test_flops),
 	    cmocka_unit_test(test_every_other_layer),
 	    cmocka_unit_test(test_refuses_impossible_shapes),
+	    cmocka_unit_test(test_groups_of_experts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

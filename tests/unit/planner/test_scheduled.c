@@ -101,6 +101,36 @@ static void test_memory(void **state)
 	near(memory_total(&e.stages[0].memory), memory_total(&dual.memory), 0.05);
 }
 
+/* Two devices of a pipeline hold each stage, and sum its gradients over both (DeepSeek-V3, section 3.2.1: two
+ * copies of the parameters). On a network of one byte a second, with dp 2 and gradients of 4 bytes: 2 * 3/4
+ * of them go over the 4 that hold the dense weights, and as much for the experts, of which ep 2 leaves every
+ * device half and 2 devices hold each: 2 * 1/2. A device has a stage and its mirror: all of a model of two
+ * stages. With ZeRO 3 its weights are half of a device's of one replica. */
+static void test_both_copies_are_reduced(void **state)
+{
+	struct cost_problem p = problem_of(2);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+	struct parameters l = model_layer_parameters(&p.model, LAYER_MOE),
+	                  e = model_embedding_parameters(&p.model), o = model_head_parameters(&p.model);
+	double dense = 4 * (double)(l.tensor + l.replicated) +
+	               (double)(e.tensor + e.replicated + o.tensor + o.replicated),
+	       experts = 4 * (double)l.expert, whole;
+
+	(void)state;
+	p.network = (struct network){.levels = 1, .domain = {INT64_MAX}, .bandwidth = {1}};
+	s.pp = 2;
+	s.dp = s.ep = 2;
+	s.gradient_bytes = 4;
+	s.schedule = PIPELINE_DUALPIPE;
+	near(cost_of(&p, &s).breakdown.gradient_exchange,
+	     2 * 3 / 4.0 * 4 * dense + 2 * 1 / 2.0 * 4 * experts / 2, 1e-9);
+	s.dp = s.ep = 1;
+	near(cost_of(&p, &s).breakdown.gradient_exchange, 2 * 1 / 2.0 * 4 * (dense + experts), 1e-9);
+	whole = cost_of(&p, &s).memory.weights;
+	s.zero = 3;
+	near(cost_of(&p, &s).memory.weights, whole / 2, 1e-12);
+}
+
 /* Experts' traffic is hidden in pairs: never slower, and the parts add up. */
 static void test_pairs_hide(void **state)
 {
@@ -191,8 +221,11 @@ static void test_what_fits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_bubbles),    cmocka_unit_test(test_memory),
-	    cmocka_unit_test(test_pairs_hide), cmocka_unit_test(test_traffic),
+	    cmocka_unit_test(test_bubbles),
+	    cmocka_unit_test(test_memory),
+	    cmocka_unit_test(test_pairs_hide),
+	    cmocka_unit_test(test_traffic),
+	    cmocka_unit_test(test_both_copies_are_reduced),
 	    cmocka_unit_test(test_what_fits),
 	};
 
