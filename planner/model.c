@@ -186,7 +186,7 @@ struct parameters model_layer_parameters(const struct model *m, enum layer_kind 
 	if (kind == LAYER_DENSE) {
 		p.tensor += ffn_matrices(m) * h * m->ffn_hidden;
 		if (m->biases) {
-			p.tensor += m->ffn_hidden;
+			p.tensor += (ffn_matrices(m) - 1) * m->ffn_hidden;
 			p.replicated += h;
 		}
 		return p;

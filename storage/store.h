@@ -48,7 +48,8 @@ int upload_begin(struct store *s, int64_t max_bytes, int64_t expected_bytes, str
                  struct sb_error *err);
 /* Starts the next file of the upload. path: what the client called it; kept as a label, cleaned ('\\' to '/',
  * no leading '/', control bytes and what is no UTF-8 to '_'), at most 1024 bytes. A label that is taken gets
- * the number of the file in front ("2/trace.json"). SB_ELIMIT past 100,000 files. */
+ * the number of the file in front ("2/trace.json"), or the next one that is free. SB_ELIMIT past 100,000
+ * files. */
 int upload_file(struct upload *up, const char *path, struct sb_error *err);
 /* Appends to the file at hand. SB_ELIMIT past max_bytes, SB_ENOSPC, SB_EIO: the upload accepts nothing more
  * then. */

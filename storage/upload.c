@@ -145,7 +145,21 @@ static void clean_path(const char *path, char out[UPLOAD_PATH_MAX + 1])
 		snprintf(out, UPLOAD_PATH_MAX + 1, "upload");
 }
 
-/* Two files under one label would be taken for one: the later gets a number in front. */
+/* Bytes of the label that may stand behind a number: whole characters. */
+static int numbered_length(const char *clean)
+{
+	size_t len = strnlen(clean, UPLOAD_NUMBERED_MAX + 1);
+
+	if (len > UPLOAD_NUMBERED_MAX) {
+		len = UPLOAD_NUMBERED_MAX;
+		while (len > 0 && ((unsigned char)clean[len] & 0xc0) == 0x80)
+			len--;
+	}
+	return (int)len;
+}
+
+/* Two files under one label would be taken for one: the later gets a number in front. The numbers only grow,
+ * so that many files that are called like numbered ones cost no search each. */
 static int claim_path(struct upload *up, const char *path, char out[UPLOAD_PATH_MAX + 1])
 {
 	char clean[UPLOAD_PATH_MAX + 1];
@@ -153,8 +167,10 @@ static int claim_path(struct upload *up, const char *path, char out[UPLOAD_PATH_
 
 	clean_path(path, clean);
 	snprintf(out, UPLOAD_PATH_MAX + 1, "%s", clean);
-	if (sb_strings_find(up->paths, out, strlen(out)))
-		snprintf(out, UPLOAD_PATH_MAX + 1, "%zu/%.1000s", up->files + 1, clean);
+	if (up->number <= up->files)
+		up->number = up->files + 1;
+	while (sb_strings_find(up->paths, out, strlen(out)))
+		snprintf(out, UPLOAD_PATH_MAX + 1, "%zu/%.*s", up->number++, numbered_length(clean), clean);
 	return sb_strings_add(up->paths, out, strlen(out), &id);
 }
 

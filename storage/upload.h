@@ -9,6 +9,7 @@
 #define UPLOAD_FILES_MAX 100000
 #define UPLOAD_INDEX_MAX ((size_t)64 << 20)
 #define UPLOAD_PATH_MAX 1024
+#define UPLOAD_NUMBERED_MAX 1000 /* of a label behind its number */
 
 /* An upload being received: all files one after the other in one unnamed file. */
 struct upload {
@@ -22,7 +23,7 @@ struct upload {
 	gnutls_hash_hd_t hash;
 	struct sb_strings *paths; /* labels in use */
 	struct sb_buf index;      /* JSON array of the files, the last one still open */
-	size_t files;
+	size_t files, number;     /* received; the next that a label in use may get */
 	int64_t file_start;
 	struct sb_error failed; /* code SB_OK while it accepts bytes */
 };

@@ -155,7 +155,9 @@ struct memory_model memory_model_of(const struct cost_problem *p, const struct s
 		r.expert_parameters[k] = (double)l.expert / (double)(s->ep * s->etp);
 		r.stored[k] = layer_activation_bytes(m, s, (enum layer_kind)k);
 		r.kept_stored[k] = layer_activation_bytes(m, &kept, (enum layer_kind)k);
-		r.largest_layer = fmax(r.largest_layer, r.dense_parameters[k] + r.expert_parameters[k]);
+		if (model_layers_of(m, m->layers, (enum layer_kind)k) > 0)
+			r.largest_layer =
+			    fmax(r.largest_layer, r.dense_parameters[k] + r.expert_parameters[k]);
 	}
 	r.embedding_parameters = (double)e.tensor / t + (double)e.replicated / x;
 	r.head_parameters = (double)o.tensor / t + (double)o.replicated / x;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { errorsOf } from "./schema.mjs";
-import { Service } from "./service.mjs";
+import { PATIENCE_MS, Service } from "./service.mjs";
 
 let s, schema;
 before(async () => {
@@ -186,10 +186,10 @@ test("a large request ends", async () => {
   const started = Date.now();
   const { status } = await s.post("/v1/plans", { kind: "strategy", method: "amp", model, cluster, batch: { global_sequences: 2 ** 20 * 3 } });
   assert.equal(status, 201);
-  assert.ok(Date.now() - started < 20000);
+  assert.ok(Date.now() - started < PATIENCE_MS);
   const deep = await s.post("/v1/plans", { kind: "strategy", method: "amp", model: { ...model, layers: 4096, hidden: 1024, heads: 16, ffn_hidden: 4096 }, cluster,
     batch: { global_sequences: 2 ** 18 } });
   assert.equal(deep.status, 201);
   assert.ok(deep.json.quality.lower_bound <= deep.json.quality.value);
-  assert.ok(Date.now() - started < 60000);
+  assert.ok(Date.now() - started < 2 * PATIENCE_MS);
 });

@@ -129,6 +129,25 @@ static void test_the_widest_layer_is_replayed(void **state)
 	                 2048 * (18 * 1024 + 4 * 8192 + 5 * 2048 * 16));
 }
 
+/* Where every layer has experts, an FFN of 65536 columns is of no layer: ZeRO 3 gathers 4 h^2 of attention, 2
+ * h of norms, 8 h of the router and 8 experts of 2 h 512 parameters, h 1024. */
+static void test_the_largest_layer_is_one_that_there_is(void **state)
+{
+	struct model m = gpt(4, 1024, 16);
+	struct strategy s = {
+	    .dp = 2, .tp = 1, .cp = 1, .pp = 1, .ep = 1, .etp = 1, .micro_batch = 1, .zero = 3};
+	struct memory_model mm;
+	struct cost_problem p;
+
+	(void)state;
+	m.ffn_hidden = 65536;
+	m.has_moe = true;
+	m.moe = (struct moe){.experts = 8, .top_k = 1, .ffn_hidden = 512};
+	p = problem_on(m, "dgx-a100-80g", 1, 8);
+	mm = memory_model_of(&p, &s);
+	assert_int_equal((int64_t)mm.largest_layer, 1024 * (4 * 1024 + 2 + 8 + 8 * 2 * 512));
+}
+
 /* Summed over all ranks, ZeRO-3 keeps every sharded byte exactly once. */
 static void test_zero_conserves_bytes(void **state)
 {
@@ -183,6 +202,7 @@ int main(void)
 	    cmocka_unit_test(test_in_flight),
 	    cmocka_unit_test(test_static_bytes),
 	    cmocka_unit_test(test_the_widest_layer_is_replayed),
+	    cmocka_unit_test(test_the_largest_layer_is_one_that_there_is),
 	    cmocka_unit_test(test_zero_conserves_bytes),
 	    cmocka_unit_test(test_sequence_parallel_never_stores_more),
 	};

@@ -83,6 +83,26 @@ static void test_gpt_layer(void **state)
 }
 
 /* Section 3's checked FLOP counts. */
+/* Both of a gated FFN's products into the block have a bias: 2 f and h, beside (a + 2 g) d and h of
+ * attention. */
+static void test_gated_biases(void **state)
+{
+	struct model plain = {
+	    .layers = 2, .hidden = 64, .heads = 4, .ffn_hidden = 96, .vocab = 100, .seq_len = 8};
+	struct model biased;
+	struct parameters a, b;
+
+	(void)state;
+	plain.gated_ffn = true;
+	model_defaults(&plain);
+	biased = plain;
+	biased.biases = true;
+	a = model_layer_parameters(&plain, LAYER_DENSE);
+	b = model_layer_parameters(&biased, LAYER_DENSE);
+	assert_int_equal(b.tensor - a.tensor, 3 * 64 + 2 * 96);
+	assert_int_equal(b.replicated - a.replicated, 2 * 64);
+}
+
 static void test_flops(void **state)
 {
 	const struct model *m = &model_preset("megatron-530b")->model;
@@ -175,6 +195,7 @@ int main(void)
 	    cmocka_unit_test(test_deepseek_layers),
 	    cmocka_unit_test(test_latent_heads_need_not_divide),
 	    cmocka_unit_test(test_gpt_layer),
+	    cmocka_unit_test(test_gated_biases),
 	    cmocka_unit_test(test_flops),
 	    cmocka_unit_test(test_every_other_layer),
 	    cmocka_unit_test(test_refuses_impossible_shapes),

@@ -55,7 +55,10 @@ static void labels_are_cleaned(void **state)
 	             {"\xc3\xa9t\xc3\xa9", "\xc3\xa9t\xc3\xa9"},
 	             {"\xed\xa0\x80", "___"},
 	             {"", "upload"},
-	             {"upload", "9/upload"}};
+	             {"upload", "9/upload"},
+	             {"12/upload", "12/upload"},
+	             {"upload", "11/upload"},
+	             {"upload", "13/upload"}};
 	struct place p;
 	struct store *s;
 	struct upload *up = NULL;
@@ -77,6 +80,37 @@ static void labels_are_cleaned(void **state)
 		at = strstr(at, want);
 		assert_non_null(at);
 	}
+	store_profile_clear(&pr);
+	store_close(&s);
+	drop_dir(&p);
+}
+
+/* 1 + 600 x 2 bytes: whole characters in 1024 bytes are 1 + 511 x 2 of them, in 1000 behind a number 1 + 499
+ * x 2. */
+static void long_labels_end_with_a_character(void **state)
+{
+	struct place p;
+	struct store *s;
+	struct upload *up = NULL;
+	struct store_profile pr;
+	char label[1202] = "a", want[2200];
+	size_t len;
+
+	(void)state;
+	for (size_t i = 1; i < sizeof(label) - 1; i += 2)
+		memcpy(label + i, "\xc3\xa9", 2);
+	make_dir(&p);
+	s = must_open(&p);
+	assert_int_equal(upload_begin(s, 1000, 0, &up, NULL), SB_OK);
+	assert_int_equal(upload_file(up, label, NULL), SB_OK);
+	assert_int_equal(upload_file(up, label, NULL), SB_OK);
+	assert_int_equal(store_profile_create(s, &up, "n", &pr, NULL), SB_OK);
+	len = (size_t)snprintf(want, sizeof(want),
+	                       "[{\"path\":\"%.1023s\",\"offset\":0,\"bytes\":0},"
+	                       "{\"path\":\"2/%.999s\",\"offset\":0,\"bytes\":0}]",
+	                       label, label);
+	assert_true(len < sizeof(want));
+	assert_string_equal(pr.files, want);
 	store_profile_clear(&pr);
 	store_close(&s);
 	drop_dir(&p);
@@ -204,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(files_stand_one_after_the_other),
 	    cmocka_unit_test(labels_are_cleaned),
+	    cmocka_unit_test(long_labels_end_with_a_character),
 	    cmocka_unit_test(past_the_bound_nothing_is_taken),
 	    cmocka_unit_test(a_disk_without_room_is_told_at_once),
 	    cmocka_unit_test(expected_bytes_are_reserved),
