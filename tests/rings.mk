@@ -17,11 +17,11 @@ $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(call libs,server)
 ifdef LIBFUZZER
 $(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(call libs,server)
 	$(call say,LD   $@)
-	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer $^ $(EXT_api) -o $@
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer $^ $(EXT_server) -o $@
 else
 $(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/driver.o $(call libs,server)
 	$(call say,LD   $@)
-	$(Q)$(CC) $(LDFLAGS) $^ $(EXT_api) -o $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(EXT_server) -o $@
 endif
 
 # profiles that never were; shares no code with the program, because tests believe it

@@ -109,12 +109,20 @@ json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 	return o;
 }
 
+/* Rounded down, but for what floating point loses. */
+static json_int_t whole_bytes(double bytes)
+{
+	return (json_int_t)floor(bytes + 1.0 / 1024);
+}
+
 json_t *memory_to_json(const struct memory_parts *m)
 {
-	return json_pack("{s:I,s:I,s:I,s:I,s:I}", "weights", (json_int_t)llround(m->weights), "gradients",
-	                 (json_int_t)llround(m->gradients), "optimizer", (json_int_t)llround(m->optimizer),
-	                 "activations", (json_int_t)llround(m->activations), "workspace",
-	                 (json_int_t)llround(m->workspace));
+	const json_int_t weights = whole_bytes(m->weights), gradients = whole_bytes(m->gradients);
+	const json_int_t optimizer = whole_bytes(m->optimizer), activations = whole_bytes(m->activations);
+
+	return json_pack("{s:I,s:I,s:I,s:I,s:I}", "weights", weights, "gradients", gradients, "optimizer",
+	                 optimizer, "activations", activations, "workspace",
+	                 (json_int_t)memory_bytes_of(m) - weights - gradients - optimizer - activations);
 }
 
 json_t *predicted_to_json(const struct strategy_cost *c)
@@ -132,7 +140,7 @@ json_t *predicted_to_json(const struct strategy_cost *c)
 	return json_pack("{s:f,s:f,s:f,s:f,s:I,s:I,s:b,s:I,s:o,s:o}", "step_seconds", c->step_seconds,
 	                 "tokens_per_second", c->tokens_per_second, "mfu", c->mfu, "hfu", c->hfu,
 	                 "memory_bytes", (json_int_t)memory_bytes_of(m), "host_memory_bytes",
-	                 (json_int_t)llround(c->host_bytes), "fits", c->fits, "fullest_stage",
+	                 (json_int_t)ceil(c->host_bytes), "fits", c->fits, "fullest_stage",
 	                 (json_int_t)c->fullest_stage, "breakdown", breakdown, "memory", memory_to_json(m));
 }
 

@@ -26,7 +26,7 @@ int strategy_check(const struct cost_problem *p, const struct strategy *s, struc
 json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s);
 /* "none", or the shares of each thing. */
 json_t *offload_to_json(const struct offload *o);
-/* {weights, gradients, optimizer, activations, workspace}, rounded as memory_bytes_of() does. */
+/* {weights, gradients, optimizer, activations, workspace}, which add up to memory_bytes_of(). */
 json_t *memory_to_json(const struct memory_parts *m);
 json_t *predicted_to_json(const struct strategy_cost *c);
 /* {seconds, bytes, solution}: a point of a frontier, bytes rounded up; solution is stolen. */

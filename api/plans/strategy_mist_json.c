@@ -193,7 +193,7 @@ static json_t *mixed_json(const struct cost_problem *p, const struct mist_plan *
 	                 "tokens_per_second",
 	                 (double)p->sequences * (double)p->model.seq_len / c->step_seconds, "mfu",
 	                 model_step_flops(&p->model, p->sequences, 1) / flops, "hfu", "memory_bytes",
-	                 (json_int_t)bytes, "host_memory_bytes", (json_int_t)llround(host), "fits",
+	                 (json_int_t)bytes, "host_memory_bytes", (json_int_t)ceil(host), "fits",
 	                 bytes <= p->memory_bytes &&
 	                     (!host_known(&p->cluster) || host <= (double)p->cluster.host_memory_bytes),
 	                 "fullest_stage", (json_int_t)c->fullest_stage, "stages", stages);

@@ -77,8 +77,7 @@ double memory_total(const struct memory_parts *m)
 
 int64_t memory_bytes_of(const struct memory_parts *m)
 {
-	return llround(m->weights) + llround(m->gradients) + llround(m->optimizer) + llround(m->activations) +
-	       llround(m->workspace);
+	return (int64_t)ceil(memory_total(m));
 }
 
 /* Gathered inputs of products, two of them; in a grid as many columns as one x rank has, and as many results

@@ -18,7 +18,7 @@ struct memory_parts {
 };
 /* Sum of the parts on the device, bytes. */
 double memory_total(const struct memory_parts *m);
-/* As it is told: every part rounded for itself, so that the parts of an answer add up. */
+/* As it is told: rounded up, so that a plan fits in as many bytes as it is told to need. */
 int64_t memory_bytes_of(const struct memory_parts *m);
 
 /* What may wait on the host, in the order of struct offload. */

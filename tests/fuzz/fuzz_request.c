@@ -1,12 +1,10 @@
-#include <ftw.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "server/http_request.h"
-#include "tests/fuzz/check.h"
+#include "tests/fuzz/scratch_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,8 +15,7 @@ enum { HEADERS = 16, TEXT_MAX = 1 << 16 };
 
 /* The service over a store of its own. No job runs but the two that make what is stored. */
 static struct {
-	char dir[64];
-	struct store *store;
+	struct scratch_store scratch;
 	struct api_service *api;
 	char profile[STORE_ID_MAX], plan[STORE_ID_MAX];
 } all;
@@ -66,19 +63,10 @@ static void no_counts(struct job_queue *q, int64_t out_by_state[5])
 	memset(out_by_state, 0, 5 * sizeof(*out_by_state));
 }
 
-static int drop_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void drop_all(void)
 {
 	api_service_free(&all.api);
-	store_close(&all.store);
-	nftw(all.dir, drop_entry, 8, FTW_DEPTH | FTW_PHYS);
+	scratch_store_drop(&all.scratch);
 }
 
 static void no_progress(void *self, double share)
@@ -115,7 +103,7 @@ static void fill_store(void)
 	struct upload *up = NULL;
 	json_t *found;
 
-	must(upload_begin(all.store, 1 << 20, 0, &up, NULL) == SB_OK);
+	must(upload_begin(all.scratch.store, 1 << 20, 0, &up, NULL) == SB_OK);
 	must(upload_file(up, "trace.json", NULL) == SB_OK);
 	must(upload_append(up, TRACE, strlen(TRACE), NULL) == SB_OK);
 	upload.upload = &up;
@@ -144,15 +132,9 @@ static void begin(void)
 	                            .thresholds = THRESHOLDS_DEFAULT,
 	                            .listen_host = "127.0.0.1",
 	                            .listen_port = 8080};
-	char data[80];
 
-	/* memory, where there is some: each write waits for the disk */
-	snprintf(all.dir, sizeof(all.dir), "%s/signalbox-fuzz-XXXXXX",
-	         access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	must(mkdtemp(all.dir) != NULL);
-	snprintf(data, sizeof(data), "%s/data", all.dir);
-	must(store_open(data, &all.store, NULL) == SB_OK);
-	config.store = all.store;
+	scratch_store_open(&all.scratch);
+	config.store = all.scratch.store;
 	must(api_service_new(&config, &all.api) == SB_OK);
 	atexit(drop_all);
 	fill_store();
