@@ -66,6 +66,9 @@ static int check_moe(const struct model *m, struct sb_error *err)
 
 	int rc = check_ranges(ranges, sizeof(ranges) / sizeof(ranges[0]), err);
 
+	if (rc == SB_OK && e->imbalance != 0 && !(e->imbalance >= 1 && e->imbalance <= (double)e->experts))
+		return sb_fail_field(err, SB_EIMPOSSIBLE, "out_of_range", "moe/imbalance",
+		                     "must lie between 1 and the experts");
 	return rc == SB_OK ? check_expert_groups(e, err) : rc;
 }
 

@@ -18,6 +18,7 @@ struct moe {
 	/* The experts are cut into so many equal groups, one after the other, and a token's lie in at most
 	 * top_groups of them (DeepSeek-V2, section 2.2.2, DeepSeek-V3, section 2.1.2); 0: in any. */
 	int64_t groups, top_groups;
+	double imbalance; /* tokens of the busiest expert rank over the mean, from 1; 0 = 1 */
 };
 
 /* Multi-head latent attention (DeepSeek-V2): low-rank and head sizes. q_rank 0 = direct query projection. */
@@ -81,6 +82,12 @@ struct layer_flops {
 };
 /* One layer, FLOP. */
 struct layer_flops model_layer_flops(const struct model *m, enum layer_kind kind);
+/* How many times its mean share of the tokens the busiest of so many expert ranks has: cost-model section 3's
+ * rho, for time and memory, never for model FLOP. A rank that holds all experts has all of its own tokens. */
+static inline double model_busiest(const struct model *m, int64_t ep)
+{
+	return ep > 1 && m->moe.imbalance > 1 ? m->moe.imbalance : 1;
+}
 /* The product with the head's matrix, FLOP. */
 double model_head_flops(const struct model *m);
 /* Keys and values of one token in one layer, elements. */

@@ -10,9 +10,8 @@
 static int read_moe(const json_t *o, const struct place *at, struct moe *m, struct sb_error *err)
 {
 	static const char *const members[] = {
-	    "experts",           "top_k",      "ffn_hidden",  "shared_experts",
-	    "shared_ffn_hidden", "every",      "first_dense", "router_bias",
-	    "n_group",           "topk_group", NULL};
+	    "experts",     "top_k",       "ffn_hidden", "shared_experts", "shared_ffn_hidden", "every",
+	    "first_dense", "router_bias", "n_group",    "topk_group",     "imbalance",         NULL};
 	int rc = parse_members(o, at, members, err);
 
 	if (rc == SB_OK)
@@ -33,6 +32,8 @@ static int read_moe(const json_t *o, const struct place *at, struct moe *m, stru
 		rc = parse_integer(o, at, "n_group", OPTIONAL, 1, MOST, &m->groups, err);
 	if (rc == SB_OK)
 		rc = parse_integer(o, at, "topk_group", OPTIONAL, 1, MOST, &m->top_groups, err);
+	if (rc == SB_OK)
+		rc = parse_number(o, at, "imbalance", OPTIONAL, 1, (double)MOST, &m->imbalance, err);
 	return rc == SB_OK ? parse_boolean(o, at, "router_bias", &m->router_bias, err) : rc;
 }
 
@@ -200,6 +201,8 @@ json_t *model_to_json(const struct model *m)
 			set_integer(part, "n_group", m->moe.groups);
 			set_integer(part, "topk_group", m->moe.top_groups);
 		}
+		if (m->moe.imbalance > 0)
+			json_object_set_new(part, "imbalance", json_real(m->moe.imbalance));
 		json_object_set_new(o, "moe", part);
 	}
 	if (m->has_mla) {

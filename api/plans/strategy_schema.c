@@ -35,6 +35,9 @@ static json_t *moe_schema(void)
 		                "it goes once to each node that has some"));
 		json_object_set_new(p, i ? "topk_group" : "n_group", group);
 	}
+	json_object_set_new(
+	    p, "imbalance",
+	    schema_number(1, 65536, "tokens of the busiest expert rank over the mean; default 1"));
 	json_object_set_new(p, "router_bias", schema_boolean("a bias for each expert in the router"));
 	return schema_object(p, required);
 }

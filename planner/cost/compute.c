@@ -159,10 +159,11 @@ static struct products ffn_gemms(const struct cost_problem *p, double rows, doub
 	                         gemm_seconds(p, rows, hidden, width)};
 }
 
-/* Tokens that one device sends to experts, counted once for each expert they go to (balanced routing). */
+/* Tokens that the busiest device gets for its experts, counted once for each expert they go to: in balanced
+ * routing as many as it sends. */
 static double routed_tokens(const struct model *m, const struct strategy *s)
 {
-	return (double)m->moe.top_k * (double)s->micro_batch * (double)m->seq_len /
+	return model_busiest(m, s->ep) * (double)m->moe.top_k * (double)s->micro_batch * (double)m->seq_len /
 	       ((double)s->tp * (double)s->cp);
 }
 

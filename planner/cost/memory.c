@@ -18,6 +18,12 @@ static double score_bytes(const struct model *m, const struct strategy *s)
 	return (m->dropout ? 5 : 2) * scores * len;
 }
 
+/* Of the busiest expert rank, before tensor ranks divide them. */
+static double routed_rows(const struct model *m, const struct strategy *s, double rows)
+{
+	return model_busiest(m, s->ep) * (double)m->moe.top_k * rows;
+}
+
 /* Everything but the attention scores, nothing recomputed. */
 static double plain_bytes(const struct model *m, const struct strategy *s, enum layer_kind kind)
 {
@@ -38,7 +44,7 @@ static double plain_bytes(const struct model *m, const struct strategy *s, enum 
 		double width = (double)(m->moe.shared_experts * m->moe.shared_ffn_hidden);
 
 		split +=
-		    (double)m->moe.top_k * rows * (4 * h * (double)s->etp + kept * (double)m->moe.ffn_hidden);
+		    routed_rows(m, s, rows) * (4 * h * (double)s->etp + kept * (double)m->moe.ffn_hidden);
 		split += kept * rows * width + 8 * rows * (double)m->moe.experts;
 	}
 	return whole / (s->sequence_parallel ? t : 1) + split / t;
@@ -120,7 +126,7 @@ static double transient_bytes(const struct model *m, const struct strategy *s)
 	if (s->cp * tensor_grid_of(s).x > 1)
 		bytes += 4 * rows * (double)model_key_values(m) / t;
 	if (m->has_moe)
-		bytes += 2 * y * (double)m->moe.top_k / t;
+		bytes += 4 * routed_rows(m, s, rows) * (double)m->hidden / t;
 	return bytes;
 }
 

@@ -315,6 +315,7 @@ int search_prepare(struct search *x, struct sb_error *err)
 
 	x->swift = x->r->problem;
 	x->swift.network.bounds = true;
+	x->swift.model.moe.imbalance = 1; /* on one expert rank there is none */
 	for (int l = 0; l < x->swift.network.levels; l++)
 		x->swift.network.latency[l] = 0;
 	x->inner_faster = network_inner_faster(&x->swift.network, 1);

@@ -63,8 +63,11 @@ test("a token goes once to each node that has some of its experts", async () => 
   for (const a of [apart, once, any]) assert.ok([200, 201].includes(a.status), a.body.toString());
   assert.ok(Math.abs(traffic(once.json, "expert").seconds / traffic(apart.json, "expert").seconds - 3.5 / 7) < 1e-3);
   assert.equal(any.json.predicted.step_seconds, apart.json.predicted.step_seconds);
+  // twice the mean on the busiest rank: twice the bytes
+  const uneven = (await ask({ imbalance: 2 })).json;
+  assert.ok(Math.abs(traffic(uneven, "expert").bytes / traffic(apart.json, "expert").bytes - 2) < 1e-9);
   for (const [more, pointer] of [[{ n_group: 7, topk_group: 4 }, "/model/moe/n_group"], [{ n_group: 8 }, "/model/moe/topk_group"],
-    [{ topk_group: 4 }, "/model/moe/n_group"], [{ n_group: 64, topk_group: 7 }, "/model/moe/topk_group"]]) {
+    [{ topk_group: 4 }, "/model/moe/n_group"], [{ imbalance: 0.5 }, "/model/moe/imbalance"], [{ imbalance: 65 }, "/model/moe/imbalance"], [{ n_group: 64, topk_group: 7 }, "/model/moe/topk_group"]]) {
     const answer = await ask(more);
     assert.equal(answer.status, 422, answer.body.toString());
     assert.equal(answer.json.errors[0].pointer, pointer, answer.body.toString());

@@ -76,6 +76,8 @@ static inline struct search_request random_problem(uint64_t seed)
 	m->moe.ffn_hidden = PICK(64, 1024, 1536);
 	m->moe.first_dense = m->layers > 1 ? below(m->layers > 3 ? 3 : 2) : 0;
 	m->moe.shared_experts = below(2);
+	if (m->has_moe && seed % 5 == 1)
+		m->moe.imbalance = between(1, 2);
 	if (m->has_moe && seed % 3 == 0) {
 		m->moe.groups = m->moe.experts / PICK(1, 2);
 		m->moe.top_groups = m->moe.groups > 1 ? PICK(1, 2) : 1;

@@ -49,6 +49,67 @@ static void test_layers_with_experts(void **state)
 	near(layer_activation_bytes(&x, &s, LAYER_MOE), 1024.0 * (53248 + 204864 + 128), 0);
 }
 
+/* Section 6.1 with experts cut over tensor ranks, and more tokens on the busiest rank than in the mean: of
+ * Mixtral's 2 tokens of 4 (4 * 4096) + 6 * 14336 bytes on 4 ranks, with etp 2 the first doubles. Of 1.5 times
+ * as many 1.5 as much, and so of the buffers of the exchange (section 6.3: 2 * 2 * 2 h a token); not where
+ * one rank has all experts. */
+static void test_experts_cut_and_uneven(void **state)
+{
+	struct cost_problem p = problem_on(model_preset("mixtral-8x7b")->model, "dgx-h100", 1, 8);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+	double rows = 8192.0, even, cut;
+
+	(void)state;
+	p.model.seq_len = 8192;
+	s.tp = 4;
+	s.ep = 4;
+	s.sequence_parallel = true;
+	even = layer_activation_bytes(&p.model, &s, LAYER_MOE);
+	s.ep = s.etp = 2;
+	cut = layer_activation_bytes(&p.model, &s, LAYER_MOE);
+	near(cut - even, rows / 4 * 2 * 4 * 4096, 1e-9);
+	p.model.moe.imbalance = 1.5;
+	near(layer_activation_bytes(&p.model, &s, LAYER_MOE) - cut,
+	     0.5 * rows / 4 * 2 * (2 * 4 * 4096 + 6 * 14336), 1e-9);
+	cut = memory_model_of(&p, &s).transient;
+	p.model.moe.imbalance = 1;
+	near(cut - memory_model_of(&p, &s).transient, 0.5 * rows / 4 * 2 * 2 * 2 * 4096, 1e-6);
+	s.ep = s.etp = 1;
+	even = layer_activation_bytes(&p.model, &s, LAYER_MOE);
+	p.model.moe.imbalance = 1.5;
+	near(layer_activation_bytes(&p.model, &s, LAYER_MOE), even, 0);
+}
+
+/* Section 4's example: of DeepSeek-V3 on 64 ranks an expert gets 4096 * 8 * 64 / 256 = 8192 rows, and a rank
+ * has 4 experts with three products of 7168 x 2048 each, done once forward and twice back. With twice the
+ * mean on the busiest rank these have twice the rows and the exchanges twice the bytes; the model's FLOP stay
+ * (section 3). No launches, and memory and links without latency. */
+static void test_expert_products(void **state)
+{
+	struct cost_problem p = problem_on(model_preset("deepseek-v3")->model, "h800-8", 8, 64);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+	double one = 2.0 * 8192 * 7168 * 2048, half = p.constants.gemm_half_flop;
+	double rate = p.cluster.device.peak_flops * p.constants.gemm_share,
+	       step = model_step_flops(&p.model, 8, 1);
+	struct layer_time even, uneven;
+	struct groups g;
+
+	(void)state;
+	p.constants.launch_seconds = p.network.start = 0;
+	p.cluster.device.memory_bandwidth = INFINITY;
+	for (int l = 0; l < p.network.levels; l++)
+		p.network.latency[l] = 0;
+	s.dp = s.ep = 64;
+	g = groups_of(&p.network, &s);
+	even = layer_seconds(&p, &s, &g, LAYER_MOE);
+	p.model.moe.imbalance = 2;
+	uneven = layer_seconds(&p, &s, &g, LAYER_MOE);
+	near(uneven.parts[PART_COMPUTE] - even.parts[PART_COMPUTE],
+	     3 * 4 * 3 * (gemm_full_flop(2 * one, half) - gemm_full_flop(one, half)) / rate, 1e-9);
+	near(uneven.parts[PART_EXPERT], 2 * even.parts[PART_EXPERT], 1e-12);
+	near(model_step_flops(&p.model, 8, 1), step, 0);
+}
+
 /* Section 3: DeepSeek-V3, 15360 sequences of 4096 in 19.926 s on 2048 H800: 433.5 TFLOP/s a device over the
  * full square, 386.1 over the causal half. */
 static void test_deepseek_rates(void **state)
@@ -263,6 +324,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_layers_with_experts),
+	    cmocka_unit_test(test_experts_cut_and_uneven),
+	    cmocka_unit_test(test_expert_products),
 	    cmocka_unit_test(test_deepseek_rates),
 	    cmocka_unit_test(test_model_and_hardware_flops),
 	    cmocka_unit_test(test_encoders_attend_to_all),

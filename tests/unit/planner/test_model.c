@@ -113,6 +113,23 @@ static void test_flops(void **state)
 	assert_true(fabs(model_step_flops(m, 280, 1) / (37.83 * 280 * 312e12) - 0.560) < 0.001);
 	assert_true(fabs(model_step_flops(&model_preset("gpt3-175b")->model, 64, 1) / 1.41092e17 - 1) < 1e-5);
 	assert_true(fabs(model_step_flops(l, 1, 1) / 8192 / 2.6254e12 - 1) < 1e-4);
+	{
+		/* At 131,072 tokens scores weigh more than all weights: never 6 N. */
+		struct model longer = *l;
+
+		longer.seq_len = 131072;
+		assert_true(fabs(model_step_flops(&longer, 1, 1) / 131072 / 5.669e12 - 1) < 2e-4);
+	}
+	{
+		/* 72 G L s h^2 (1 + s / 6h + V / 12Lh) */
+		const struct model *g = &model_preset("gpt3-175b")->model;
+		double s = (double)g->seq_len, h = (double)g->hidden, n = (double)g->layers,
+		       v = (double)g->vocab;
+
+		assert_true(fabs(model_step_flops(g, 64, 1) /
+		                     (72 * 64 * n * s * h * h * (1 + s / (6 * h) + v / (12 * n * h))) -
+		                 1) < 1e-12);
+	}
 }
 
 static void test_every_other_layer(void **state)
@@ -154,7 +171,8 @@ static void test_refuses_impossible_shapes(void **state)
 	assert_int_equal(model_check(&m, &err), SB_EIMPOSSIBLE);
 }
 
-/* 256 experts in 8 groups of 32: a token's 8 lie in 1 to 8 of them. Both members, or none. */
+/* 256 experts in 8 groups of 32: a token's 8 lie in 1 to 8 of them. Both members, or none. The busiest rank
+ * has the mean at least, and no more than all tokens of 256 ranks. */
 static void test_groups_of_experts(void **state)
 {
 	const struct {
@@ -185,6 +203,14 @@ static void test_groups_of_experts(void **state)
 		assert_int_equal(model_check(&m, &err), rows[i].field ? SB_EIMPOSSIBLE : SB_OK);
 		if (rows[i].field)
 			assert_string_equal(err.field, rows[i].field);
+	}
+	m.moe.groups = m.moe.top_groups = 0;
+	for (int i = 0; i < 4; i++) {
+		const double values[] = {1, 256, 0.5, 257};
+		struct sb_error err = {0};
+
+		m.moe.imbalance = values[i];
+		assert_int_equal(model_check(&m, &err), i < 2 ? SB_OK : SB_EIMPOSSIBLE);
 	}
 }
 
