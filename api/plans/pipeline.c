@@ -48,7 +48,7 @@ static int search(const json_t *request, const struct sb_watch *watch, json_t **
 	if (name && strcmp(name, BEST) == 0)
 		return pipeline_solve_best(request, watch, out, out_extra, err);
 	if (name && strcmp(name, "pipedream") == 0 && parse_given(request, "levels"))
-		return pipeline_levels_solve(request, out, out_extra, err);
+		return pipeline_levels_solve(request, watch, out, out_extra, err);
 	rc = pipeline_from_json(request, &in, err);
 	in.problem.watch = watch;
 	if (rc == SB_OK)

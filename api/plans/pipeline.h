@@ -151,7 +151,8 @@ json_t *pipeline_quality_to_json(const struct pipeline_proof *proof, double seco
  * replicas of each stage; *out_extra: what an infeasible problem is answered with besides. SB_EINVAL and
  * SB_EIMPOSSIBLE with the field, SB_EINFEASIBLE, SB_ELIMIT, SB_ENOMEM.
  */
-int pipeline_levels_solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err);
+int pipeline_levels_solve(const json_t *request, const struct sb_watch *watch, json_t **out,
+                          json_t **out_extra, struct sb_error *err);
 /* JSON Schema of that request. New reference. */
 json_t *pipeline_levels_schema(void);
 

@@ -215,13 +215,15 @@ static json_t *answer_of(const struct levels_input *in, const struct pipedream_p
 	                 "warnings", warnings_of(in));
 }
 
-int pipeline_levels_solve(const json_t *request, json_t **out, json_t **out_extra, struct sb_error *err)
+int pipeline_levels_solve(const json_t *request, const struct sb_watch *watch, json_t **out,
+                          json_t **out_extra, struct sb_error *err)
 {
 	__attribute__((cleanup(input_clear))) struct levels_input in = {0};
 	PIPEDREAM_PLAN_AUTO plan = {0};
 	double start = plan_clock();
 	int rc = read_input(request, &in, err);
 
+	in.problem.watch = watch;
 	if (rc == SB_OK)
 		rc = pipedream_replicate(&in.problem, &plan, err);
 	if (rc == SB_EINFEASIBLE || rc == SB_ELIMIT) {

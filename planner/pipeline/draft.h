@@ -64,9 +64,20 @@ double draft_price(struct drafts *s, const struct price *path, const struct draf
  * memory; the only ones that are not worse with one chunk. *out_fits: is there any? SB_ENOMEM. */
 int draft_fit(struct drafts *s, struct draft_stage *draft, int64_t device, const struct price *price,
               bool *out_fits);
-/* The most that a stage's activation of one micro-batch may be, given the stages of its device before
- * `known`; those from there on hold as little as can be. -INFINITY: there is no room. parameters: of the
- * stage itself. */
-double draft_limit(struct drafts *s, const struct draft_stage *draft, int64_t known, int64_t stage,
-                   double parameters);
+/* The most that a stage's activation of one micro-batch may be, given the stages of its device before it;
+ * those behind it hold as little as can be. -INFINITY: there is no room. parameters: of the stage itself. */
+double draft_limit(struct drafts *s, const struct draft_stage *draft, int64_t stage, double parameters);
+/* The same, with nothing given, prepared for many runs of layers: of the moments that can be the peak those
+ * that can bind. It falls as the parameters rise. */
+struct stage_limit {
+	double room, parameters; /* parameters: of the other stages of the device, at the least */
+	struct limit_moment {
+		double own, others; /* in flight of the stage; what the others keep, at the least */
+	} * moments;
+	size_t count;
+};
+/* SB_ENOMEM. */
+int stage_limit_open(struct drafts *s, int64_t stage, struct stage_limit *out);
+double stage_limit(const struct stage_limit *l, double parameters);
+void stage_limit_free(struct stage_limit *l);
 #endif

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 
 #include "planner/pipeline/draft.h"
 
@@ -24,8 +25,7 @@ static double activation_of(struct drafts *s, const struct draft_stage *x)
 	return cells_ways(s->cells, x->first, x->count, &ways) == SB_OK ? ways.activation[x->way] : INFINITY;
 }
 
-double draft_limit(struct drafts *s, const struct draft_stage *draft, int64_t known, int64_t stage,
-                   double parameters)
+double draft_limit(struct drafts *s, const struct draft_stage *draft, int64_t stage, double parameters)
 {
 	const struct device *d = &s->devices[s->device[stage]];
 	double rest = room_of(d) - parameters, limit = INFINITY, keeps[SCHEDULE_CHUNKS_MAX];
@@ -36,7 +36,7 @@ double draft_limit(struct drafts *s, const struct draft_stage *draft, int64_t kn
 		keeps[k] = 0;
 		if (i == stage)
 			continue;
-		if (i < known) {
+		if (i < stage) {
 			keeps[k] = activation_of(s, &draft[i]);
 			rest -= cells_parameters(s->cells, draft[i].first, draft[i].count);
 		} else {
@@ -57,6 +57,81 @@ double draft_limit(struct drafts *s, const struct draft_stage *draft, int64_t kn
 			limit = fmin(limit, left / own);
 	}
 	return limit;
+}
+
+static int by_own(const void *a, const void *b)
+{
+	const struct limit_moment *x = a, *y = b;
+
+	if (x->own != y->own)
+		return x->own < y->own ? -1 : 1;
+	return (x->others > y->others) - (x->others < y->others);
+}
+
+/* Only moments on the upper hull ever bind: rest - others falls with own in a straight line. */
+static size_t keep_hull(struct limit_moment *m, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(m, count, sizeof(*m), by_own);
+	for (size_t i = 0; i < count; i++) {
+		while (kept > 0 && m[kept - 1].others <= m[i].others)
+			kept--;
+		while (kept > 1 &&
+		       (m[kept - 1].others - m[kept - 2].others) * (m[i].own - m[kept - 2].own) <=
+		           (m[i].others - m[kept - 2].others) * (m[kept - 1].own - m[kept - 2].own))
+			kept--;
+		m[kept++] = m[i];
+	}
+	return kept;
+}
+
+int stage_limit_open(struct drafts *s, int64_t stage, struct stage_limit *out)
+{
+	const struct device *d = &s->devices[s->device[stage]];
+	struct stage_limit l = {.room = room_of(d)};
+
+	l.moments = calloc(d->peak_count + 1, sizeof(*l.moments));
+	if (!l.moments)
+		return SB_ENOMEM;
+	for (int64_t k = 0; k < d->chunks; k++) {
+		bool own = d->stage[k] == stage;
+
+		l.parameters += own ? 0 : (double)d->least[k] * s->lightest.parameters;
+		for (size_t q = 0; q < d->peak_count; q++) {
+			if (own)
+				l.moments[q].own = flying(d, q, k);
+			else
+				l.moments[q].others +=
+				    flying(d, q, k) * (double)d->least[k] * s->lightest.activation;
+		}
+	}
+	l.count = keep_hull(l.moments, d->peak_count);
+	*out = l;
+	return SB_OK;
+}
+
+double stage_limit(const struct stage_limit *l, double parameters)
+{
+	double rest = l->room - parameters - l->parameters, limit = INFINITY;
+
+	if (rest < 0)
+		return -INFINITY;
+	for (size_t q = 0; q < l->count; q++) {
+		const struct limit_moment *m = &l->moments[q];
+
+		if (rest < m->others)
+			return -INFINITY;
+		if (m->own > 0)
+			limit = fmin(limit, (rest - m->others) / m->own);
+	}
+	return limit;
+}
+
+void stage_limit_free(struct stage_limit *l)
+{
+	free(l->moments);
+	l->moments = NULL;
 }
 
 /* The stages of one device while their ways are chosen. */

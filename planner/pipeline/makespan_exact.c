@@ -119,7 +119,7 @@ static int try_run(struct deep *d, int64_t stage, int64_t first, int64_t count)
 
 	if (rc != SB_OK)
 		return rc;
-	limit = draft_limit(s, d->draft, stage, stage, parameters);
+	limit = draft_limit(s, d->draft, stage, parameters);
 	d->work -= 8 + (double)s->p->shape.chunks * (double)s->devices[s->device[stage]].peak_count;
 	way = cells_way_within(&w, limit);
 	/* what recomputes more than it must only helps the later chunks of the device */

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/watch.h"
 
 /* PipeDream's whole optimizer: stages of unlike layers that several machines share, level by level of a
  * network (Narayanan et al., SOSP 2019, section 3.1; algorithms.md 5: as published in
@@ -26,7 +26,8 @@ struct pipedream_problem {
 	const double *output;     /* bytes over the cut behind each layer, [layers - 1]; NULL = not counted */
 	const struct pipedream_level *levels;
 	int64_t level_count;
-	double memory; /* bytes of each machine of the innermost level; INFINITY = no bound */
+	double memory;                /* bytes of each machine of the innermost level; INFINITY = no bound */
+	const struct sb_watch *watch; /* NULL: nobody follows */
 };
 
 /* Layers that a group of machines holds in copies. */
@@ -50,7 +51,8 @@ struct pipedream_plan {
  * micro-batch that is under way behind its stage, ceil(machines behind / M) of them, and of its own, which
  * the published code leaves out. Each level asks for itself, as published: above the innermost one the layers
  * of a stage must fit into one machine of that whole, though several share them, and below it the
- * micro-batches under way behind the level are not counted. SB_EINFEASIBLE, SB_ELIMIT, SB_ENOMEM. */
+ * micro-batches under way behind the level are not counted. SB_EINFEASIBLE, SB_ELIMIT, SB_ENOMEM,
+ * SB_ECANCELED. */
 int pipedream_replicate(const struct pipedream_problem *p, struct pipedream_plan *out, struct sb_error *err);
 /* The least whole number of bytes with which some stages fit, whatever p->memory. As above, some 30 times. */
 int pipedream_least_memory(const struct pipedream_problem *p, double *out_bytes, struct sb_error *err);

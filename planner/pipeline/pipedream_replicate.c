@@ -118,15 +118,18 @@ static int fill_level(struct search *s, int64_t level)
 {
 	int64_t n = s->p->layers, all = s->p->levels[level].machines;
 	int64_t firsts = level + 1 < s->p->level_count ? n : 1;
+	int rc = SB_OK;
 
 	s->of[level] = malloc((size_t)(firsts * n * all) * sizeof(struct best));
 	if (!s->of[level])
 		return SB_ENOMEM;
 	for (int64_t first = 0; first < firsts; first++)
-		for (int64_t last = first; last < n; last++)
+		for (int64_t last = first; last < n && rc == SB_OK; last++) {
 			for (int64_t m = 1; m <= all; m++)
 				*best_of(s, level, first, last, m) = find(s, level, first, last, m);
-	return SB_OK;
+			rc = sb_watch_rc(s->p->watch);
+		}
+	return rc;
 }
 
 /* Takes up the stages of some layers at a level, each with the copies of the levels above. */
@@ -226,8 +229,10 @@ int pipedream_replicate(const struct pipedream_problem *p, struct pipedream_plan
 	rc = solve(&s, &plan);
 	if (rc == SB_EINFEASIBLE)
 		return sb_fail(err, rc, "infeasible", "no stages fit the memory of the machines");
+	if (rc == SB_ECANCELED)
+		return sb_fail(err, rc, "canceled", "the search was canceled");
 	if (rc != SB_OK)
-		return sb_fail(err, rc, "no_memory", "out of memory");
+		return sb_no_memory(err);
 	plan.data_parallel = data_parallel(p);
 	*out = plan;
 	plan = (struct pipedream_plan){0};

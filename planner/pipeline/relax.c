@@ -12,32 +12,46 @@ static int32_t cheapest(const struct hull *h, double backward, double activation
 	                     activation * (h->activation[i] - h->activation[i + 1]));
 }
 
-/* The price of a run of layers in a stage, its hop left out. */
-static double price_of(const struct relaxation *r, const struct price *w, int64_t stage, int64_t first,
-                       int64_t count)
+/* The prices of the runs of low to high layers from `first` on in a stage, their hops left out. */
+static void price_runs(struct relaxation *r, const struct price *price, int64_t stage, int64_t first,
+                       int64_t low, int64_t high)
 {
 	const struct drafts *s = r->s;
 	const struct device *d = &s->devices[s->device[stage]];
-	int64_t k = s->chunk[stage], end = first + count;
-	double backward = r->least[relax_cell(r, stage, first, count)], least = backward, weight = 0;
-	double sum = w->forward * (r->forward[end] - r->forward[first] + d->end_forward[k]) -
-	             w->saved * (s->saved[end] - s->saved[first]) / 2;
+	const struct price w = *price;
+	const double end_forward = d->end_forward[s->chunk[stage]];
+	const double end_backward = d->end_backward[s->chunk[stage]];
+	const double activation = r->single ? 0 : r->activation_price[stage];
+	const double parameter = r->single ? 0 : r->parameter_price[stage];
+	const double forward = r->forward[first], saved = s->saved[first], weighs = s->weight[first];
+	const double parameters = r->parameters[first];
+	const bool splits = s->splits;
+	const double *restrict least = &r->least[relax_cell(r, stage, first, 0)];
+	double *restrict value = &r->value[relax_cell(r, stage, first, 0)];
 
-	if (isinf(backward))
-		return INFINITY;
-	if (!r->single && r->activation_price[stage] > 0) {
-		const struct hull *h = &r->hulls[relax_hull(r, first, count)];
-		int32_t at = cheapest(h, w->backward, r->activation_price[stage]);
+	for (int64_t n = low; n <= high; n++) {
+		int64_t end = first + n;
+		double backward = least[n], weight = 0;
+		double sum = w.forward * (r->forward[end] - forward + end_forward) -
+		             w.saved * (s->saved[end] - saved) / 2;
 
-		backward = h->backward[at] + d->end_backward[k];
-		sum += r->activation_price[stage] * h->activation[at];
+		if (isinf(backward)) {
+			value[n] = INFINITY;
+			continue;
+		}
+		if (activation > 0) {
+			const struct hull *h = &r->hulls[relax_hull(r, first, n)];
+			int32_t at = cheapest(h, w.backward, activation);
+
+			backward = h->backward[at] + end_backward;
+			sum += activation * h->activation[at];
+		}
+		if (parameter > 0)
+			sum += parameter * (r->parameters[end] - parameters);
+		if (splits)
+			weight = fmin(s->weight[end] - weighs + end_backward / 2, fmin(least[n], backward));
+		value[n] = sum + w.backward * (backward - weight) + w.weight * weight;
 	}
-	if (!r->single)
-		sum += r->parameter_price[stage] * (r->parameters[end] - r->parameters[first]);
-	if (s->splits)
-		weight =
-		    fmin(s->weight[end] - s->weight[first] + d->end_backward[k] / 2, fmin(least, backward));
-	return sum + w->backward * (backward - weight) + w->weight * weight;
 }
 
 static void fill_values(struct relaxation *r, const struct price *price)
@@ -47,14 +61,17 @@ static void fill_values(struct relaxation *r, const struct price *price)
 
 	for (int64_t i = 0; i <= last; i++) {
 		struct relax_range range = relax_range(r, i);
+		const double *same = &r->value[relax_cell(r, i, range.low, 0)];
 
 		for (int64_t j = range.low; j <= range.high; j++) {
 			int64_t most = layers - j < r->most ? layers - j : r->most;
 			double *value = &r->value[relax_cell(r, i, j, 0)];
-			const double *same = &r->value[relax_cell(r, i, range.low, 0)];
 
-			for (int64_t n = range.least; n <= most; n++)
-				value[n] = (one && j > range.low ? same[n] : price_of(r, &price[i], i, j, n));
+			if (one && j > range.low)
+				memcpy(&value[range.least], &same[range.least],
+				       (size_t)(most - range.least + 1) * sizeof(*value));
+			else
+				price_runs(r, &price[i], i, j, range.least, most);
 		}
 	}
 }
@@ -151,7 +168,7 @@ int relax_draft(struct relaxation *r, const struct price *price, struct draft_st
 		if (rc != SB_OK)
 			break;
 		way = cells_way_within(&w,
-		                       draft_limit(s, NULL, 0, i, r->parameters[end] - r->parameters[first]));
+		                       stage_limit(&r->limits[i], r->parameters[end] - r->parameters[first]));
 		if (!r->single && r->activation_price[i] > 0) {
 			const struct hull *h = &r->hulls[relax_hull(r, first, count)];
 

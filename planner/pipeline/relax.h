@@ -26,6 +26,7 @@ struct relaxation {
 	double *least;                /* [cell]: backward, the end included; INFINITY = it cannot be */
 	double *value;                /* [cell]: by the last price */
 	uint8_t *struck;              /* [cell]: no draft that is quicker than a bound has it */
+	struct stage_limit *limits;   /* [stage] */
 	struct hull *hulls;           /* [first * (most + 1) + count]; with one type of layers first is 0 */
 	double *ahead,
 	    *behind;          /* [stage * (layers + 1) + layers]: the cheapest way to there, from there on */

@@ -43,6 +43,9 @@ void relax_free(struct relaxation *r)
 		free(r->hulls[i].backward);
 		free(r->hulls[i].way);
 	}
+	for (int64_t i = 0; r->limits && i < r->s->stages; i++)
+		stage_limit_free(&r->limits[i]);
+	free(r->limits);
 	free(r->hulls);
 	free(r->forward);
 	free(r->parameters);
@@ -124,47 +127,94 @@ static int count_most(struct relaxation *r, double bound)
 	return SB_OK;
 }
 
-static int fill_cell(struct relaxation *r, int64_t stage, int64_t first, int64_t count)
+/* The lightest and the heaviest parameters of so many layers in a row. */
+static void bound_parameters(const struct relaxation *r, int64_t count, double *out_least, double *out_most)
+{
+	*out_least = INFINITY;
+	*out_most = 0;
+	for (int64_t j = 0; j + count <= r->s->layers; j++) {
+		double parameters = r->parameters[j + count] - r->parameters[j];
+
+		*out_least = fmin(*out_least, parameters);
+		*out_most = fmax(*out_most, parameters);
+	}
+}
+
+/* What each stage may keep of each number of layers, [stage * (most + 1) + layers]: at the least, and at the
+ * most. Most cells need no closer look. */
+static int bound_limits(struct relaxation *r, double **out_least, double **out_most)
+{
+	size_t stages = (size_t)r->s->stages, counts = (size_t)r->most + 1;
+	double light, heavy;
+	int rc = SB_OK;
+
+	r->limits = calloc(stages, sizeof(*r->limits));
+	*out_least = malloc(2 * stages * counts * sizeof(**out_least));
+	if (!r->limits || !*out_least)
+		return SB_ENOMEM;
+	*out_most = *out_least + stages * counts;
+	for (size_t i = 0; i < stages && rc == SB_OK; i++)
+		rc = stage_limit_open(r->s, (int64_t)i, &r->limits[i]);
+	for (size_t n = 0; n < counts && rc == SB_OK; n++) {
+		bound_parameters(r, (int64_t)n, &light, &heavy);
+		for (size_t i = 0; i < stages; i++) {
+			(*out_least)[i * counts + n] = stage_limit(&r->limits[i], heavy);
+			(*out_most)[i * counts + n] = stage_limit(&r->limits[i], light);
+		}
+	}
+	return rc;
+}
+
+/* A run of layers in all stages that may begin with its first. */
+static int fill_run(struct relaxation *r, const double *least, const double *most, int64_t first,
+                    int64_t count)
 {
 	struct drafts *s = r->s;
-	const struct device *d = &s->devices[s->device[stage]];
-	size_t cell = relax_cell(r, stage, first, count);
+	double parameters = r->parameters[first + count] - r->parameters[first];
 	struct cell_ways w;
-	int64_t way;
-	int rc;
+	int rc = cells_ways(s->cells, first, count, &w);
 
-	/* with one type of layers it is one for all */
-	if (s->p->body_count == 1 && first > relax_range(r, stage).low) {
-		r->least[cell] = r->least[relax_cell(r, stage, relax_range(r, stage).low, count)];
-		return SB_OK;
-	}
-	rc = cells_ways(s->cells, first, count, &w);
 	if (rc != SB_OK)
 		return rc;
-	way = cells_way_within(
-	    &w, draft_limit(s, NULL, 0, stage, r->parameters[first + count] - r->parameters[first]));
-	/* a thinned list may be of sums of thinned lists: only its first and its last are known to be the
-	 * best */
-	if (w.thinned && way > 0)
-		way = 0;
 	r->thinned = r->thinned || w.thinned;
-	r->least[cell] = way < 0 ? INFINITY : w.backward[way] + d->end_backward[s->chunk[stage]];
-	if (!r->single && !r->hulls[relax_hull(r, first, count)].way)
-		return build_hull(&w, &r->hulls[relax_hull(r, first, count)]);
-	return SB_OK;
+	for (int64_t i = 0; i < s->stages; i++) {
+		struct relax_range range = relax_range(r, i);
+		size_t cell = relax_cell(r, i, first, count), bounds = (size_t)(i * (r->most + 1) + count);
+		int64_t way = 0;
+
+		if (first < range.low || first > range.high)
+			continue;
+		/* with one type of layers it is one for all */
+		if (s->p->body_count == 1 && first > range.low) {
+			r->least[cell] = r->least[relax_cell(r, i, range.low, count)];
+			continue;
+		}
+		if (w.activation[w.count - 1] > most[bounds])
+			way = -1;
+		else if (w.activation[0] > least[bounds])
+			way = cells_way_within(&w, stage_limit(&r->limits[i], parameters));
+		/* a thinned list may be of sums of thinned lists: only its first and its last are known to be
+		 * the best */
+		if (w.thinned && way > 0)
+			way = 0;
+		r->least[cell] =
+		    way < 0 ? INFINITY : w.backward[way] + s->devices[s->device[i]].end_backward[s->chunk[i]];
+	}
+	return r->single || r->hulls[relax_hull(r, first, count)].way
+	           ? SB_OK
+	           : build_hull(&w, &r->hulls[relax_hull(r, first, count)]);
 }
 
 static int fill_cells(struct relaxation *r)
 {
-	int rc = SB_OK;
+	double *least = NULL, *most = NULL;
+	int rc = bound_limits(r, &least, &most);
 
-	for (int64_t i = 0; i < r->s->stages; i++) {
-		struct relax_range range = relax_range(r, i);
-
-		for (int64_t j = range.low; j <= range.high; j++)
-			for (int64_t n = 0; n <= r->most && j + n <= r->s->layers && rc == SB_OK; n++)
-				rc = n < range.least ? SB_OK : fill_cell(r, i, j, n);
-	}
+	for (int64_t j = 0; j <= r->s->layers; j++)
+		for (int64_t n = r->s->p->allow_empty ? 0 : 1;
+		     n <= r->most && j + n <= r->s->layers && rc == SB_OK; n++)
+			rc = fill_run(r, least, most, j, n);
+	free(least);
 	return rc;
 }
 

@@ -10,6 +10,7 @@
 #include "planner/methods/partition.h"
 #include "planner/pipeline/best.h"
 #include "planner/pipeline/csimd.h"
+#include "planner/pipeline/pipedream.h"
 #include "planner/scaling/counts.h"
 #include "tests/unit/planner/costed.h"
 
@@ -173,6 +174,27 @@ static int divide(const struct sb_watch *watch)
 	return rc;
 }
 
+static int replicate(const struct sb_watch *watch)
+{
+	enum { SOME = 100 };
+	static const struct pipedream_level levels[] = {{8, 1e11}, {8, 1e10}};
+	double each[SOME];
+	const struct pipedream_problem p = {.layers = SOME,
+	                                    .time = each,
+	                                    .weights = each,
+	                                    .parameters = each,
+	                                    .activation = each,
+	                                    .levels = levels,
+	                                    .level_count = 2,
+	                                    .memory = INFINITY,
+	                                    .watch = watch};
+	PIPEDREAM_PLAN_AUTO plan = {0};
+
+	for (int i = 0; i < SOME; i++)
+		each[i] = 1 + i * 7919 % 13;
+	return pipedream_replicate(&p, &plan, NULL);
+}
+
 static int pipeline(const struct sb_watch *watch)
 {
 	static struct pipeline_body bodies[8];
@@ -202,7 +224,7 @@ static int pipeline(const struct sb_watch *watch)
 
 static void all_searches_ask_whether_anybody_waits(void **state)
 {
-	int (*const searches[])(const struct sb_watch *watch) = {cut, choose, divide, pipeline};
+	int (*const searches[])(const struct sb_watch *watch) = {cut, choose, divide, replicate, pipeline};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(searches) / sizeof(searches[0]); i++) {
