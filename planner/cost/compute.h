@@ -60,6 +60,11 @@ double gemm_full_flop(double flop, double half);
 /* Seconds of one matrix product (m x k) x (k x n) in 16 bit: a saturating share of the peak, or the memory's
  * speed. cost-model section 4. */
 double gemm_seconds(const struct cost_problem *p, double m, double n, double k);
+/* Seconds to read or write so many bytes of the device's memory. */
+static inline double memory_seconds(const struct cost_problem *p, double bytes)
+{
+	return bytes / (p->cluster.device.memory_bandwidth * p->constants.memory_share);
+}
 /* Bytes of one column of a micro-batch's activations in 16 bit, on the ranks of one context share. */
 static inline double column_bytes(const struct cost_problem *p, const struct strategy *s)
 {
