@@ -37,6 +37,10 @@ test('two profiles are chosen, compared, and swapped', async () => {
   assert.equal(await verdict.locator('.verdict-text').innerText(), said.sentence);
   const row = page.getByRole('region', { name: 'Times' }).locator('tr', { hasText: /^Compute/ });
   assert.match((await row.innerText()).replace(/\s+/g, ' '), /Compute 30(\.00)? 20(\.00)? -10(\.00)?/);
+  // both sides and their difference in one unit, the parts by the names of the breakdown
+  const heads = await page.getByRole('region', { name: 'Times' }).locator('th').allInnerTexts();
+  assert.equal(new Set(heads.slice(1).map((h) => /\((.*)\)/.exec(h)[1])).size, 1, `${heads}`);
+  assert.ok((await page.getByRole('region', { name: 'Times' }).locator('tbody td:first-child').allInnerTexts()).includes('Exposed'));
   const operators = page.getByRole('region', { name: 'Operators' });
   assert.equal(await operators.locator('tbody tr').first().locator('.name').innerText(), MARKUP);
   assert.match(await operators.locator('tbody tr').first().innerText(), /less/);

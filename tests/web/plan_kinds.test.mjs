@@ -70,6 +70,8 @@ test('an estimate is told as the plan of a strategy is', async () => {
   await page.locator('#strategy').waitFor();
   assert.match(await page.locator('.degrees').innerText(), /dp\s+2[\s\S]*tp\s+2/);
   assert.match(await page.locator('.bigs').innerText(), /Step time, predicted\s+[\d.,]+\s(s|ms)[\s\S]*Memory a device\s+[\d.,]+\s[GM]B/);
+  const { memory_bytes: holds } = await (await fetch(`${service.url}/v1/devices/${plan.problem.cluster.device}`)).json();
+  await page.locator('.bigs', { hasText: new RegExp(`of ${holds / 1e9}\\sGB`) }).waitFor(); // a device by its name is looked up
   assert.equal(await page.locator('#memory-split li').count(), Object.values(plan.predicted.memory).filter((v) => v > 0).length);
   assert.ok(await page.locator('#time-split li').count() >= 2);
   assert.match(await page.locator('#export .flags').innerText(), /--tensor-model-parallel-size 2/);

@@ -13,7 +13,7 @@ const nameOf = (row) => [isNumber(row.rank) ? `Rank ${row.rank}` : 'Rank –', i
   .filter(Boolean).join(' · ');
 
 const us = (id, label, title) => ({ id, label, title, unit: 'us', value: (row) => row[id] });
-const COLUMNS = [
+export const TIME_COLUMNS = [
   { id: 'rank', label: 'Rank', value: (r) => r.rank }, { id: 'device', label: 'Device', value: (r) => r.device },
   us('compute_us', 'Compute', 'kernels that are no collectives'),
   us('communication_us', 'Communication', 'all of it, hidden or not'),
@@ -60,7 +60,7 @@ function Breakdown({ rows }) {
     <ul class="bars" aria-label="Time by rank">${shown.map((row, i) => html`<${Bar} key=${i} parts=${PARTS} row=${row}
       name=${nameOf(row)} widest=${widest} instead=${row.step_us} />`)}</ul>
     ${chosen.length > shown.length && html`<p class="more"><button type="button" onClick=${() => setAll(true)}>Show all ${many(chosen.length, 'bar')}</button></p>`}
-    <details><summary>The numbers</summary><${Table} key=${step} caption="Breakdown in numbers" columns=${COLUMNS} rows=${chosen} /></details>`;
+    <details><summary>The numbers</summary><${Table} key=${step} caption="Breakdown in numbers" columns=${TIME_COLUMNS} rows=${chosen} /></details>`;
 }
 
 export function BreakdownSection({ id }) {

@@ -1,5 +1,6 @@
 // Two profiles side by side: what changed a step, and by how much.
 import { get } from './api.js';
+import { TIME_COLUMNS } from './breakdown.js';
 import { html } from './dom.js';
 import { isNumber, memberName } from './format.js';
 import { FORMATS, causeOf } from './labels.js';
@@ -15,22 +16,20 @@ function Choice({ id, label, items, value, onChange }) {
 }
 
 const side = (name) => (row) => row[name]?.total_us;
+// both sides and their difference in one unit, so that they can be subtracted by eye
+const us = (id, label, value) => ({ id, label, value, unit: 'us', group: 'sides' });
 const TIMES = [
-  { id: 'part', label: 'A step of a device', value: (r) => r.part },
-  { id: 'base', label: 'Base', unit: 'us', value: (r) => r.base },
-  { id: 'target', label: 'Target', unit: 'us', value: (r) => r.target },
-  { id: 'difference', label: 'Difference', unit: 'us', value: (r) => r.difference },
+  { id: 'part', label: 'Part', value: (r) => r.part },
+  us('base', 'Base', (r) => r.base), us('target', 'Target', (r) => r.target), us('difference', 'Difference', (r) => r.difference),
 ];
 const OPERATORS = [
   { id: 'name', label: 'Operator', className: 'name', value: (r) => r.name },
   { id: 'label', label: 'Change', value: (r) => r.label, title: 'equal: within 2 %' },
-  { id: 'base', label: 'Base', unit: 'us', value: side('base') },
-  { id: 'target', label: 'Target', unit: 'us', value: side('target') },
-  { id: 'difference', label: 'Difference', unit: 'us', value: (r) => r.difference_us },
-  { id: 'contribution', label: 'Part of it', unit: 'share', value: (r) => r.contribution, title: 'share of the difference of the steps' },
+  us('base', 'Base', side('base')), us('target', 'Target', side('target')), us('difference', 'Difference', (r) => r.difference_us),
+  { id: 'contribution', label: 'Share of the difference', unit: 'share', value: (r) => r.contribution, title: 'of the difference of the steps' },
   { id: 'class', label: 'Class', value: (r) => r.class },
 ];
-const WORDS = { gone: 'gone', new: 'new', stays: 'stays' };
+const WORDS = { gone: 'removed', new: 'added', stays: 'stays' }; // those of the operators
 const share = (x) => x?.share_of_step;
 const FINDINGS = [
   { id: 'code', label: 'Finding', className: 'name', value: (r) => causeOf(r.code) },
@@ -39,9 +38,10 @@ const FINDINGS = [
   { id: 'target', label: 'Target', unit: 'share', value: (r) => share(r.target) },
 ];
 
-// What neither side knows is left out.
+// What neither side knows is left out. The names are those of the breakdown.
+const partName = (member) => TIME_COLUMNS.find((c) => c.id === member)?.label ?? memberName(member);
 const times = (mean) => Object.entries(mean).filter(([, v]) => isNumber(v.base) || isNumber(v.target))
-  .map(([member, v]) => ({ part: memberName(member), ...v }));
+  .map(([member, v]) => ({ part: partName(member), ...v }));
 
 const About = ({ name, of }) => html`<div><dt>${name}</dt><dd><a class="name" href=${`#/profiles/${encodeURIComponent(of.id)}`}>${of.name}</a>
   <span class="quiet"> ${[FORMATS[of.format] ?? of.format, of.chip].filter(Boolean).join(', ')}</span>

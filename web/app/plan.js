@@ -13,14 +13,16 @@ import { problemText } from './plans.js';
 import { Degrees, degreesText } from './strategy.js';
 import { Table } from './table.js';
 
-// The plan says what a device holds only when the cluster is in the request itself.
-const memoryOf = (problem) => {
+// What a device holds: one of the request's own says it, one by its name is looked up.
+function useMemory(problem) {
   const device = problem?.cluster?.device;
-  return isNumber(device?.memory_bytes) ? device.memory_bytes : null;
-};
+  const load = (signal) => (typeof device === 'string' ? get(`/v1/devices/${encodeURIComponent(device)}`, { signal }) : Promise.resolve(device));
+  const bytes = useLoaded(load, [device]).data?.memory_bytes;
+  return isNumber(bytes) ? bytes : null;
+}
 
 function Headline({ plan: { predicted: p, problem } }) {
-  const memory = memoryOf(problem);
+  const memory = useMemory(problem);
   return html`<dl class="bigs">
     <${Big} name="Step time, predicted" value=${p.step_seconds} unit="seconds" />
     <${Big} name="MFU" value=${p.mfu} unit="share" />

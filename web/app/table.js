@@ -37,8 +37,9 @@ function Cell({ column, row, scale, largest, missing }) {
     title=${isNumber(value) ? exact(value, column.unit) : missing}>${scaled(value, scale, largest)}</span></td>`;
 }
 
-// columns: {id, label, value(row), unit?, cell?(row), className?, title?, fixed?}; a column with a unit ("" for a
-// plain number) is numeric. missing: what a cell without a value says on hover.
+// columns: {id, label, value(row), unit?, group?, cell?(row), className?, title?, fixed?}; a column with a unit ("" for a
+// plain number) is numeric, and those of one group are told in the same unit with as many digits. missing: what a cell
+// without a value says on hover.
 export function Table({ caption, columns, rows, sort: first, onSort, rowKey, missing = MISSING }) {
   const [sort, setSort] = useState(first);
   const [shown, setShown] = useState(PAGE);
@@ -46,9 +47,10 @@ export function Table({ caption, columns, rows, sort: first, onSort, rowKey, mis
     const column = columns.find((c) => c.id === sort?.id);
     return column ? [...rows].sort(compare(column, sort.down)) : rows;
   }, [rows, sort]);
+  const largestOf = (c) => rows.reduce((top, r) => Math.max(top, Math.abs(c.value(r) ?? 0)), 0);
   const measures = columns.map((c) => {
     if (c.unit === undefined) return {};
-    const largest = rows.reduce((top, r) => Math.max(top, Math.abs(c.value(r) ?? 0)), 0);
+    const largest = Math.max(...(c.group ? columns.filter((o) => o.group === c.group) : [c]).map(largestOf));
     return { largest, scale: scaleOf(c.unit, largest) };
   });
   const choose = (column) => {
