@@ -1,5 +1,6 @@
 #include "api/plans/strategy_export.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/plans/kinds.h"
@@ -46,6 +47,24 @@ static int read_plan(const json_t *plan, struct cost_problem *p, struct launch_p
 	return rc;
 }
 
+/* The formats that take the plan, behind the reason why one does not. */
+static void tell_others(const struct launch_format *refused, const struct launch_plan *launch,
+                        struct sb_error *io)
+{
+	const char *before = "; it can be exported as: ";
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		size_t n = strlen(io->text);
+		SB_BUF_AUTO text;
+
+		sb_buf_init(&text, OPTIONS_TEXT_MAX);
+		if (formats[i] == refused || launch_write(formats[i], launch, &text, NULL) != SB_OK)
+			continue;
+		snprintf(io->text + n, sizeof(io->text) - n, "%s%s", before, formats[i]->name);
+		before = ", ";
+	}
+}
+
 int strategy_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
                     struct sb_error *err)
 {
@@ -68,6 +87,7 @@ int strategy_export(const json_t *plan, const char *format, char **out_text, con
 	if (rc != SB_OK) {
 		struct place solution = place_of("/solution"), at = place_member(&solution, why.field);
 
+		tell_others(f, &launch, &why);
 		return sb_fail_field(err, rc, why.word, why.field[0] ? at.pointer : "", "%s", why.text);
 	}
 	*out_text = sb_buf_take(&text);

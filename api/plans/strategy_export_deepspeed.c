@@ -176,14 +176,17 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 	if (rc != SB_OK)
 		return rc;
 	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
-		return sb_fail(err, SB_EIMPOSSIBLE, "zero_with_pipeline",
-		               "DeepSpeed has no ZeRO 2 or 3 together with a pipeline");
+		return launch_refuse(err, "zero_with_pipeline",
+		                     "DeepSpeed has no ZeRO 2 or 3 together with a pipeline",
+		                     "\"zero\": [0, 1]");
 	if (l->strategy.cp > 1 && l->strategy.pp > 1)
-		return sb_fail(err, SB_EIMPOSSIBLE, "context_with_pipeline",
-		               "DeepSpeed has no sequence parallelism (Ulysses) together with a pipeline");
+		return launch_refuse(
+		    err, "context_with_pipeline",
+		    "DeepSpeed has no sequence parallelism (Ulysses) together with a pipeline", "\"cp\": 1");
 	if (l->strategy.cp > 1 && l->model->heads % l->strategy.cp != 0)
-		return sb_fail(err, SB_EIMPOSSIBLE, "context_parallel",
-		               "DeepSpeed's sequence parallelism splits heads: cp must divide them");
+		return launch_refuse(err, "context_parallel",
+		                     "DeepSpeed's sequence parallelism splits heads: cp must divide them",
+		                     "\"cp\": 1");
 	return refuse_offload(l, err);
 }
 

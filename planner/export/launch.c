@@ -209,15 +209,31 @@ int launch_one_dimension(const struct launch_plan *l, const char *label, struct 
 {
 	if (tensor_grid_of(&l->strategy).x == 1)
 		return SB_OK;
-	return sb_fail_field(err, SB_EIMPOSSIBLE, "tensor_grid", "tp_x",
-	                     "%s has no two-dimensional tensor parallelism", label);
+	sb_fail_field(err, SB_EIMPOSSIBLE, "tensor_grid", "tp_x",
+	              "%s has no two-dimensional tensor parallelism", label);
+	return launch_constraint(err, "\"tensor\": \"1d\"");
+}
+
+int launch_constraint(struct sb_error *err, const char *constraint)
+{
+	size_t n = err ? strlen(err->text) : 0;
+
+	if (err)
+		snprintf(err->text + n, sizeof(err->text) - n, "; \"constraints\": {%s} avoids it",
+		         constraint);
+	return SB_EIMPOSSIBLE;
+}
+
+int launch_refuse(struct sb_error *err, const char *word, const char *why, const char *constraint)
+{
+	sb_fail(err, SB_EIMPOSSIBLE, word, "%s", why);
+	return launch_constraint(err, constraint);
 }
 
 int launch_no_offload(struct sb_error *err, const char *why)
 {
-	return sb_fail_field(
-	    err, SB_EIMPOSSIBLE, "offload", "offload",
-	    "%s; with \"constraints\": {\"offload\": \"none\"} the plan keeps all on the device", why);
+	sb_fail_field(err, SB_EIMPOSSIBLE, "offload", "offload", "%s", why);
+	return launch_constraint(err, "\"offload\": \"none\"");
 }
 
 void launch_comments(const char *notes, struct sb_buf *out)

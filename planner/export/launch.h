@@ -120,7 +120,12 @@ bool launch_is_alone(const struct strategy *s);
 int64_t launch_offloaded(const struct strategy *s, int64_t layers);
 /* For launchers that split tensors in one dimension: SB_EIMPOSSIBLE when the plan has two. */
 int launch_one_dimension(const struct launch_plan *l, const char *label, struct sb_error *err);
-/* SB_EIMPOSSIBLE, in the field `offload`, with the reason. */
+/* SB_EIMPOSSIBLE with the reason, and the constraint that makes a search find a plan without it, as members
+ * of a request's `constraints`. */
+int launch_refuse(struct sb_error *err, const char *word, const char *why, const char *constraint);
+/* Adds the constraint to a reason that is told already. SB_EIMPOSSIBLE. */
+int launch_constraint(struct sb_error *err, const char *constraint);
+/* launch_refuse() in the field `offload`. */
 int launch_no_offload(struct sb_error *err, const char *why);
 /* For the formats: notes as lines behind "# ". */
 void launch_comments(const char *notes, struct sb_buf *out);

@@ -297,26 +297,32 @@ static int refuse_shapes(const struct launch_plan *l, struct sb_error *err)
 	const struct strategy *s = &l->strategy;
 
 	if (l->model->has_moe && s->tp > 1 && !s->sequence_parallel)
-		return sb_fail(err, SB_EIMPOSSIBLE, "sequence_parallel",
-		               "Megatron trains experts with tensor parallelism together with sequence "
-		               "parallelism alone");
+		return launch_refuse(err, "sequence_parallel",
+		                     "Megatron trains experts with tensor parallelism together with sequence "
+		                     "parallelism alone",
+		                     "\"sequence_parallel\": true");
 	if (s->vpp > 1 && strategy_micro_batches(s, l->sequences) % s->pp != 0)
-		return sb_fail(err, SB_EIMPOSSIBLE, "interleaving",
-		               "Megatron's interleaved pipeline takes multiples of pp micro-batches alone");
+		return launch_refuse(
+		    err, "interleaving",
+		    "Megatron's interleaved pipeline takes multiples of pp micro-batches alone",
+		    "\"vpp\": 1");
 	if (s->cp > 1 && l->model->seq_len % (2 * s->cp) != 0)
-		return sb_fail(err, SB_EIMPOSSIBLE, "context_parallel",
-		               "Megatron splits sequences into 2 x cp parts: they must divide the sequence");
+		return launch_refuse(
+		    err, "context_parallel",
+		    "Megatron splits sequences into 2 x cp parts: they must divide the sequence",
+		    "\"cp\": 1");
 	return SB_OK;
 }
 
 int megatron_refuse(const struct launch_plan *l, struct sb_error *err)
 {
 	if (l->strategy.zero >= 2 && l->strategy.pp > 1)
-		return sb_fail(err, SB_EIMPOSSIBLE, "zero_with_pipeline",
-		               "Megatron has no ZeRO 2 or 3 together with a pipeline");
+		return launch_refuse(err, "zero_with_pipeline",
+		                     "Megatron has no ZeRO 2 or 3 together with a pipeline",
+		                     "\"zero\": [0, 1]");
 	if (l->model->float16 && l->strategy.ep > 1)
-		return sb_fail(err, SB_EIMPOSSIBLE, "experts_in_float16",
-		               "Megatron has no expert parallelism with float16 training");
+		return launch_refuse(err, "experts_in_float16",
+		                     "Megatron has no expert parallelism with float16 training", "\"ep\": 1");
 	return refuse_shapes(l, err);
 }
 

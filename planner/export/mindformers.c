@@ -164,19 +164,21 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 	const struct strategy *s = &l->strategy;
 
 	if (s->pp > 1 && strategy_micro_batches(s, l->sequences) < s->pp)
-		return sb_fail(err, SB_EIMPOSSIBLE, "micro_batches",
-		               "MindSpore's pipeline needs as many micro-batches as stages");
+		return launch_refuse(err, "micro_batches",
+		                     "MindSpore's pipeline needs as many micro-batches as stages",
+		                     "\"pp\": 1");
 	if (s->vpp > 1 && launch_slices(l) > l->model->layers)
-		return sb_fail(err, SB_EIMPOSSIBLE, "stages", "MindFormers has no more chunks than layers");
+		return launch_refuse(err, "stages", "MindFormers has no more chunks than layers",
+		                     "\"vpp\": 1");
 	if (l->model->has_moe && tensor_grid_of(s).x > 1)
-		return sb_fail_field(err, SB_EIMPOSSIBLE, "tensor_grid", "tp_x",
-		                     "MindFormers has no two-dimensional tensor parallelism with experts");
+		return launch_one_dimension(l, "MindFormers with experts", err);
 	if (l->model->has_moe && s->etp != 1 && s->etp != s->tp)
-		return sb_fail(err, SB_EIMPOSSIBLE, "expert_tensor_parallel",
-		               "MindFormers has etp 1 or etp = tp alone");
+		return launch_refuse(err, "expert_tensor_parallel", "MindFormers has etp 1 or etp = tp alone",
+		                     "\"etp\": 1");
 	if (s->dp * s->cp % s->ep != 0)
-		return sb_fail(err, SB_EIMPOSSIBLE, "expert_parallel",
-		               "MindFormers spreads experts over replicas: ep must divide dp x cp");
+		return launch_refuse(err, "expert_parallel",
+		                     "MindFormers spreads experts over replicas: ep must divide dp x cp",
+		                     "\"ep\": 1");
 	return refuse_offload(l, err);
 }
 

@@ -23,8 +23,9 @@ static bool has_grid(const struct launch_plan *l)
 
 static int no_grid(struct sb_error *err, const char *why)
 {
-	return sb_fail_field(err, SB_EIMPOSSIBLE, "tensor_grid", "tp_x",
-	                     "MindSpeed's two-dimensional tensor parallelism %s", why);
+	sb_fail_field(err, SB_EIMPOSSIBLE, "tensor_grid", "tp_x",
+	              "MindSpeed's two-dimensional tensor parallelism %s", why);
+	return launch_constraint(err, "\"tensor\": \"1d\"");
 }
 
 /* "2d tp does not support moe"; "N1 > 1, N2 > 1"; SelfAttention alone is patched. */

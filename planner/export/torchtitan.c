@@ -103,13 +103,14 @@ static int refuse_experts(const struct launch_plan *l, struct sb_error *err)
 	if (!l->model->has_moe || s->ep == 1)
 		return SB_OK;
 	if (s->etp != 1 && s->etp != s->tp)
-		return sb_fail(err, SB_EIMPOSSIBLE, "expert_tensor_parallel",
-		               "torchtitan has etp 1 or etp = tp alone");
+		return launch_refuse(err, "expert_tensor_parallel", "torchtitan has etp 1 or etp = tp alone",
+		                     "\"etp\": 1");
 	if (s->ep % borrowed != 0 || (s->dp * borrowed) % s->ep != 0)
-		return sb_fail(
-		    err, SB_EIMPOSSIBLE, "expert_parallel",
+		return launch_refuse(
+		    err, "expert_parallel",
 		    "torchtitan spreads experts over all cp ranks (and tp ranks when etp is 1) and "
-		    "some dp ranks: ep must be a multiple of the former, and divide the product");
+		    "some dp ranks: ep must be a multiple of the former, and divide the product",
+		    "\"ep\": 1");
 	return SB_OK;
 }
 
@@ -129,15 +130,19 @@ static int refuse(const struct launch_plan *l, struct sb_error *err)
 		                         "torchtitan offloads weights, gradients and optimizer wholly and "
 		                         "together, where it shards them");
 	if (l->model->seq_len % (2 * s->tp * s->cp) != 0)
-		return sb_fail(err, SB_EIMPOSSIBLE, "sequence",
-		               "torchtitan's sequences must be multiples of 2 x tp x cp");
+		return launch_refuse(err, "sequence",
+		                     "torchtitan's sequences must be multiples of 2 x tp x cp",
+		                     "\"tp\": 1, \"cp\": 1");
 	/* rounds of about pp micro-batches, all of one size */
 	if (s->vpp > 1 && m % (m > s->pp ? m / s->pp : 1) != 0)
-		return sb_fail(err, SB_EIMPOSSIBLE, "interleaving",
-		               "Interleaved1F1B takes multiples of (micro-batches / pp, rounded down) alone");
+		return launch_refuse(
+		    err, "interleaving",
+		    "Interleaved1F1B takes multiples of (micro-batches / pp, rounded down) alone",
+		    "\"vpp\": 1");
 	if (l->model->tied_embedding && s->pp > 1)
-		return sb_fail(err, SB_EIMPOSSIBLE, "tied_embedding",
-		               "torchtitan has no pipeline for a model whose head is its embedding");
+		return launch_refuse(err, "tied_embedding",
+		                     "torchtitan has no pipeline for a model whose head is its embedding",
+		                     "\"pp\": 1");
 	return refuse_experts(l, err);
 }
 

@@ -151,6 +151,34 @@ test("a text that cannot be read is told with its line", async () => {
   assert.ok(half.json.warnings.some((warning) => warning.code === "attention_assumed"));
 });
 
+test("a refusal says what would do, and that does", async () => {
+  const formats = ["megatron", "mindspeed", "deepspeed", "mindformers", "torchtitan", "env"];
+  const plan = async (constraints, model) => (await service.post("/v1/plans", { kind: "strategy", model, cluster: { preset: "dgx-h100", nodes: 64 },
+    batch: { global_sequences: 512 }, constraints, limit: 0 })).json;
+  const exported = (id, format) => service.get(`/v1/plans/${id}/export?format=${format}`);
+  let refused = 0;
+  for (const [model, start] of [["llama3-405b", {}], ["llama3-405b", { cp: 2, offload: "none" }], ["deepseek-v3", { tp: 2, offload: "none" }]]) {
+    const first = await plan(start, model);
+    for (const format of formats) {
+      let constraints = start, answer = await exported(first.id, format);
+      for (let step = 0; answer.status !== 200; step++) {
+        const { status, json: { detail } } = answer;
+        assert.equal(status, 422, `${format}: ${detail}`);
+        refused++;
+        for (const other of /it can be exported as: ([\w, ]+)$/.exec(detail)?.[1].split(", ") ?? [])
+          if (step === 0) assert.equal((await exported(first.id, other)).status, 200, `${other} beside ${format}`);
+        const found = /"constraints": (\{.*?\}) avoids it/.exec(detail);
+        assert.ok(found && step < 5, `${format}: ${detail}`);
+        constraints = { ...constraints, ...JSON.parse(found[1]) };
+        const next = await plan(constraints, model);
+        if (!next.id) break; // it may be that nothing fits then, and why is told with the plan
+        answer = await exported(next.id, format);
+      }
+    }
+  }
+  assert.ok(refused > 3, `${refused}`);
+});
+
 test("without a server", async () => {
   const done = await run(["plan", "-", "--export", "torchtitan"], { input: JSON.stringify(PLAN) });
   assert.equal(done.code, 0, done.stderr);
