@@ -172,7 +172,8 @@ struct chunk strategy_next_chunk(struct chunk_walk *w)
 	if (!s->slice_layers)
 		return chunk_between(w->model, w->run, even_start(s, &w->even, slice),
 		                     even_layers(s, &w->even, slice));
-	for (int64_t i = slice; i < w->slice; i++)
+	/* the last one has none after it */
+	for (int64_t i = slice; i < sb_smaller(w->slice, s->pp * s->vpp); i++)
 		w->start += s->slice_layers[i];
 	return chunk_between(w->model, w->run, start, s->slice_layers[slice]);
 }
