@@ -109,11 +109,22 @@ static json_t *limits(void)
 	                 SCHEDULE_OPERATIONS_MAX);
 }
 
-static int draw(const json_t *plan, const struct plan_view *view, struct sb_buf *out, struct sb_error *err)
+static bool is_csimd(const json_t *plan)
 {
 	const char *name = json_string_value(json_object_get(plan, "method"));
 
-	return (name && strcmp(name, CSIMD) == 0 ? csimd_draw : pipeline_draw)(plan, view, out, err);
+	return name && strcmp(name, CSIMD) == 0;
+}
+
+static int export(const json_t *plan, const char *format, char **out_text, const char **out_type,
+                  struct sb_error *err)
+{
+	return (is_csimd(plan) ? csimd_export : pipeline_export)(plan, format, out_text, out_type, err);
+}
+
+static int draw(const json_t *plan, const struct plan_view *view, struct sb_buf *out, struct sb_error *err)
+{
+	return (is_csimd(plan) ? csimd_draw : pipeline_draw)(plan, view, out, err);
 }
 
 const struct plan_kind pipeline_kind = {.name = "pipeline",
@@ -121,5 +132,5 @@ const struct plan_kind pipeline_kind = {.name = "pipeline",
                                         .search = search,
                                         .schema = schema,
                                         .limits = limits,
-                                        .export = pipeline_export,
+                                        .export = export,
                                         .schedule = draw};

@@ -21,6 +21,13 @@ json_t *csimd_schema(void);
  * too many of them. */
 int csimd_draw(const json_t *plan, const struct plan_view *view, struct sb_buf *out, struct sb_error *err);
 
+/* ---- pipeline_csimd_export.c ---- */
+
+/* As plan_export(): the cut, and micro-batches of one size. SB_EIMPOSSIBLE, with what would do, for other sizes
+ * and for slices. */
+int csimd_export(const json_t *plan, const char *format, char **out_text, const char **out_type,
+                 struct sb_error *err);
+
 /* ---- pipeline_csimd_json.c ---- */
 
 #define CSIMD_TIME_MAX 1e12

@@ -172,3 +172,33 @@ test("slices of a sequence get shorter, and take what the formula says", async (
   assert.equal(json.quality.optimal, true);
   assert.equal(json.predicted.scored_by, "simulator");
 });
+
+test("an export has the cut and the micro-batches of one size; what no launcher runs is told with what would do", async () => {
+  const exported = async (problem, format) => {
+    const made = await s.post("/v1/plans", problem);
+    assert.ok(made.status < 300, JSON.stringify(made.json));
+    const answer = await s.get(`/v1/plans/${made.json.id}/export?format=${format}`);
+    return { plan: made.json, answer, text: answer.body.toString() };
+  };
+  // three stages of 6 layers, 24 samples in 8 micro-batches of 3
+  const equal = { ...PROBLEM, micro_batches: 8, sizes: "equal" };
+  const { plan, text } = await exported(equal, "megatron");
+  const [counts] = plan.solution.layers, layout = `E${counts.map((n) => (n > 1 ? `t*${n}` : "t")).join("|")}L`;
+  const even = new Set(counts).size === 1;
+  for (const line of ["--num-layers 6", "--pipeline-model-parallel-size 3", "--micro-batch-size 3", "--global-batch-size 24", ...(even ? [] : [`--pipeline-model-parallel-layout "${layout}"`])])
+    assert.ok(text.split("\n").includes(line), `${line} in\n${text}`);
+  assert.match(text, /# Megatron has no schedule gpipe/);
+  const { text: yaml } = await exported(equal, "mindformers");
+  for (const line of ["  pipeline_stage: 3", "  micro_batch_num: 8", "    pipeline_scheduler: 'gpipe'", "    num_layers: 6", `    offset: [[${counts.map((n) => n - 2).join(", ")}]]`, "  batch_size: 3"])
+    assert.ok(yaml.split("\n").includes(line), `${line} in\n${yaml}`);
+  // 24 samples in 5 micro-batches are of unlike sizes
+  const { answer: unequal } = await exported({ ...PROBLEM, micro_batches: 5 }, "megatron");
+  assert.deepEqual([unequal.status, unequal.json.code], [422, "unequal_micro_batches"]);
+  assert.match(unequal.json.detail, /"sizes": "equal"/);
+  const ATTENTION = { form: "attention", coefficients: { a: 10, k: 1, b0: 2, q: 0.01, rho: 2 } };
+  const { answer: slices } = await exported({ kind: "pipeline", method: "csimd", schedule: "terapipe", samples: 64, micro_batches: 2, stages: 2, layers: [{ count: 4, time: ATTENTION }] }, "mindformers");
+  assert.deepEqual([slices.status, slices.json.code], [422, "no_such_schedule"]);
+  assert.match(slices.json.detail, /seq1f1b/);
+  const { answer: unknown } = await exported(equal, "sapp");
+  assert.deepEqual([unknown.status, unknown.json.code], [400, "bad_query"]);
+});

@@ -141,13 +141,15 @@ test('what recomputes before its gradient comes has stripes below its number', a
 });
 
 // Two stages of one layer each, four samples: the times are those of a line, so that the sizes do not matter to what is said here.
-test('a division of samples: its micro-batches in words, and no exports', async () => {
+test('a division of samples: its micro-batches in words, and its exports where they have one size', async () => {
   const { page, close, plan } = await open({ kind: 'pipeline', method: 'csimd', samples: 4, samples_max: 2, stages: 2,
     layers: [{ count: 2, time: { samples: [1, 2], forward: [1, 2], backward: [2, 4] } }] });
   assert.deepEqual(await legend(page), ['Forward', 'Backward', 'Activations held']);
   const [run] = plan.solution.micro_batch_runs;
   assert.match(await page.locator('#stages').innerText(), new RegExp(`Micro-batches: ${run.count} of ${run.samples} sample`));
-  assert.equal(await page.locator('#export').count(), 0);
+  assert.equal(plan.solution.micro_batch_runs.length, 1);
+  assert.match(await page.locator('#export .flags').innerText(), new RegExp(`--micro-batch-size ${run.samples}\\b`));
+  assert.deepEqual(await page.locator('#export option').allInnerTexts(), ['Megatron-LM', 'MindFormers']);
   await close();
 });
 

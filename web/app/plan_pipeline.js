@@ -56,8 +56,12 @@ const REJECTED = [
 // Micro-batches that are not all of one size: "6 of 4 samples, then 2 of 3 samples".
 const runsText = (runs) => runs.map((r) => `${plain(r.count)} of ${many(r.samples, 'sample')}`).join(', then ');
 
+// What a plan can be written for; a division of samples where its micro-batches have one size.
+const formatsOf = ({ kind, solution: s }) => (kind !== 'pipeline' ? [] : s.recompute ? FORMATS : s.micro_batch_runs?.length === 1 ? FORMATS.slice(0, 2) : []);
+
 export function PipelinePlan({ plan }) {
   const { solution, alternatives = [], rejected = [] } = plan;
+  const formats = formatsOf(plan);
   return html`<${Headline} plan=${plan} /><${ScheduleSection} plan=${plan} />
     <${Section} id="stages" title="Stages" note="What each device holds."><${Facts} of=${solution} skip=${['layers', 'recompute', 'types', 'order', 'micro_batch_sizes', 'micro_batch_runs']} />
       ${Array.isArray(solution.micro_batch_runs) && html`<p>Micro-batches: ${runsText(solution.micro_batch_runs)}.</p>`}
@@ -65,5 +69,5 @@ export function PipelinePlan({ plan }) {
     ${(alternatives.length > 0 || rejected.length > 0) && html`<${Section} id="alternatives" title="Why not another" note="The runners-up, and what was ruled out.">
       ${alternatives.length > 0 && html`<${Table} caption="Alternatives" columns=${ALTERNATIVES} rows=${alternatives} />`}
       ${rejected.length > 0 && html`<${Table} caption="Ruled out" columns=${REJECTED} rows=${rejected} />`}<//>`}
-    ${plan.kind === 'pipeline' && solution.recompute && html`<${ExportSection} id=${plan.id} formats=${FORMATS} />`}`;
+    ${formats.length > 0 && html`<${ExportSection} id=${plan.id} formats=${formats} />`}`;
 }
