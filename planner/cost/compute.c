@@ -94,6 +94,7 @@ struct groups groups_of(const struct network *n, const struct strategy *s)
 	}
 	g.dense = exchange_of(n, &g.dp);
 	g.experts = exchange_of(n, &g.edp);
+	g.tensor = exchange_of(n, &g.tp_y);
 	return g;
 }
 

@@ -15,6 +15,7 @@ struct groups {
 	struct group etp;               /* tensor ranks of one expert */
 	struct group edp;               /* who holds the same experts */
 	struct exchange dense, experts; /* of dp and edp: their gradients and weights */
+	struct exchange tensor;         /* of tp_y: gradients of what all of them hold */
 };
 /* The groups of a fitting strategy, its ranks numbered in its own order (strategy.order, innermost first). */
 struct groups groups_of(const struct network *n, const struct strategy *s);

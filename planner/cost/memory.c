@@ -155,8 +155,8 @@ struct memory_model memory_model_of(const struct cost_problem *p, const struct s
 
 		if (k == LAYER_MOE && !m->has_moe)
 			break;
-		r.dense_parameters[k] =
-		    (double)l.tensor / t + replicated_parameters(m, (enum layer_kind)k, l.replicated, x);
+		r.replicated[k] = replicated_parameters(m, (enum layer_kind)k, l.replicated, x);
+		r.dense_parameters[k] = (double)l.tensor / t + r.replicated[k];
 		r.expert_parameters[k] = (double)l.expert / (double)(s->ep * s->etp);
 		r.stored[k] = layer_activation_bytes(m, s, (enum layer_kind)k);
 		r.kept_stored[k] = layer_activation_bytes(m, &kept, (enum layer_kind)k);
@@ -165,7 +165,8 @@ struct memory_model memory_model_of(const struct cost_problem *p, const struct s
 			    fmax(r.largest_layer, r.dense_parameters[k] + r.expert_parameters[k]);
 	}
 	r.embedding_parameters = (double)e.tensor / t + (double)e.replicated / x;
-	r.head_parameters = (double)o.tensor / t + (double)o.replicated / x;
+	r.head_replicated = (double)o.replicated / x;
+	r.head_parameters = (double)o.tensor / t + r.head_replicated;
 	r.first_stored = m->dropout ? rows * (double)m->hidden / part : 0;
 	/* Final norm's and head's input; logits in 16 and 32 bit with a 32-bit gradient. */
 	r.last_transient = 4 * rows * (double)m->hidden / part + 10 * rows * (double)m->vocab / t;

@@ -32,6 +32,7 @@ struct offload_room {
 /* The part that is the same for every stage of one strategy shape, computed once. */
 struct memory_model {
 	double dense_parameters[LAYER_KINDS], expert_parameters[LAYER_KINDS]; /* one layer, one device */
+	double replicated[LAYER_KINDS], head_replicated; /* of them, those that every tensor rank holds */
 	double embedding_parameters, head_parameters;
 	double stored[LAYER_KINDS]; /* activations of one layer and micro-batch, recomputed as the strategy
 	                               says */

@@ -6,6 +6,7 @@
 
 #include "planner/cost/offload.h"
 #include "planner/cost/overlap.h"
+#include "planner/strategy/exchange.h"
 
 #define ADAM_BYTES 30 /* read gradient, two moments and master; write the last three and the 16-bit copy */
 
@@ -57,41 +58,6 @@ struct layer_costs layer_costs_of(const struct cost_problem *p, const struct str
 	return c;
 }
 
-static double exposed(const struct cost_problem *p, const struct strategy *s, double exchange, double window)
-{
-	if (!s->overlap_gradients)
-		return exchange;
-	return overlapped_seconds(&p->constants, exchange, window);
-}
-
-/* ZeRO 3 does, and ZeRO 2 when it accumulates: what is kept of the gradients is a part, so each micro-batch's
- * must be reduced before the next adds to them (cost-model section 5). */
-static bool reduces_each(const struct cost_problem *p, const struct strategy *s)
-{
-	return s->zero >= 3 || (s->zero == 2 && strategy_micro_batches(s, p->sequences) > 1);
-}
-
-static double exchange_seconds(const struct cost_problem *p, const struct strategy *s, const struct groups *g,
-                               struct parameters_held n, struct offload_passes window)
-{
-	double reduce, gather = 0, seconds, bytes = s->gradient_bytes;
-
-	if (s->zero == 0) {
-		reduce = exchange_all_reduce(&g->dense, bytes * n.dense) +
-		         exchange_all_reduce(&g->experts, bytes * n.expert);
-	} else {
-		reduce = exchange_all_gather(&g->dense, bytes * n.dense) +
-		         exchange_all_gather(&g->experts, bytes * n.expert);
-		gather = s->zero >= 3 ? 0
-		                      : exchange_all_gather(&g->dense, 2 * n.dense) +
-		                            exchange_all_gather(&g->experts, 2 * n.expert);
-	}
-	if (reduces_each(p, s)) /* already part of the stage's time */
-		reduce = 0;
-	seconds = exposed(p, s, reduce, window.backward);
-	return seconds + exposed(p, s, gather, window.forward);
-}
-
 /* A parameter's bytes in the other passes of a step over what the device updates, as Megatron-LM's
  * MixedPrecisionOptimizer makes them one by one: gradients of 16 bit are copied to 32 (6), those of a scaled
  * loss divided by its scale (8), the norm reads them (4), and the copy to 16 bit reads the master again (4).
@@ -137,7 +103,7 @@ static double run_under(const struct cost_problem *p, const struct strategy *s, 
 	double left = s->overlap_gradients ? fmax(0, *io_pass - exchange) : *io_pass;
 	double waits = overlapped_seconds(&p->constants, host, left);
 
-	*io_pass += exposed(p, s, exchange, *io_pass) + waits;
+	*io_pass += exposed_seconds(p, s, exchange, *io_pass) + waits;
 	return waits;
 }
 
@@ -260,17 +226,7 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 	}
 	window.forward += t.head_forward;
 	window.backward += t.head_backward;
-	t.exchange = exchange_seconds(p, s, g, n, window);
-	if (p->model.tied_embedding && s->pp > 1 && (first || last)) {
-		struct group ends = {.ranks = 2};
-
-		for (int i = 0; i < p->network.levels; i++)
-			ends.inside[i] = g->pp.inside[i] >= g->pp.ranks ? 2 : 1;
-		ends.inside[p->network.levels - 1] = 2;
-		t.exchange += all_reduce_seconds(
-		    &p->network, &ends,
-		    s->gradient_bytes * (double)(p->model.vocab * p->model.hidden) / (double)s->tp);
-	}
+	t.exchange = exchange_seconds(p, &l->memory, s, g, run, window);
 	update(p, s, n, away ? &load : NULL, &t);
 	return t;
 }

@@ -148,6 +148,35 @@ static void test_the_largest_layer_is_one_that_there_is(void **state)
 	assert_int_equal((int64_t)mm.largest_layer, 1024 * (4 * 1024 + 2 + 8 + 8 * 2 * 512));
 }
 
+/* Section 6.3, bytes on a rank for 2048 tokens of h 4096 in 2 context ranks and 4 tensor ranks: x = b s h /
+ * c. Between stages 2 * 2 x / t; ring attention two blocks of keys and values, coming and going, 4 * 2 b (s /
+ * c) g d / t; with sequence parallelism two gathered inputs of 2 x. The embedding's mask is x, its share / t
+ * with sequence parallelism; of the last stage two inputs of 2 x (/ t) and 10 bytes a logit. */
+static void test_ends_and_buffers(void **state)
+{
+	struct model m = gpt(4, 4096, 32);
+	struct cost_problem p = problem_on(m, "dgx-h100", 4, 8);
+	struct strategy s = strategy_default(&p.model, &p.cluster);
+	const double x = 1024 * 4096.0;
+	double logits = 10 * 1024.0 * 51200 / 4;
+	struct memory_model mm;
+
+	(void)state;
+	s.attention = ATTENTION_FLASH;
+	s.cp = 2;
+	s.tp = 4;
+	mm = memory_model_of(&p, &s);
+	assert_true(mm.transient == 4 * 2 * x / 4);
+	assert_true(mm.first_stored == x && mm.last_transient == 2 * 2 * x + logits);
+	s.pp = 2;
+	assert_true(memory_model_of(&p, &s).transient - mm.transient == 2 * 2 * x / 4);
+	s.pp = 1;
+	s.sequence_parallel = true;
+	assert_true(memory_model_of(&p, &s).transient - mm.transient == 2 * 2 * x);
+	mm = memory_model_of(&p, &s);
+	assert_true(mm.first_stored == x / 4 && mm.last_transient == 2 * 2 * x / 4 + logits);
+}
+
 /* Summed over all ranks, ZeRO-3 keeps every sharded byte exactly once. */
 static void test_zero_conserves_bytes(void **state)
 {
@@ -203,6 +232,7 @@ int main(void)
 	    cmocka_unit_test(test_static_bytes),
 	    cmocka_unit_test(test_the_widest_layer_is_replayed),
 	    cmocka_unit_test(test_the_largest_layer_is_one_that_there_is),
+	    cmocka_unit_test(test_ends_and_buffers),
 	    cmocka_unit_test(test_zero_conserves_bytes),
 	    cmocka_unit_test(test_sequence_parallel_never_stores_more),
 	};

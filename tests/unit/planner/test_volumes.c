@@ -179,12 +179,41 @@ static void test_replicas(void **state)
 	near(t.exchange + 1, 1, 0);
 }
 
+/* Sequence parallelism sums once what all 4 tensor ranks hold: two norms of h a layer, on the last stage the
+ * final one, and a router of h x 8 where there are experts. */
+static void test_norms(void **state)
+{
+	(void)state;
+	for (int experts = 0; experts < 2; experts++) {
+		const struct cost_problem p = problem_of(experts);
+		struct strategy s = strategy_default(&p.model, &p.cluster);
+		const enum layer_kind k = experts ? LAYER_MOE : LAYER_DENSE;
+		struct stage_run run = {.first = 1, .count = 1};
+		const double n = 2 * (2 * HIDDEN + (experts ? 8 * HIDDEN : 0));
+		struct layer_costs l;
+		struct groups g;
+
+		run.layers[k] = 2;
+		s.pp = s.tp = 4;
+		s.etp = experts ? 4 : 1; /* else tensor ranks hold experts in common, too */
+		s.gradient_bytes = 4;
+		g = groups_of(&p.network, &s);
+		l = layer_costs_of(&p, &s, &g);
+		assert_true(stage_seconds(&p, &l, &s, &g, &run).exchange == 0);
+		s.sequence_parallel = true;
+		near(stage_seconds(&p, &l, &s, &g, &run).exchange, 2 * 3 / 4.0 * 4 * n, 1e-12);
+		run.first = 3;
+		near(stage_seconds(&p, &l, &s, &g, &run).exchange, 2 * 3 / 4.0 * 4 * (n + HIDDEN), 1e-12);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_tensor_ranks), cmocka_unit_test(test_ends),
 	    cmocka_unit_test(test_experts),      cmocka_unit_test(test_context_ranks),
 	    cmocka_unit_test(test_stages),       cmocka_unit_test(test_replicas),
+	    cmocka_unit_test(test_norms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
