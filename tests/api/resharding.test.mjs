@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { errorsOf } from "./schema.mjs";
-import { run, Service } from "./service.mjs";
+import { PATIENCE_MS, run, Service } from "./service.mjs";
 
 let s, schema;
 before(async () => {
@@ -124,7 +124,7 @@ test("large problems are answered in time, the same each time", async () => {
   assert.equal(new Set(answers[0].solution.tasks.map((t) => t.task)).size, tasks.length);
   assert.deepEqual(answers[0].solution, answers[1].solution);
   assert.equal(answers[0].quality.candidates, answers[1].quality.candidates);
-  assert.ok(answers[0].quality.search_seconds < 10);
+  assert.ok(answers[0].quality.search_seconds < PATIENCE_MS / 1000);
 });
 
 // Hosts by the bits of their number: no two of them stand in for each other.
@@ -134,7 +134,7 @@ test("a piece that thousands of unlike hosts hold", async () => {
   tasks.push({ seconds: 2, senders: hosts, receivers: [9501, 9509] }, { seconds: 2.5, senders: hosts, receivers: [9502, 9509] });
   const { code, stdout } = await run(["plan", "-"], { input: JSON.stringify({ kind: "resharding", method: "depth-first", tasks }) });
   assert.equal(code, 0);
-  assert.ok(JSON.parse(stdout).quality.search_seconds < 10);
+  assert.ok(JSON.parse(stdout).quality.search_seconds < PATIENCE_MS / 1000);
 });
 
 // 2^50 bytes to each of 2^16 devices
