@@ -28,6 +28,10 @@ static inline int64_t sb_smaller(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
+static inline int64_t sb_larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
 /* The greatest number that divides both; a, where b is 0. Of numbers that are not negative. */
 int64_t sb_gcd(int64_t a, int64_t b);
 /* The median; NaN for none. Sorts `values`. */

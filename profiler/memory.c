@@ -151,12 +151,6 @@ void memory_free(struct memory_report *r)
 	*r = (struct memory_report){0};
 }
 
-/* The larger of two; what is not told is below everything. */
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 static bool leads(const struct memory_point *p, const struct memory_point *best)
 {
 	return p->allocated != best->allocated ? p->allocated > best->allocated
@@ -185,7 +179,8 @@ int memory_curve(const struct memory_point *points, size_t count, size_t columns
 			last = column;
 			continue;
 		}
-		int64_t reserved = larger(points[i].reserved, curve[n - 1].reserved);
+		/* what is not told, SB_NULL, is below everything */
+		int64_t reserved = sb_larger(points[i].reserved, curve[n - 1].reserved);
 
 		if (leads(&points[i], &curve[n - 1]))
 			curve[n - 1] = points[i];

@@ -1,12 +1,13 @@
 #include "storage/upload.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 #define SPACE_CHECK_BYTES (INT64_C(64) << 20)
 #define FLUSH_BYTES (INT64_C(8) << 20)
@@ -227,21 +228,6 @@ int upload_file(struct upload *up, const char *path, struct sb_error *err)
 	return SB_OK;
 }
 
-static int write_all(int fd, const char *data, size_t len, struct sb_error *err)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return file_fail(err, "upload");
-		data += n;
-		len -= (size_t)n;
-	}
-	return SB_OK;
-}
-
 /* Bytes that are on disk are no longer a promise; what was not announced has to find room as it comes. */
 static int settle(struct upload *up, int64_t len, struct sb_error *err)
 {
@@ -274,7 +260,9 @@ int upload_append(struct upload *up, const void *data, size_t len, struct sb_err
 		        (long long)up->max);
 		return keep_failure(up, SB_OK, err);
 	}
-	rc = write_all(up->fd, data, len, &up->failed);
+	rc = sb_write_all(up->fd, data, len, -1);
+	if (rc != SB_OK)
+		rc = file_fail(&up->failed, "upload");
 	if (rc == SB_OK) {
 		up->bytes += (int64_t)len;
 		gnutls_hash(up->hash, data, len);

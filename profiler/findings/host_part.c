@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/num.h"
 #include "profiler/activity.h"
 #include "profiler/kernel_name.h"
 
@@ -90,11 +91,6 @@ static double threshold_of(const struct work *w, const char *name)
 	return t ? t->value : 0;
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 static int keep(struct work *w, enum host_class class, size_t i)
 {
 	const struct trace *t = &w->h->c->trace;
@@ -113,7 +109,7 @@ static int add_garbage(struct work *w, size_t i)
 	if ((double)t->dur_ns[i] < threshold_of(w, "garbage_collection_us") * 1000)
 		return SB_OK;
 	w->h->seen.garbage_count++;
-	w->h->seen.garbage_max_ns = larger(w->h->seen.garbage_max_ns, t->dur_ns[i]);
+	w->h->seen.garbage_max_ns = sb_larger(w->h->seen.garbage_max_ns, t->dur_ns[i]);
 	return keep(w, HOST_GARBAGE, i);
 }
 
@@ -124,7 +120,7 @@ static int add_long_loading(struct work *w, size_t i)
 	struct host_time *h = &w->h->seen;
 
 	h->loading_calls++;
-	h->loading_max_ns = larger(h->loading_max_ns, t->dur_ns[i]);
+	h->loading_max_ns = sb_larger(h->loading_max_ns, t->dur_ns[i]);
 	if ((double)t->dur_ns[i] < threshold_of(w, "dataloader_us") * 1000)
 		return SB_OK;
 	h->loading_count++;

@@ -235,24 +235,22 @@ static int add_step(struct reading *r, const struct chrome_event *e)
 	return SB_OK;
 }
 
-static void warn(struct reading *r, const struct chrome_event *e, const char *code, const char *text)
-{
-	warnings_add(&r->ctx->profile->warnings, code, r->in->path, 0, e->offset, "%s", text);
-}
-
 static int read_span(struct reading *r, const struct chrome_event *e)
 {
 	struct event v = {.start_ns = e->ts_ns, .dur_ns = e->dur_ns, .kind = ascend_first_kind(e)};
 	int rc;
 
 	if (e->ts != CHROME_TIME_OK || e->dur == CHROME_TIME_BAD) {
-		warn(r, e, "bad_value", "The time of an event cannot be used: the event is left out.");
+		chrome_warn(r->ctx, r->in, e, "bad_value",
+		            "The time of an event cannot be used: the event is left out.");
 		return SB_OK;
 	}
 	if (e->dur == CHROME_TIME_MISSING)
-		warn(r, e, "missing_duration", "An event without a duration counts as one of 0.");
+		chrome_warn(r->ctx, r->in, e, "missing_duration",
+		            "An event without a duration counts as one of 0.");
 	if (e->dur_ns < 0) {
-		warn(r, e, "negative_duration", "An event with a negative duration is left out.");
+		chrome_warn(r->ctx, r->in, e, "negative_duration",
+		            "An event with a negative duration is left out.");
 		return SB_OK;
 	}
 	v.link = chrome_int(&e->args[ARG_CONNECTION]);

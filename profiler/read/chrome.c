@@ -249,6 +249,12 @@ const struct chrome_counts *chrome_counts(const struct chrome *c)
 	return &c->counts;
 }
 
+void chrome_warn(struct read_context *ctx, const struct stream *in, const struct chrome_event *e,
+                 const char *code, const char *text)
+{
+	warnings_add(&ctx->profile->warnings, code, in->path, 0, e->offset, "%s", text);
+}
+
 int64_t chrome_int(const struct chrome_text *t)
 {
 	int64_t v;

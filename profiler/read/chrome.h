@@ -69,6 +69,9 @@ void chrome_close(struct chrome **c);
 int chrome_next(struct chrome *c, const struct chrome_event **out_event, struct sb_error *err);
 const struct chrome_counts *chrome_counts(const struct chrome *c);
 
+/* Warns of an event, at its place in the file. */
+void chrome_warn(struct read_context *ctx, const struct stream *in, const struct chrome_event *e,
+                 const char *code, const char *text);
 /* Integer value of a text (number or quoted number), or SB_NULL. */
 int64_t chrome_int(const struct chrome_text *t);
 /* Does the text equal a NUL-terminated one? */

@@ -1,10 +1,10 @@
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "profiler/read/database_impl.h"
 
 int database_temp_file(int *out_fd, struct sb_error *err)
@@ -30,22 +30,14 @@ int database_temp_file(int *out_fd, struct sb_error *err)
 	return SB_OK;
 }
 
-static int write_all(int fd, const char *data, size_t len, const char *path, struct sb_error *err)
+static int spool_write(int fd, const char *data, size_t len, const char *path, struct sb_error *err)
 {
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
+	int rc = sb_write_all(fd, data, len, -1);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return sb_fail_at(err, errno == ENOSPC || errno == EDQUOT ? SB_ENOSPC : SB_EIO,
-			                  "no_space", path, 0, -1,
-			                  "the database cannot be written to a temporary file: %s",
-			                  errno == ENOSPC ? "the disk is full" : "writing failed");
-		data += n;
-		len -= (size_t)n;
-	}
-	return SB_OK;
+	return rc == SB_OK ? SB_OK
+	                   : sb_fail_at(err, rc, "no_space", path, 0, -1,
+	                                "the database cannot be written to a temporary file: %s",
+	                                rc == SB_ENOSPC ? "the disk is full" : "writing failed");
 }
 
 /* A database is read here and there, which a stream cannot. */
@@ -60,7 +52,7 @@ static int spool(struct database *db, struct sb_error *err)
 		rc = db->in->next(db->in, &data, &len, err);
 		if (rc != SB_OK || len == 0)
 			return rc;
-		rc = write_all(db->spool, data, len, db->path, err);
+		rc = spool_write(db->spool, data, len, db->path, err);
 		db->bytes.length += (int64_t)len;
 	}
 	return rc;

@@ -116,11 +116,6 @@ static int lane_of(struct reading *r, const struct chrome_event *e, int64_t pid,
 	return rc;
 }
 
-static void warn(struct reading *r, const struct chrome_event *e, const char *code, const char *text)
-{
-	warnings_add(&r->ctx->profile->warnings, code, r->in->path, 0, e->offset, "%s", text);
-}
-
 static int read_event(struct reading *r, const struct chrome_event *e)
 {
 	int64_t pid = chrome_int(&e->pid);
@@ -132,11 +127,13 @@ static int read_event(struct reading *r, const struct chrome_event *e)
 	int rc;
 
 	if (e->ts != CHROME_TIME_OK || e->dur != CHROME_TIME_OK) {
-		warn(r, e, "bad_value", "The time of an event cannot be used: the event is left out.");
+		chrome_warn(r->ctx, r->in, e, "bad_value",
+		            "The time of an event cannot be used: the event is left out.");
 		return SB_OK;
 	}
 	if (e->dur_ns < 0) {
-		warn(r, e, "negative_duration", "An event with a negative duration is left out.");
+		chrome_warn(r->ctx, r->in, e, "negative_duration",
+		            "An event with a negative duration is left out.");
 		return SB_OK;
 	}
 	rc = sb_strings_add(r->cap->trace.strings, e->name.text, e->name.len, &v.name);

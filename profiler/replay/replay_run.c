@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/search.h"
 #include "profiler/replay/graph.h"
 
@@ -43,16 +44,6 @@ static int64_t scaled(int64_t ns, double factor)
 	if (factor == 1)
 		return ns;
 	return x < 4e18 ? llround(x) : INT64_C(4000000000000000000);
-}
-
-static int64_t lesser(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
 }
 
 /* The set of a member's node: members are walked in order of nodes. */
@@ -101,9 +92,9 @@ static int64_t host_lag(const struct run *r, size_t capture, uint16_t thread, in
 	int64_t saved;
 
 	if (!r->c || lag <= 0)
-		return larger(lag, 0);
+		return sb_larger(lag, 0);
 	saved = replay_saved(r->c, capture, thread, until - lag, until);
-	return scaled(larger(sb_sub_sat(lag, saved), 0), r->c->host[capture]);
+	return scaled(sb_larger(sb_sub_sat(lag, saved), 0), r->c->host[capture]);
 }
 
 /* How much of the waiting before a moment goes with the call that waits. */
@@ -130,12 +121,12 @@ static int64_t host_time(const struct run *r, size_t capture, uint32_t v)
 		return base;
 	lag = n->at[v] - replay_end(n, u);
 	if (!(n->flags[v] & NODE_BY_CAUSE))
-		lag = lesser(lag, lags->task);
+		lag = sb_smaller(lag, lags->task);
 	at = sb_add_sat(r->ends[u], lag);
 	if (p == REPLAY_NONE)
 		return at;
 	if (at <= base || n->flags[v] & NODE_TASK)
-		return larger(at, base);
+		return sb_larger(at, base);
 	return sb_sub_sat(at, scaled(at - base, share_gone(r, capture, v)));
 }
 
@@ -149,7 +140,7 @@ static int64_t behind(const struct run *r, uint32_t v, uint32_t u, uint8_t by, i
 		return INT64_MIN + 1;
 	lag = n->at[v] - replay_end(n, u);
 	if ((n->flags[v] & NODE_BY_BITS) != by)
-		lag = lesser(lag, typical);
+		lag = sb_smaller(lag, typical);
 	return sb_add_sat(r->ends[u], lag);
 }
 
@@ -159,11 +150,11 @@ static int64_t behind_host(const struct run *r, size_t capture, uint32_t v, uint
 {
 	const struct replay_nodes *n = &r->g->nodes;
 	const struct replay_capture *c = &r->g->captures[capture];
-	int64_t lag = n->at[v] - replay_end(n, u), own = lesser(lag, c->lags.gap);
+	int64_t lag = n->at[v] - replay_end(n, u), own = sb_smaller(lag, c->lags.gap);
 
 	if (lag > own)
-		own += lesser(host_lag(r, capture, c->main_thread, n->at[v], lag - own),
-		              host_lag(r, capture, c->task_thread, n->at[v], lag - own));
+		own += sb_smaller(host_lag(r, capture, c->main_thread, n->at[v], lag - own),
+		                  host_lag(r, capture, c->task_thread, n->at[v], lag - own));
 	return sb_add_sat(r->ends[u], own);
 }
 
@@ -180,7 +171,7 @@ static int64_t behind_launch(const struct run *r, size_t capture, uint32_t v)
 	if (u == REPLAY_NONE || (n->flags[v] & NODE_BY_BITS) != NODE_BY_CAUSE)
 		return behind(r, v, u, NODE_BY_CAUSE, typical);
 	until = interval_end(t->start_ns[n->event[u]], t->dur_ns[n->event[u]]) - c->host_shift;
-	until = lesser(until, n->at[v] - typical);
+	until = sb_smaller(until, n->at[v] - typical);
 	if (until <= n->at[u])
 		return behind(r, v, u, NODE_BY_CAUSE, typical);
 	own = n->at[v] - until;
@@ -200,12 +191,12 @@ static int64_t work_start(const struct run *r, size_t capture, uint32_t v)
 	if (n->flags[v] & NODE_UNLAUNCHED && held_by != REPLAY_NONE)
 		at = behind_host(r, capture, v, held_by);
 	if (!(n->flags[v] & NODE_UNLAUNCHED) || by != NODE_BY_CHAIN)
-		at = larger(at, behind(r, v, n->chain[v], NODE_BY_CHAIN, lags->gap));
+		at = sb_larger(at, behind(r, v, n->chain[v], NODE_BY_CHAIN, lags->gap));
 	if (!(n->flags[v] & NODE_UNLAUNCHED) || by != NODE_BY_WAIT)
-		at = larger(at, behind(r, v, n->wait[v], NODE_BY_WAIT, lags->gap));
+		at = sb_larger(at, behind(r, v, n->wait[v], NODE_BY_WAIT, lags->gap));
 	for (size_t i = r->progress[capture].wait; i < r->g->wait_count && r->g->waits[i].node == v; i++)
-		at = larger(at, behind(r, v, r->g->waits[i].behind, NODE_BY_BITS, lags->gap));
-	return larger(at, behind_launch(r, capture, v));
+		at = sb_larger(at, behind(r, v, r->g->waits[i].behind, NODE_BY_BITS, lags->gap));
+	return sb_larger(at, behind_launch(r, capture, v));
 }
 
 static float work_factor(struct run *r, size_t capture, uint32_t v)
@@ -254,7 +245,7 @@ static void come(struct run *r, size_t capture, uint32_t v, int64_t start, float
 	int64_t waited = n->dur[v] - r->g->sets[set].transmission;
 	int64_t late = sb_sub_sat(sb_sub_sat(start, n->at[v]), waited);
 
-	m->late = m->come == 0 ? late : larger(m->late, late);
+	m->late = m->come == 0 ? late : sb_larger(m->late, late);
 	m->factor = m->come == 0 ? factor : fminf(m->factor, factor);
 	r->ends[v] = UNKNOWN;
 	if (++m->come == r->g->sets[set].count)
@@ -270,14 +261,14 @@ static int64_t without(const struct run *r, size_t capture, uint32_t v, int64_t 
 	int64_t before = r->ends[n->chain[v]];
 
 	if (n->flags[v] & NODE_ORDERED && replay_kind(n, v) != NODE_COMMUNICATION) {
-		before = larger(before, r->ends[n->wait[v]]);
+		before = sb_larger(before, r->ends[n->wait[v]]);
 		for (size_t i = r->progress[capture].wait; i < r->g->wait_count && r->g->waits[i].node == v;
 		     i++)
-			before = larger(before, r->ends[r->g->waits[i].behind]);
+			before = sb_larger(before, r->ends[r->g->waits[i].behind]);
 	}
 	if (n->cause[v] == REPLAY_NONE)
-		before = larger(before, sb_sub_sat(start, n->dur[v]));
-	return lesser(start, before);
+		before = sb_larger(before, sb_sub_sat(start, n->dur[v]));
+	return sb_smaller(start, before);
 }
 
 /* Are the ends of all that the node follows known? */

@@ -1,29 +1,25 @@
 /* Every sample: what its findings promise together is never more than the step, on each rank and in all. */
+#include "base/num.h"
 #include "tests/field/answer.h"
 #include "tests/field/samples.h"
-
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
 
 /* The mean step of one device, from the rows of the breakdown: its steps with their bubbles, or the host's
  * where those are longer, or the whole capture by the number of its steps, which on a GPU holds time between
  * the steps, too. 0 = not known. */
 static int64_t mean_step(const struct breakdown_row *rows, size_t n)
 {
-	int64_t spans = 0, steps = 0, count = 0, whole = larger(rows[n - 1].span_ns, 0);
+	int64_t spans = 0, steps = 0, count = 0, whole = sb_larger(rows[n - 1].span_ns, 0);
 
 	for (size_t i = 0; i + 1 < n; i++) {
 		if (rows[i].span_ns <= 0 && rows[i].step_ns <= 0)
 			continue;
 		count++;
-		spans += larger(rows[i].span_ns, 0) + larger(rows[i].bubble_ns, 0);
-		steps += larger(rows[i].step_ns, 0);
+		spans += sb_larger(rows[i].span_ns, 0) + sb_larger(rows[i].bubble_ns, 0);
+		steps += sb_larger(rows[i].step_ns, 0);
 	}
 	if (rows[n - 1].bubble_ns == SB_NULL || count == 0)
-		spans = larger(spans, whole + larger(rows[n - 1].bubble_ns, 0));
-	return larger(spans, steps) / larger(count, 1);
+		spans = sb_larger(spans, whole + sb_larger(rows[n - 1].bubble_ns, 0));
+	return sb_larger(spans, steps) / sb_larger(count, 1);
 }
 
 /* The longest mean step of the devices and captures of a rank; of all ranks for SB_NULL. */
@@ -37,7 +33,7 @@ static int64_t longest_step(const struct answer *x, int64_t rank)
 		       rows[to].device == rows[from].device)
 			to++;
 		if (rank == SB_NULL || rows[from].rank == rank)
-			longest = larger(longest, mean_step(rows + from, to - from));
+			longest = sb_larger(longest, mean_step(rows + from, to - from));
 	}
 	return longest;
 }
@@ -48,7 +44,7 @@ static void check_rank(const char *name, const struct answer *x, int64_t rank)
 
 	for (size_t i = 0; i < x->a.count; i++)
 		if (rank == SB_NULL || x->a.findings[i].rank == rank)
-			sum += larger(x->a.findings[i].gain_ns, 0);
+			sum += sb_larger(x->a.findings[i].gain_ns, 0);
 	if (sum > step)
 		fail_msg("%s: rank %lld: %lld ns are promised of %lld", name, (long long)rank, (long long)sum,
 		         (long long)step);
