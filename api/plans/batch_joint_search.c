@@ -16,12 +16,13 @@ struct found {
 
 static bool same_strategy(const struct strategy *a, const struct strategy *b)
 {
-	return a->dp == b->dp && a->tp == b->tp && a->tp_x == b->tp_x && a->cp == b->cp && a->pp == b->pp &&
-	       a->vpp == b->vpp && a->ep == b->ep && a->etp == b->etp && a->micro_batch == b->micro_batch &&
-	       a->zero == b->zero && a->sequence_parallel == b->sequence_parallel &&
-	       a->recompute == b->recompute && a->recompute_fit == b->recompute_fit &&
-	       a->last_fewer == b->last_fewer && a->first_more == b->first_more &&
-	       a->recompute_bytes == b->recompute_bytes && memcmp(a->order, b->order, sizeof(a->order)) == 0;
+	return a->dp == b->dp && a->tp == b->tp && a->tp_x == b->tp_x && a->node_devices == b->node_devices &&
+	       a->cp == b->cp && a->pp == b->pp && a->vpp == b->vpp && a->ep == b->ep && a->etp == b->etp &&
+	       a->micro_batch == b->micro_batch && a->zero == b->zero &&
+	       a->sequence_parallel == b->sequence_parallel && a->recompute == b->recompute &&
+	       a->recompute_fit == b->recompute_fit && a->last_fewer == b->last_fewer &&
+	       a->first_more == b->first_more && a->recompute_bytes == b->recompute_bytes &&
+	       memcmp(a->order, b->order, sizeof(a->order)) == 0;
 }
 
 static void keep_strategy(struct found *f, const struct strategy *s)

@@ -93,6 +93,8 @@ json_t *strategy_to_json(const struct cost_problem *p, const struct strategy *s)
 	o = json_object();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		json_object_set_new(o, rows[i].member, json_integer(rows[i].value));
+	if (s->node_devices > 0 && s->node_devices < p->cluster.devices_per_node)
+		json_object_set_new(o, "devices_per_node", json_integer(s->node_devices));
 	if (grid.x > 1) {
 		json_object_set_new(o, "tp_x", json_integer(grid.x));
 		json_object_set_new(o, "tp_y", json_integer(grid.y));

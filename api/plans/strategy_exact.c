@@ -121,6 +121,8 @@ static json_t *rejected_of(const struct search_request *r, const struct search_r
 		                    recompute_words[s->recompute], "offload", offload_to_json(&s->offload));
 		if (s->tp_x > 1)
 			json_object_set_new(example, "tp_x", json_integer(s->tp_x));
+		if (s->node_devices > 0)
+			json_object_set_new(example, "devices_per_node", json_integer(s->node_devices));
 		row = json_pack("{s:s,s:I,s:o}", "reason", rejection_word((enum rejection)i), "count",
 		                (json_int_t)j->count, "example", example);
 		add_miss(r, (enum rejection)i, j, row);

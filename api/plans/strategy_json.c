@@ -214,10 +214,27 @@ static int read_options(const json_t *value, const struct place *at, struct stra
 	return rc;
 }
 
+/* How many in all follows from the degrees. */
+static int read_devices(const json_t *value, const struct place *at, struct strategy *s, struct sb_error *err)
+{
+	int64_t used = 0;
+	int rc = parse_integer(value, at, "devices_per_node", OPTIONAL, 1, STRATEGY_MAX_DEGREE,
+	                       &s->node_devices, err);
+
+	if (rc == SB_OK)
+		rc = parse_integer(value, at, "devices_used", OPTIONAL, 1, INT64_MAX, &used, err);
+	if (rc == SB_OK && used > 0 &&
+	    (double)used != (double)s->dp * (double)s->tp * (double)s->cp * (double)s->pp)
+		return parse_fail(err, SB_EIMPOSSIBLE, "devices", at, "devices_used",
+		                  "is not dp x tp x cp x pp");
+	return rc;
+}
+
 int strategy_from_json(const json_t *value, const struct place *at, struct strategy *io, int64_t **out_stages,
                        struct sb_error *err)
 {
 	static const char *const members[] = {"devices_used",
+	                                      "devices_per_node",
 	                                      "dp",
 	                                      "tp",
 	                                      "tp_x",
@@ -244,7 +261,7 @@ int strategy_from_json(const json_t *value, const struct place *at, struct strat
 	                                      "gradient_dtype",
 	                                      NULL};
 	struct strategy s = *io;
-	int64_t used = 0;
+	int64_t ignored;
 	int rc = parse_members(value, at, members, err);
 
 	*out_stages = NULL;
@@ -257,14 +274,9 @@ int strategy_from_json(const json_t *value, const struct place *at, struct strat
 	if (rc == SB_OK)
 		rc = check_node_order(value, at, err);
 	if (rc == SB_OK)
-		rc = parse_integer(value, at, "devices_used", OPTIONAL, 1, INT64_MAX, &used, err);
-	if (rc == SB_OK && used > 0 &&
-	    (double)used != (double)s.dp * (double)s.tp * (double)s.cp * (double)s.pp)
-		return parse_fail(err, SB_EIMPOSSIBLE, "devices", at, "devices_used",
-		                  "is not dp x tp x cp x pp");
-	used = 0;
+		rc = read_devices(value, at, &s, err);
 	if (rc == SB_OK)
-		rc = parse_integer(value, at, "micro_batches", OPTIONAL, 1, INT64_MAX, &used, err);
+		rc = parse_integer(value, at, "micro_batches", OPTIONAL, 1, INT64_MAX, &ignored, err);
 	if (rc == SB_OK)
 		rc = stages_from_json(value, at, &s, out_stages, err);
 	if (rc != SB_OK) {

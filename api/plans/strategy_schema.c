@@ -186,6 +186,10 @@ json_t *strategy_schema(void)
 	json_t *p = json_object();
 
 	integers(p, degrees, 1);
+	json_object_set_new(p, "devices_per_node",
+	                    json_pack("{s:s,s:i,s:I,s:s}", "type", "integer", "minimum", 1, "maximum",
+	                              (json_int_t)STRATEGY_MAX_DEGREE, "description",
+	                              "that are used of each node, the others idle; default: all"));
 	json_object_set_new(p, "zero",
 	                    json_pack("{s:s,s:i,s:i}", "type", "integer", "minimum", 0, "maximum", 3));
 	json_object_set_new(p, "sequence_parallel", schema_boolean("default false"));

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#define MEASURED_RANKS 8 /* of a ring, on which the links' rates are known: nodes of eight */
+
 static void add_level(struct network *n, int64_t domain, double bandwidth, double latency)
 {
 	int l = n->levels;
@@ -44,6 +46,13 @@ struct network network_of(const struct cluster *c, const struct constants *k)
 	return n;
 }
 
+int64_t network_domain(const struct network *n, int l, int64_t node_devices)
+{
+	int64_t all = n->domain[l];
+
+	return node_devices == 0 || all == INT64_MAX ? all : all / n->node_devices * node_devices;
+}
+
 /* What one rank of a group with so many in its domain sends with on level l. */
 static double bandwidth_of(const struct network *n, int l, int64_t ranks)
 {
@@ -51,13 +60,14 @@ static double bandwidth_of(const struct network *n, int l, int64_t ranks)
 }
 
 /* The same for a ring: its ranks also pass the tensor once through their memories, which weighs the more the
- * fewer they are: 2 (r - 1) / r of it go over each link. What is known of the links is what as many ranks as
- * a node has reach. In a full mesh the links that lead elsewhere weigh more. */
+ * fewer they are: 2 (r - 1) / r of it go over each link. What is known of the links is what MEASURED_RANKS
+ * reach, whatever a node has: one more device in each must not slow down what the others do. In a full mesh
+ * the links that lead elsewhere weigh more. */
 static double ring_bandwidth_of(const struct network *n, int l, int64_t ranks)
 {
-	double b = bandwidth_of(n, l, ranks), r = (double)ranks, all = (double)n->node_devices;
+	double b = bandwidth_of(n, l, ranks), r = (double)ranks, all = MEASURED_RANKS;
 
-	if ((l == 0 && n->mesh_links > 0) || ranks < 2 || ranks >= n->node_devices)
+	if ((l == 0 && n->mesh_links > 0) || ranks < 2 || ranks >= MEASURED_RANKS)
 		return b;
 	return 1 / (1 / b + n->copy / 2 * (r / (r - 1) - all / (all - 1)));
 }
@@ -71,9 +81,9 @@ bool network_inner_faster(const struct network *n, double times)
 	return true;
 }
 
-struct group group_on(const struct network *n, const struct axis *axes, int count, int64_t devices)
+struct group group_on(const struct network *n, const struct axis *axes, int count, struct ranks_used used)
 {
-	struct group g = {.ranks = 1};
+	struct group g = {.ranks = 1, .node_devices = used.node_devices};
 
 	for (int i = 0; i < count; i++)
 		g.ranks *= axes[i].size;
@@ -82,7 +92,7 @@ struct group group_on(const struct network *n, const struct axis *axes, int coun
 		int64_t least;
 
 		if (g.ranks > 1)
-			s = group_spread(axes, count, devices, n->domain[l]);
+			s = group_spread(axes, count, used.devices, network_domain(n, l, used.node_devices));
 		least = s.least;
 		g.examined += s.examined;
 
@@ -108,7 +118,9 @@ static double adapters(const struct network *n, const struct group *g, int l)
 {
 	int64_t ranks = below(g, l);
 
-	return l > 0 && ranks < n->domain[l - 1] ? fmax(1, (double)ranks * (1 - n->conflict)) : (double)ranks;
+	return l > 0 && ranks < network_domain(n, l - 1, g->node_devices)
+	           ? fmax(1, (double)ranks * (1 - n->conflict))
+	           : (double)ranks;
 }
 
 double ring_bandwidth(const struct network *n, const struct group *g)

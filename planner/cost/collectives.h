@@ -13,7 +13,7 @@ struct network {
 	int64_t domain[LINK_SCOPES]; /* devices of one domain; the last level holds everything */
 	double bandwidth[LINK_SCOPES], latency[LINK_SCOPES]; /* reached, not nominal */
 	double conflict, start; /* constants adapter_conflict and collective_seconds */
-	int64_t node_devices;   /* rings of as many ranks reach the bandwidths; fewer ranks reach less */
+	int64_t node_devices;   /* of a node; the domains inside the last level are whole nodes */
 	double copy;            /* seconds a byte to read and write the device's memory; 0 = at no cost */
 	int64_t mesh_links;     /* of the first level: cluster_link's */
 	bool bounds;            /* groups lie as close as any may: what they take is a lower bound */
@@ -21,6 +21,8 @@ struct network {
 /* The levels that a cluster's links make up: bytes per second and rank times the share that software reaches,
  * seconds a hop. Links of rate 0 are left out; with none left there is one level that sends for nothing. */
 struct network network_of(const struct cluster *c, const struct constants *k);
+/* Devices in a domain of level l that are used where so many of each node are, 0: all. */
+int64_t network_domain(const struct network *n, int l, int64_t node_devices);
 /* Whether no way from one device to another is faster than 1/times of one further in: ranks are then best
  * close together; for all-to-all, which uses all ways at once, where it is half as fast. */
 bool network_inner_faster(const struct network *n, double times);
@@ -30,7 +32,8 @@ bool network_inner_faster(const struct network *n, double times);
 struct group {
 	int64_t ranks;
 	int64_t inside[LINK_SCOPES];
-	int64_t examined; /* ranks gone through to find that out: 0 where a closed form holds */
+	int64_t node_devices; /* that are used of each node, 0: all */
+	int64_t examined;     /* ranks gone through to find that out: 0 where a closed form holds */
 };
 
 /* One dimension of a group: size ranks, stride apart. */
@@ -46,8 +49,12 @@ struct spread {
  * a domain. At most two axes may lie apart. Exact: where no closed form holds, every place of a domain where
  * a group may begin is looked at, and of what repeats two periods. cost-model section 1. */
 struct spread group_spread(const struct axis *axes, int count, int64_t devices, int64_t domain);
+/* The ranks of a run, that lie one after the other on so many devices of each node (0: on all). */
+struct ranks_used {
+	int64_t devices, node_devices;
+};
 /* The group over those axes on a network. Axes of size 1 may be left in. */
-struct group group_on(const struct network *n, const struct axis *axes, int count, int64_t devices);
+struct group group_on(const struct network *n, const struct axis *axes, int count, struct ranks_used used);
 
 /* Seconds. `bytes` is the full tensor: before reducing, after gathering; for all-to-all what one rank sends
  * in all, its own part included. 0 for a group of one rank, and for no bytes. cost-model section 7: the least
@@ -87,7 +94,7 @@ double send_seconds(const struct network *n, const struct group *g, double bytes
 /* Bandwidth of one flat ring through the group, bytes per second and rank. r ranks in one domain drive r
  * adapters (cost-model section 7) when they are all of it: their rings use each adapter both ways. With
  * others beside them a ring comes in by one adapter and leaves by another: r (1 - conflict), and never less
- * than 1. Fewer ranks than a node of switched links has reach less of it: nccl-tests on 2, 3, 4 and 8 A100
+ * than 1. Fewer than eight ranks on switched links reach less of it: nccl-tests on 2, 3, 4 and 8 A100
  * reach 197, 212, 221 and 229 GB/s (vTrain's tables; Galvatron's show the same), as if the tensor were read
  * and written once more.
  */

@@ -50,14 +50,9 @@ double offload_memory(const struct offload *o, const struct offload_room *room, 
 	return buffers;
 }
 
-static double node_devices(const struct cluster *c, const struct strategy *s)
-{
-	return fmin((double)c->devices_per_node, (double)strategy_devices(s));
-}
-
 double offload_node_bytes(const struct cluster *c, const struct strategy *s, const struct memory_parts *peak)
 {
-	return peak->host * node_devices(c, s);
+	return peak->host * (double)strategy_node_devices(s, c);
 }
 
 /* Section 9 of two and more streams: the longest, slowed down by all others. */
@@ -72,9 +67,10 @@ static double together(const struct cost_problem *p, const double *seconds, int 
 	return longest + (p->constants.overlap_slowdown - 1) * (sum - longest);
 }
 
-static double link_seconds(const struct cost_problem *p, double bytes)
+static double link_seconds(const struct cost_problem *p, const struct strategy *s, double bytes)
 {
-	double sharing = fmin((double)p->cluster.host_link_devices, (double)p->cluster.devices_per_node);
+	double sharing =
+	    fmin((double)p->cluster.host_link_devices, (double)strategy_node_devices(s, &p->cluster));
 
 	return bytes * fmax(1, sharing) / p->cluster.host_link_bytes_per_second;
 }
@@ -83,9 +79,9 @@ struct offload_passes offload_pass_seconds(const struct cost_problem *p, const s
                                            const struct offload_load *x)
 {
 	const struct offload *o = &s->offload;
-	double weights = link_seconds(p, o->weights * x->weights);
-	double gradients = link_seconds(p, o->gradients * x->gradients);
-	double activations = link_seconds(p, o->activations * x->activations);
+	double weights = link_seconds(p, s, o->weights * x->weights);
+	double gradients = link_seconds(p, s, o->gradients * x->gradients);
+	double activations = link_seconds(p, s, o->activations * x->activations);
 	double again = strategy_micro_batches(s, p->sequences) > 1 ? gradients : 0;
 
 	return (struct offload_passes){
@@ -105,15 +101,16 @@ double offload_update_seconds(const struct cost_problem *p, const struct strateg
 	if (p->cluster.host_memory_bandwidth <= 0) {
 		double states = OFFLOAD_STATE_BYTES * o->optimizer * x->own;
 
-		in = link_seconds(p, states + 4 * o->gradients * x->own);
-		out = link_seconds(p, states + o->weights * x->weights);
+		in = link_seconds(p, s, states + 4 * o->gradients * x->own);
+		out = link_seconds(p, s, states + o->weights * x->weights);
 		return together(p, (const double[]){device, in, out}, 3);
 	}
-	bandwidth = p->cluster.host_memory_bandwidth / node_devices(&p->cluster, s);
-	in = link_seconds(p, 2 * x->own * (o->optimizer - settled) +
-	                         4 * x->own * fmax(0, o->gradients - o->optimizer));
-	out = link_seconds(p, s->gradient_bytes * x->own * fmax(0, o->optimizer - o->gradients) +
-	                          (o->weights - settled) * x->weights);
+	bandwidth = p->cluster.host_memory_bandwidth / (double)strategy_node_devices(s, &p->cluster);
+	in = link_seconds(
+	    p, s, 2 * x->own * (o->optimizer - settled) + 4 * x->own * fmax(0, o->gradients - o->optimizer));
+	out = link_seconds(p, s,
+	                   s->gradient_bytes * x->own * fmax(0, o->optimizer - o->gradients) +
+	                       (o->weights - settled) * x->weights);
 	seconds = together(p,
 	                   (const double[]){(1 - o->optimizer) * device,
 	                                    HOST_ADAM_BYTES * o->optimizer * x->own / bandwidth, in, out},

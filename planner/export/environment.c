@@ -31,6 +31,7 @@ static const char *const names[LAUNCH_FIELDS] = {
     [FIELD_OFFLOAD_GRADIENTS] = "OFFLOAD_GRADIENTS",
     [FIELD_OFFLOAD_OPTIMIZER] = "OFFLOAD_OPTIMIZER",
     [FIELD_OFFLOAD_ACTIVATIONS] = "OFFLOAD_ACTIVATIONS",
+    [FIELD_NODE_DEVICES] = "DEVICES_PER_NODE",
     [FIELD_ORDER] = "RANK_ORDER",
     [FIELD_STAGES] = "STAGE_LAYERS",
     [FIELD_STAGE_RECOMPUTE] = "STAGE_RECOMPUTE",
@@ -50,6 +51,8 @@ static bool is_said(const struct launch_plan *l, int field)
 		return l->strategy.overlap_sends;
 	if (field == FIELD_DISPATCH_DTYPE)
 		return l->strategy.dispatch_fp8;
+	if (field == FIELD_NODE_DEVICES)
+		return l->strategy.node_devices > 0;
 	if (field == FIELD_TP_X)
 		return tensor_grid_of(&l->strategy).x > 1;
 	if (field == FIELD_STAGES)

@@ -299,6 +299,16 @@ int launch_read(const struct launch_format *f, const char *text, size_t len, str
 	return rc == SB_OK ? read_options(f, &o, io, err) : rc;
 }
 
+static void add_why(const struct launch_format *f, int field, struct sb_buf *notes)
+{
+	if (f->why[field])
+		sb_buf_addf(notes, ": %s\n", f->why[field]);
+	else if (field == FIELD_NODE_DEVICES)
+		sb_buf_adds(notes, ": as many processes are to be started on each node\n");
+	else
+		sb_buf_addf(notes, ": %s has no option for it\n", f->label);
+}
+
 /* Notes about the fields that come back otherwise from a text. */
 static int compare(const struct launch_format *f, const struct launch_plan *l, const struct sb_buf *text,
                    struct sb_buf *notes, struct sb_error *err)
@@ -313,16 +323,11 @@ static int compare(const struct launch_format *f, const struct launch_plan *l, c
 	    l->strategy.attention == ATTENTION_FLASH ? ATTENTION_UNFUSED : ATTENTION_FLASH;
 	rc = launch_read(f, text->data, text->len, &back, err);
 	for (int i = 0; rc == SB_OK && i < LAUNCH_FIELDS; i++) {
-		const char *why = f->why[i];
-
 		if (launch_field_same(l, &back, (enum launch_field)i))
 			continue;
 		sb_buf_addf(notes, "plan %s=", launch_field_name((enum launch_field)i));
 		launch_field_write(l, (enum launch_field)i, notes);
-		if (why)
-			sb_buf_addf(notes, ": %s\n", why);
-		else
-			sb_buf_addf(notes, ": %s has no option for it\n", f->label);
+		add_why(f, i, notes);
 	}
 	return rc == SB_OK && notes->status != SB_OK ? sb_no_memory(err) : rc;
 }

@@ -50,6 +50,7 @@ enum launch_field {
 	FIELD_OFFLOAD_GRADIENTS,
 	FIELD_OFFLOAD_OPTIMIZER,
 	FIELD_OFFLOAD_ACTIVATIONS,
+	FIELD_NODE_DEVICES, /* of each node used; 0 = all */
 	FIELD_ORDER,
 	FIELD_STAGES, /* layers of each slice, chunk by chunk; an even cut into chunks comes with vpp */
 	FIELD_STAGE_RECOMPUTE, /* layers of each stage, where not all are recomputed */

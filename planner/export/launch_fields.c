@@ -43,6 +43,7 @@ static const struct {
     [FIELD_OFFLOAD_GRADIENTS] = {"offload.gradients", NULL, 0, 1},
     [FIELD_OFFLOAD_OPTIMIZER] = {"offload.optimizer", NULL, 0, 1},
     [FIELD_OFFLOAD_ACTIVATIONS] = {"offload.activations", NULL, 0, 1},
+    [FIELD_NODE_DEVICES] = {"devices_per_node", NULL, 1, STRATEGY_MAX_DEGREE},
     [FIELD_ORDER] = {"order", NULL, 0, 0},
     [FIELD_STAGES] = {"stages", NULL, 0, 0},
     [FIELD_STAGE_RECOMPUTE] = {"stage_recompute", NULL, 0, 0},
@@ -99,6 +100,7 @@ static int64_t get(const struct strategy *s, enum launch_field f)
 	case FIELD_DISPATCH_DTYPE: return s->dispatch_fp8;
 	case FIELD_GRADIENT_DTYPE: return s->gradient_bytes == 4;
 	case FIELD_RECOMPUTE: return (int64_t)s->recompute;
+	case FIELD_NODE_DEVICES: return s->node_devices;
 	default: return (int64_t)s->attention;
 	}
 }
@@ -125,6 +127,7 @@ static void set(struct strategy *s, enum launch_field f, int64_t value)
 	case FIELD_DISPATCH_DTYPE: s->dispatch_fp8 = value != 0; break;
 	case FIELD_GRADIENT_DTYPE: s->gradient_bytes = value ? 4 : 2; break;
 	case FIELD_RECOMPUTE: s->recompute = (enum recompute)value; break;
+	case FIELD_NODE_DEVICES: s->node_devices = value; break;
 	default: s->attention = (enum attention)value; break;
 	}
 }

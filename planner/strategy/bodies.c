@@ -68,6 +68,7 @@ static struct memory_parts body_memory(struct weighing *w, const struct memory_m
 	x->out->costed++;
 	parts = peak_memory(&x->r->problem, &l, &w->s, runs_of(x, b), b->runs, m, &stage);
 	b->memory = memory_total(&parts);
+	b->host = parts.host;
 	parts.host = offload_node_bytes(&x->r->problem.cluster, &w->s, &parts);
 	if (parts.host <= x->host_bytes)
 		note_memory(x, &w->s, b->memory);
@@ -104,24 +105,24 @@ bool add_body(struct weighing *w, const struct memory_model *memory, struct body
 			bool fits = b->memory <= (double)x->r->problem.memory_bytes;
 
 			x->batch_fits = x->batch_fits || fits; /* it may */
-			reject(w, fits ? REJECT_SLOWER : REJECT_MEMORY, w->all_orders, quick);
+			reject(w, fits ? REJECT_SLOWER : REJECT_MEMORY, w->all_placements, quick);
 			return fits;
 		}
 	}
 	host = body_memory(w, memory, b, m).host;
 	if (b->memory > (double)x->r->problem.memory_bytes) {
-		reject(w, REJECT_MEMORY, w->all_orders, quick);
+		reject(w, REJECT_MEMORY, w->all_placements, quick);
 		return false;
 	}
 	x->batch_fits = true;
 	if (host > x->host_bytes) {
 		x->least_host = fmin(x->least_host, host);
-		reject(w, REJECT_HOST, w->all_orders, quick);
+		reject(w, REJECT_HOST, w->all_placements, quick);
 		return false;
 	}
 	b->family = b->family && keep_wants_family(x->keep, x->reached, quick, b->memory);
 	if (!b->family && !search_wants(x, fmax(quick, b->least), b->memory)) {
-		reject(w, REJECT_SLOWER, w->all_orders, quick);
+		reject(w, REJECT_SLOWER, w->all_placements, quick);
 		return true;
 	}
 	if (sb_grow(&x->bodies, (size_t)x->body_count, sizeof(*x->bodies)) != SB_OK) {
@@ -162,19 +163,19 @@ static int64_t fit_body(struct weighing *w, const struct memory_model *memory, c
 	}
 	*fitted = runs[0];
 	if (!strategy_fit_first(p, memory, &w->s, m, fitted, &bytes)) {
-		reject(w, REJECT_MEMORY, w->all_orders, quick);
+		reject(w, REJECT_MEMORY, w->all_placements, quick);
 		return 0;
 	}
 	seconds = fmax(quick, least_runs_seconds(x, &w->s, fitted, 1, b->cut->chunk, &w->none, &w->all, m));
 	if (!search_wants(x, seconds, bytes)) {
 		x->batch_fits = true; /* it may */
-		reject(w, REJECT_SLOWER, w->all_orders, seconds);
+		reject(w, REJECT_SLOWER, w->all_placements, seconds);
 		return 0;
 	}
 	x->effort += w->s.pp * b->cut->steps;
 	behind = strategy_fit_runs(p, memory, &w->s, m, runs + 1, b->runs - 1, true, fitted + 1);
 	if (behind == 0 && b->runs > 1) {
-		reject(w, REJECT_MEMORY, w->all_orders, quick);
+		reject(w, REJECT_MEMORY, w->all_placements, quick);
 		return 0;
 	}
 	return behind + 1;
@@ -204,7 +205,7 @@ static void add_fitted(struct weighing *w, const struct memory_model *memory, st
 		b.least = offload_least(w, load, m, quick);
 		if (!search_wants(x, b.least, w->least)) {
 			x->batch_fits = true; /* it may */
-			reject(w, REJECT_SLOWER, w->all_orders, b.least);
+			reject(w, REJECT_SLOWER, w->all_placements, b.least);
 			return;
 		}
 	}
@@ -222,7 +223,7 @@ static void add_fitted(struct weighing *w, const struct memory_model *memory, st
 		                                           b.cut->chunk, &w->none, &w->all, m));
 	}
 	if (load && !search_wants(x, b.least, w->least))
-		reject(w, REJECT_SLOWER, w->all_orders, b.least);
+		reject(w, REJECT_SLOWER, w->all_placements, b.least);
 	else
 		add_body(w, memory, &b, m, quick);
 }
@@ -257,7 +258,7 @@ static void add_fitted_offloads(struct weighing *w, const struct memory_model *m
 			add_fitted(w, memory, b, m, &load, quick);
 		} else {
 			shape_of(&w->s, &b);
-			reject(w, REJECT_MEMORY, w->all_orders, quick);
+			reject(w, REJECT_MEMORY, w->all_placements, quick);
 		}
 	}
 }
@@ -305,7 +306,7 @@ static void add_bodies(struct weighing *w, const struct memory_model *memory, co
 /* Strategies of one cut and way to recompute. */
 static int64_t all_of_cut(const struct weighing *w)
 {
-	return (int64_t)zero_levels(w->x->r, &w->s) * w->all_orders;
+	return (int64_t)zero_levels(w->x->r, &w->s) * w->all_placements;
 }
 
 /* The bodies of every cut in the way to recompute at hand. */

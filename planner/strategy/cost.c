@@ -233,27 +233,30 @@ struct stage_time stage_seconds(const struct cost_problem *p, const struct layer
 
 /* Before the update all devices agree on the norm of the gradients and, in float16, on whether one
  * overflowed: a tree of a few bytes each (cost-model sections 4 and 7). */
-static double agree_seconds(const struct cost_problem *p, int64_t devices)
+static double agree_seconds(const struct cost_problem *p, struct ranks_used used)
 {
 	const struct network *n = &p->network;
 	double hop = 0;
 
-	for (int l = 0; l < n->levels && (l == 0 || n->domain[l - 1] < devices); l++)
+	for (int l = 0;
+	     l < n->levels && (l == 0 || network_domain(n, l - 1, used.node_devices) < used.devices); l++)
 		hop = fmax(hop, n->latency[l]);
-	return devices > 1 ? (p->model.float16 ? 2 : 1) * (n->start + 2 * log2((double)devices) * hop) : 0;
+	return used.devices > 1
+	           ? (p->model.float16 ? 2 : 1) * (n->start + 2 * log2((double)used.devices) * hop)
+	           : 0;
 }
 
-struct outside outside_of(const struct cost_problem *p, int64_t devices)
+struct outside outside_of(const struct cost_problem *p, struct ranks_used used)
 {
-	double doublings = devices > 8 ? log2((double)devices / 8) : 0;
+	double doublings = used.devices > 8 ? log2((double)used.devices / 8) : 0;
 
 	return (struct outside){1 + p->constants.straggler * doublings,
-	                        agree_seconds(p, devices) + p->constants.step_seconds};
+	                        agree_seconds(p, used) + p->constants.step_seconds};
 }
 
 double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds)
 {
-	struct outside o = outside_of(p, strategy_devices(s));
+	struct outside o = outside_of(p, (struct ranks_used){strategy_devices(s), s->node_devices});
 
 	return seconds * o.factor + o.once;
 }

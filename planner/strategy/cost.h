@@ -101,12 +101,12 @@ double upper_seconds(const struct cost_problem *p, const struct layer_costs *l, 
  * chunk, [vpp][pp]. *out_simulated: exactly; else the steady state was extrapolated. SB_ENOMEM. */
 int pipeline_ends(const struct strategy *s, int64_t micro_batches, const double *forward,
                   const double *backward, double *out_end, bool *out_simulated, struct sb_error *err);
-/* What belongs to no stage of a step on so many devices: stragglers, which make all of it longer; and, once
+/* What belongs to no stage of a step on those devices: stragglers, which make all of it longer; and, once
  * a step, what all devices agree on before the update, and host work. */
 struct outside {
 	double factor, once;
 };
-struct outside outside_of(const struct cost_problem *p, int64_t devices);
+struct outside outside_of(const struct cost_problem *p, struct ranks_used used);
 /* A step's seconds with it. */
 double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds);
 /* The fullest stage's memory; of the host, what a device keeps there on the stage that keeps the most. */

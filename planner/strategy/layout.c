@@ -1,6 +1,13 @@
 #include "planner/strategy/layout.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* Ranks gone through in about the time that a placement takes of which nothing need be gone through, and
+ * placements compared in that of one. */
+#define PLACEMENT_RANKS 9
+#define SAME_A_RANK 4
+#define ROOM_AT_FIRST 32
 
 /* The degrees above 1, in the usual order. */
 static int used_dimensions(const struct strategy *s, enum dimension used[DIMS])
@@ -42,14 +49,26 @@ static bool next_order(enum dimension *at, int count)
 	return true;
 }
 
-int order_count(const struct strategy *s)
+int64_t least_node_devices(const struct cluster *c, const struct strategy *s)
+{
+	return (strategy_devices(s) + c->nodes - 1) / c->nodes;
+}
+
+/* On more a strategy lies in one node, as on all. */
+static int64_t most_node_devices(const struct cluster *c, const struct strategy *s)
+{
+	return strategy_devices(s) < c->devices_per_node ? strategy_devices(s) : c->devices_per_node;
+}
+
+int64_t placement_count(const struct cluster *c, const struct strategy *s)
 {
 	enum dimension used[DIMS];
-	int count = used_dimensions(s, used), all = 1;
+	int count = used_dimensions(s, used);
+	int64_t orders = 1;
 
 	for (int i = 2; i <= count; i++)
-		all *= i;
-	return all;
+		orders *= i;
+	return orders * (most_node_devices(c, s) - least_node_devices(c, s) + 1);
 }
 
 /* Dimensions of one rank lie anywhere: the usual order where nothing else was asked for. */
@@ -70,49 +89,100 @@ static void complete(struct strategy *s, const enum dimension *used, int count)
 	}
 }
 
-static bool same_group(const struct group *a, const struct group *b)
+/* Others beside its ranks in a domain take a share of the adapters. */
+static bool alone(const struct network *n, const struct group *g, int l)
 {
-	return a->ranks == b->ranks && memcmp(a->inside, b->inside, sizeof(a->inside)) == 0;
+	return g->inside[l] >= network_domain(n, l, g->node_devices);
 }
 
-static bool same_groups(const struct groups *a, const struct groups *b)
+static bool same_group(const struct network *n, const struct group *a, const struct group *b)
 {
-	return same_group(&a->tp, &b->tp) && same_group(&a->tp_x, &b->tp_x) &&
-	       same_group(&a->tp_y, &b->tp_y) && same_group(&a->cp, &b->cp) && same_group(&a->pp, &b->pp) &&
-	       same_group(&a->dp, &b->dp) && same_group(&a->ep, &b->ep) && same_group(&a->etp, &b->etp) &&
-	       same_group(&a->edp, &b->edp);
+	if (a->ranks != b->ranks || memcmp(a->inside, b->inside, sizeof(a->inside)) != 0)
+		return false;
+	for (int l = 0; a->node_devices != b->node_devices && l < n->levels; l++)
+		if (alone(n, a, l) != alone(n, b, l))
+			return false;
+	return true;
 }
 
-/* Returns how many ranks it went through. */
-static int64_t add_order(const struct network *n, const struct strategy *s, struct rank_order *out,
-                         int *count)
+static bool same_groups(const struct network *n, const struct groups *a, const struct groups *b)
 {
-	struct rank_order *o = &out[*count];
-	struct groups g;
-	int same = 0;
+	return same_group(n, &a->tp, &b->tp) && same_group(n, &a->tp_x, &b->tp_x) &&
+	       same_group(n, &a->tp_y, &b->tp_y) && same_group(n, &a->cp, &b->cp) &&
+	       same_group(n, &a->pp, &b->pp) && same_group(n, &a->dp, &b->dp) &&
+	       same_group(n, &a->ep, &b->ep) && same_group(n, &a->etp, &b->etp) &&
+	       same_group(n, &a->edp, &b->edp);
+}
 
-	if (!strategy_experts_line_up(s))
-		return 0;
-	memcpy(o->at, s->order, sizeof(o->at));
-	g = o->groups = groups_of(n, s);
-	while (same < *count && !same_groups(&out[same].groups, &o->groups))
+static int64_t ranks_examined(const struct strategy *s, const struct groups *g)
+{
+	return g->tp.examined + g->tp_x.examined + (s->tp_x > 1 ? g->tp_y.examined : 0) + g->cp.examined +
+	       g->pp.examined + g->dp.examined + g->ep.examined + g->etp.examined + g->edp.examined;
+}
+
+static bool make_room(struct placements *io)
+{
+	size_t room = io->room > 0 ? 2 * io->room : ROOM_AT_FIRST;
+	struct placement *grown;
+
+	if (io->count < io->room)
+		return true;
+	grown = realloc(io->at, room * sizeof(*grown));
+	if (!grown)
+		return false;
+	io->at = grown;
+	io->room = room;
+	return true;
+}
+
+/* Adds the strategy's own placement, unless one from `first` on costs the same. */
+static int64_t add_placement(const struct network *n, const struct strategy *s, size_t first,
+                             struct placements *io)
+{
+	struct placement p = {.node_devices = s->node_devices, .groups = groups_of(n, s)};
+	int64_t examined = ranks_examined(s, &p.groups);
+	size_t same = first;
+
+	while (same < io->count && !same_groups(n, &io->at[same].groups, &p.groups))
 		same++;
-	*count += same == *count;
-	return g.tp.examined + g.tp_x.examined + (s->tp_x > 1 ? g.tp_y.examined : 0) + g.cp.examined +
-	       g.pp.examined + g.dp.examined + g.ep.examined + g.etp.examined + g.edp.examined;
+	/* Where ranks lie on all devices, this takes next to nothing. */
+	examined += s->node_devices > 0 ? PLACEMENT_RANKS + (int64_t)(same - first) / SAME_A_RANK : 0;
+	if (same < io->count)
+		return examined;
+	if (io->count == PLACEMENTS_MAX) {
+		io->left_out = true;
+		return examined;
+	}
+	if (!make_room(io))
+		return -1;
+	memcpy(p.order, s->order, sizeof(p.order));
+	io->at[io->count++] = p;
+	return examined;
 }
 
-int rank_orders(const struct network *n, const struct strategy *s, struct rank_order *out,
-                int64_t *out_examined)
+int64_t add_placements(const struct network *n, const struct cluster *c, const struct strategy *s,
+                       bool fewest_first, struct placements *io)
 {
-	struct strategy w = *s;
-	enum dimension used[DIMS];
-	int dims = used_dimensions(s, used), count = 0;
+	int64_t least = least_node_devices(c, s), most = most_node_devices(c, s), examined = 0;
+	size_t first = io->count;
 
-	*out_examined = 0;
-	do {
-		complete(&w, used, dims);
-		*out_examined += add_order(n, &w, out, &count);
-	} while (next_order(used, dims));
-	return count;
+	for (int64_t i = 0; i <= most - least && !io->left_out; i++) {
+		int64_t used = fewest_first ? least + i : most - i;
+		struct strategy w = *s;
+		enum dimension dims[DIMS];
+		int count = used_dimensions(s, dims);
+
+		w.node_devices = used < most ? used : 0;
+		do {
+			int64_t of_one = 0;
+
+			complete(&w, dims, count);
+			if (strategy_experts_line_up(&w))
+				of_one = add_placement(n, &w, first, io);
+			if (of_one < 0)
+				return -1;
+			examined += of_one;
+		} while (next_order(dims, count));
+	}
+	return examined;
 }

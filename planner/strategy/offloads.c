@@ -226,7 +226,7 @@ static void add_offload(struct weighing *w, const struct memory_model *memory, s
 	x->effort++;
 	b->least = offload_least(w, &t->fullest, m, w->base);
 	if (!search_wants(x, b->least, t->device[whole])) {
-		reject(w, REJECT_SLOWER, w->all_orders, b->least);
+		reject(w, REJECT_SLOWER, w->all_placements, b->least);
 		return;
 	}
 	for (; !add_body(w, memory, b, m, b->least); steps++) {

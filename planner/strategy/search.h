@@ -22,11 +22,11 @@
  * before the last. Interleaved pipelines have whole groups of pp micro-batches; a shorter last chunk only
  * while the last stage, a layer longer and with the head, would be the longest; and slices between the first
  * and the last that differ (by one layer) only without experts, and of the numbers of chunks whose longest is
- * as long the fewest. Any number of devices up to the cluster's, node after node, so that one more node never
- * makes the plan worse; one more device in each node may, where groups then lie across nodes: no device of a
- * node is left idle while a later node has work. Of no degree are more than about 500 values tried: what has
- * more divisors, or layers, than that leaves some out (values_left_out). No other cuts: `estimate` takes them
- * all.
+ * as long the fewest. Any number of devices up to the cluster's, node after node, and of each node any number
+ * that all nodes together have room with: neither more nodes nor more devices in each make the plan worse. Of
+ * no degree are more than about 500 values tried, nor more than PLACEMENTS_MAX ways for the ranks of a set of
+ * degrees to lie: what has more divisors, or layers, than that leaves some out (values_left_out). No other
+ * cuts: `estimate` takes them all.
  *
  * The frontier has, of plans that offload nothing, every number of recomputed layers: its points are the
  * fastest in evenly spaced amounts of memory, a few more than points are wanted, beside what needs no such
@@ -150,7 +150,7 @@ struct search_result {
 	double lower_bound;   /* of the best step under the model; NaN: not known */
 	bool optimal;         /* proved: nothing in the space is faster under the model */
 	bool cut_short;       /* the effort did not last for the whole space */
-	bool values_left_out; /* of a degree with too many */
+	bool values_left_out; /* of a degree, or of ways to lie on the nodes, with too many */
 	double least_memory;  /* bytes, over everything that was costed */
 	struct strategy leanest;
 };

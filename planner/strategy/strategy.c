@@ -42,6 +42,13 @@ int64_t strategy_devices(const struct strategy *s)
 	return s->dp * s->tp * s->cp * s->pp;
 }
 
+int64_t strategy_node_devices(const struct strategy *s, const struct cluster *c)
+{
+	int64_t used = s->node_devices > 0 ? s->node_devices : c->devices_per_node;
+
+	return used < strategy_devices(s) ? used : strategy_devices(s);
+}
+
 int64_t strategy_micro_batches(const struct strategy *s, int64_t sequences)
 {
 	int64_t share = s->dp * s->micro_batch;
@@ -170,6 +177,10 @@ enum misfit strategy_fit(const struct model *m, const struct cluster *c, const s
 	    s->pp > STRATEGY_MAX_DEGREE ||
 	    (double)s->dp * (double)s->tp * (double)s->cp * (double)s->pp > (double)cluster_devices(c))
 		return MISFIT_DEVICES;
+	if (s->node_devices < 0 || s->node_devices > c->devices_per_node)
+		return MISFIT_NODE;
+	if (strategy_devices(s) > c->nodes * strategy_node_devices(s, c))
+		return MISFIT_DEVICES;
 	if (s->vpp > m->layers)
 		return MISFIT_STAGES;
 	if (s->ep > STRATEGY_MAX_DEGREE || s->etp > STRATEGY_MAX_DEGREE)
@@ -189,7 +200,11 @@ static const struct {
 	const char *word, *text, *field;
 } misfits[MISFITS] = {
     [FIT_OK] = {"ok", "fits", ""},
-    [MISFIT_DEVICES] = {"devices", "dp x tp x cp x pp is more than the cluster's devices", "dp"},
+    [MISFIT_DEVICES] = {"devices",
+                        "dp x tp x cp x pp is more than the cluster's devices, or than its nodes have with "
+                        "devices_per_node of each",
+                        "dp"},
+    [MISFIT_NODE] = {"node_devices", "a node of the cluster has fewer devices", "devices_per_node"},
     [MISFIT_BATCH] = {"batch_division", "dp x micro_batch does not divide the global batch", "dp"},
     [MISFIT_HEADS] = {"heads_division",
                       "tp (tp_y in two dimensions) does not divide the attention heads and KV heads", "tp"},

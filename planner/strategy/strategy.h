@@ -28,6 +28,7 @@ struct offload {
 struct strategy {
 	int64_t dp, tp, cp, pp, vpp, ep, etp;
 	int64_t tp_x; /* of the tp ranks, in two dimensions (tensor_grid_of()); 0 or 1: one dimension */
+	int64_t node_devices; /* that it uses of each node, the others idle; 0: all */
 	enum pipeline_schedule schedule;
 	int64_t micro_batch; /* sequences per replica */
 	int zero;            /* ZeRO level 0..3 over dp x cp */
@@ -68,6 +69,8 @@ enum attention strategy_attention(const struct model *m, const struct cluster *c
  * it reduces the gradients of bfloat16 in 32 bit. */
 int strategy_gradient_bytes(const struct model *m);
 int64_t strategy_devices(const struct strategy *s);
+/* How many devices of a node hold its ranks, where any does: no more than there are ranks. */
+int64_t strategy_node_devices(const struct strategy *s, const struct cluster *c);
 /* The tensor ranks as a grid, y the inner ones (cost/tensor_grid.h); x = 1: one dimension. */
 struct tensor_grid {
 	int64_t x, y;
@@ -86,7 +89,8 @@ struct schedule_shape strategy_schedule_shape(const struct strategy *s, int64_t 
 /* Why a strategy cannot be run at all: integer constraints (cost-model section 1). */
 enum misfit {
 	FIT_OK,
-	MISFIT_DEVICES,       /* more devices than there are */
+	MISFIT_DEVICES,       /* more devices than there are, or than there are of each node so many */
+	MISFIT_NODE,          /* more devices of each node than it has */
 	MISFIT_BATCH,         /* dp x micro_batch does not divide the batch */
 	MISFIT_HEADS,         /* tp (of a grid tp_y) does not divide heads or KV heads */
 	MISFIT_WIDTH,         /* tp (of a grid both sides) does not divide the FFN or hidden size */

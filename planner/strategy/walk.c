@@ -18,6 +18,7 @@ void search_free(struct search *x)
 	free(x->least);
 	free(x->layouts);
 	free(x->divisions);
+	free(x->placements.at);
 	free(x->bodies);
 	free(x->known_at.at);
 	free(x->known);

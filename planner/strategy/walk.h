@@ -54,7 +54,7 @@ struct body {
 	bool fit;                /* as few layers recomputed as fit */
 	bool family;             /* all recomputed, and any fewer may be */
 	int64_t first_run, runs; /* in x->fitted where fit, else in x->runs */
-	double memory;
+	double memory, host;     /* bytes of a device, and on the host for it */
 	struct offload offload;
 	double least; /* seconds below its step's for what it offloads, 0 = not known */
 };
@@ -66,15 +66,15 @@ struct body {
 /* One way to divide the experts over the ranks of a layout. */
 struct division {
 	int64_t ep, etp;
-	double memory;   /* no strategy needs less */
-	bool too_large;  /* nothing fitted in a smaller batch */
-	int order_count; /* of different cost, -1 = not listed yet */
-	struct rank_order orders[ORDERS_MAX];
+	double memory;  /* no strategy needs less */
+	bool too_large; /* nothing fitted in a smaller batch */
+	bool listed;    /* its placements of different cost are in x->placements: */
+	size_t first_placement, placements;
 };
 
 /* Costs of a micro-batch that were worked out before, by everything that they depend on. */
 struct costs_key {
-	int64_t tp, tp_x, cp, ep, etp, micro_batch;
+	int64_t tp, tp_x, cp, ep, etp, micro_batch, node_devices;
 	int64_t inside[6][LINK_SCOPES]; /* of tp, tp_x, tp_y, cp, ep, etp */
 	int64_t flags;
 };
@@ -127,7 +127,8 @@ struct search {
 	size_t layout_count;
 	struct division *divisions; /* of one layout */
 	int division_count;
-	struct body *bodies; /* of one layout and batch */
+	struct placements placements; /* of all these */
+	struct body *bodies;          /* of one layout and batch */
 	int body_count;
 	double *cut_least;          /* of the pipeline at hand, seconds of each cut are not below */
 	uint16_t *plain;            /* by cut and ZeRO level, what fits without recomputation: a bit for

@@ -8,7 +8,7 @@
 
 /* One layout: its experts' divisions, batches, cuts, orders and options. */
 
-static void weigh_body(struct weighing *w, const struct layer_costs *l, const struct rank_order *o,
+static void weigh_body(struct weighing *w, const struct layer_costs *l, const struct placement *o,
                        const struct body *b, int64_t m)
 {
 	struct search *x = w->x;
@@ -16,7 +16,6 @@ static void weigh_body(struct weighing *w, const struct layer_costs *l, const st
 	bool best;
 
 	shape_of(&w->s, b);
-	memcpy(w->s.order, o->at, sizeof(o->at));
 	x->effort += b->runs;
 	x->out->costed++;
 	x->out->candidates++;
@@ -34,7 +33,7 @@ static void weigh_body(struct weighing *w, const struct layer_costs *l, const st
 
 /* How many layers a body of this cut recomputes is chosen by the memory, later, for the front. l: costs of
  * the body's way to recompute. */
-static void keep_recomputing(struct weighing *w, const struct layer_costs *l, const struct rank_order *o,
+static void keep_recomputing(struct weighing *w, const struct layer_costs *l, const struct placement *o,
                              const struct body *b, int64_t m)
 {
 	struct search *x = w->x;
@@ -43,21 +42,29 @@ static void keep_recomputing(struct weighing *w, const struct layer_costs *l, co
 
 	memcpy(none.layer, none.kept, sizeof(none.layer));
 	shape_of(&w->s, b);
-	memcpy(w->s.order, o->at, sizeof(o->at));
 	x->effort += b->runs + (x->keep->family_count == KEEP_FAMILIES ? FULL_STEPS : 0);
 	bound = bound_seconds(&x->r->problem, &none, &w->s, &o->groups, runs_of(x, b), b->runs, m);
 	keep_family(x->keep, x->reached, &w->s, bound, b->memory);
 }
 
-/* The listed bodies in one order of ranks. */
-static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t m)
+/* What devices of one node keep on its host. */
+static double node_host(const struct weighing *w, const struct body *b)
+{
+	return offload_node_bytes(&w->x->r->problem.cluster, &w->s, &(struct memory_parts){.host = b->host});
+}
+
+/* The listed bodies in one placement. */
+static void weigh_placement(struct weighing *w, const struct placement *o, int64_t m)
 {
 	struct search *x = w->x;
-	double send = stage_send_seconds(&x->r->problem, &w->s, &o->groups);
+	double send;
 	struct layer_costs l;
 	int have = -1;
 	struct parts_work all = {0}, none = {0}; /* layers recomputed */
 
+	memcpy(w->s.order, o->order, sizeof(o->order));
+	w->s.node_devices = o->node_devices;
+	send = stage_send_seconds(&x->r->problem, &w->s, &o->groups);
 	for (int i = 0; i < x->body_count; i++) {
 		const struct body *b = &x->bodies[i];
 		double least;
@@ -84,23 +91,32 @@ static void weigh_order(struct weighing *w, const struct rank_order *o, int64_t 
 		                                          &none, &all, m));
 		if (!search_wants(x, least, b->memory))
 			reject(w, REJECT_SLOWER, 1, least);
+		else if (b->host > 0 && node_host(w, b) > x->host_bytes)
+			reject(w, REJECT_HOST, 1, least);
 		else
 			weigh_body(w, &l, o, b, m);
 	}
 }
 
-static void list_orders(struct weighing *w, struct division *d)
+static void list_placements(struct weighing *w, struct division *d)
 {
+	struct search *x = w->x;
 	int64_t examined;
 
-	d->order_count = rank_orders(&w->x->r->problem.network, &w->s, d->orders, &examined);
-	w->x->effort += d->order_count + examined / 12;
+	d->listed = true;
+	d->first_placement = x->placements.count;
+	examined = add_placements(&x->r->problem.network, &x->r->problem.cluster, &w->s, x->away != 0,
+	                          &x->placements);
+	d->placements = x->placements.count - d->first_placement;
+	x->out_of_memory = x->out_of_memory || examined < 0;
+	x->left_out = x->left_out || x->placements.left_out;
+	x->effort += (int64_t)d->placements + examined / 12;
 }
 
 /* Strategies of one batch and division of the experts. */
 static int64_t all_of_batch(const struct weighing *w)
 {
-	return (int64_t)w->pipeline->cuts * zero_levels(w->x->r, &w->s) * w->all_orders * w->x->modes;
+	return (int64_t)w->pipeline->cuts * zero_levels(w->x->r, &w->s) * w->all_placements * w->x->modes;
 }
 
 /* One division of the experts in one batch. */
@@ -111,6 +127,7 @@ static void weigh_division(struct weighing *w, struct division *d, int64_t m)
 
 	w->s.recompute = RECOMPUTE_NONE;
 	w->s.offload = (struct offload){0};
+	w->s.node_devices = w->fewest;
 	w->least = d->memory;
 	x->effort++;
 	quick = least_seconds(x, &w->s, w->pipeline, search_least_work(x, &w->s, true)->of, m);
@@ -123,10 +140,10 @@ static void weigh_division(struct weighing *w, struct division *d, int64_t m)
 	x->any_fits = x->any_fits || x->body_count > 0;
 	if (x->body_count == 0 || x->memory_only)
 		return;
-	if (d->order_count < 0)
-		list_orders(w, d);
-	for (int i = 0; i < d->order_count; i++)
-		weigh_order(w, &d->orders[i], m);
+	if (!d->listed)
+		list_placements(w, d);
+	for (size_t i = 0; i < d->placements; i++)
+		weigh_placement(w, &x->placements.at[d->first_placement + i], m);
 }
 
 /* What may leave a stage, activations aside, if it needed no buffers. */
@@ -181,6 +198,8 @@ static void list_divisions(struct weighing *w, int64_t ranks)
 	struct search *x = w->x;
 
 	x->division_count = 0;
+	x->placements.count = 0;
+	x->placements.left_out = false;
 	w->s.micro_batch = 1;
 	for (int i = 0; i < x->ep.count * x->etp.count; i++) {
 		struct division *d = &x->divisions[x->division_count];
@@ -197,7 +216,7 @@ static void list_divisions(struct weighing *w, int64_t ranks)
 		d->ep = w->s.ep;
 		d->etp = w->s.etp;
 		d->memory = least_memory(w);
-		d->order_count = -1;
+		d->listed = false;
 		x->division_count++;
 	}
 }
@@ -245,7 +264,12 @@ void weigh_layout(struct search *x, const struct layout *y)
 	w.s.cp = y->cp;
 	w.s.dp = y->dp;
 	w.s.pp = w.pipeline->pp;
-	w.all_orders = order_count(&w.s);
+	w.all_placements = placement_count(&x->r->problem.cluster, &w.s);
+	/* Of what offloads, where a host has the fewest to hold. */
+	if (x->away &&
+	    least_node_devices(&x->r->problem.cluster, &w.s) < x->r->problem.cluster.devices_per_node)
+		w.fewest = least_node_devices(&x->r->problem.cluster, &w.s);
+	w.s.node_devices = w.fewest;
 	if (zero_levels(x->r, &w.s) == 2) { /* of four */
 		w.s.zero = 2;
 		reject(&w, REJECT_ZERO, 2, NAN);
@@ -286,7 +310,7 @@ void cut_off_layout(struct search *x, const struct layout *y)
 	w.s.cp = y->cp;
 	w.s.dp = y->dp;
 	w.s.pp = q->pp;
-	w.all_orders = order_count(&w.s);
+	w.all_placements = placement_count(&x->r->problem.cluster, &w.s);
 	x->effort += (x->batch.count + x->ep.count * x->etp.count) / 8;
 	for (int i = 0; i < x->ep.count * x->etp.count; i++) {
 		w.s.ep = x->ep.value[i / x->etp.count];

@@ -9,7 +9,8 @@ struct weighing {
 	struct search *x;
 	struct strategy s;
 	const struct pipeline *pipeline;
-	int all_orders;              /* those of equal cost counted one by one */
+	int64_t all_placements;      /* those of equal cost counted one by one */
+	int64_t fewest;              /* of each node used while bodies are listed, 0: all */
 	double least;                /* bytes of a device below those of any strategy of the division */
 	struct parts_work none, all; /* of no layers and of all recomputed in the way at hand, in any order */
 	double base;                 /* seconds below those of any with the recomputation at hand */

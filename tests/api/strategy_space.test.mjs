@@ -49,3 +49,35 @@ test("a plan fits in as many bytes as it is told to need", async () => {
     assert.equal(Object.values(json.predicted.memory).reduce((a, b) => a + b), bytes);
   }
 });
+
+test("a ninth device in each node does not make the plan worse: one of them is left idle where eight divide better", async () => {
+  const problem = (devices_per_node) => ({ model: { preset: "llama3-70b" }, batch: { global_sequences: 64 },
+    cluster: { nodes: 4, devices_per_node, device: "h100-80g", links: links(450e9, 50e9) } });
+  const of = async (request) => {
+    const { status, json } = await s.post("/v1/plans", request);
+    assert.equal(status, 201, JSON.stringify(json));
+    return json;
+  };
+  const eight = await of({ kind: "strategy", ...problem(8) }), nine = await of({ kind: "strategy", ...problem(9) });
+  assert.equal(nine.predicted.step_seconds, eight.predicted.step_seconds);
+  assert.equal(nine.solution.devices_per_node, 8);
+  assert.ok(!("devices_per_node" in eight.solution));
+  // As it stands, it is what `estimate` takes; on all nine of each node its groups lie across nodes.
+  const same = await of({ kind: "estimate", ...problem(9), strategy: nine.solution });
+  assert.deepEqual(same.predicted, nine.predicted);
+  assert.equal(same.solution.devices_per_node, 8);
+  const { devices_per_node, ...all } = nine.solution;
+  assert.ok((await of({ kind: "estimate", ...problem(9), strategy: all })).predicted.step_seconds > nine.predicted.step_seconds);
+  // Launchers are told.
+  const exported = async (format) => (await s.get(`/v1/plans/${nine.id}/export?format=${format}`)).body.toString();
+  assert.match(await exported("env"), /^DEVICES_PER_NODE=8$/m);
+  assert.match(await exported("megatron"), /^# plan devices_per_node=8: as many processes are to be started on each node$/m);
+  const back = await of({ kind: "estimate", ...problem(9), strategy: { format: "megatron", text: await exported("megatron"), devices: 32 } });
+  assert.equal(back.predicted.step_seconds, nine.predicted.step_seconds);
+  // More of a node than it has, or fewer than all nodes have room with.
+  for (const [devices_per_node, code, at] of [[10, "node_devices", "devices_per_node"], [7, "devices", "dp"]]) {
+    const { status, json } = await s.post("/v1/plans", { kind: "estimate", ...problem(9), strategy: { ...nine.solution, devices_per_node } });
+    assert.equal(status, 422);
+    assert.deepEqual([json.code, json.errors?.[0]?.pointer ?? json.pointer], [code, `/strategy/${at}`], JSON.stringify(json));
+  }
+});

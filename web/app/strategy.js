@@ -34,17 +34,18 @@ export function degreesText(s) {
 const Item = ({ name, title, value }) => html`<div title=${title}><dt>${name}</dt><dd>${value}</dd></div>`;
 const text = (v) => (v === null || v === undefined || v === false ? 'none' : v === true ? 'all' : Array.isArray(v) ? v.join(', ') : String(v));
 
-// how many of the cluster's devices, where it leaves some idle
-function devicesText(used, cluster) {
+// how many of the cluster's devices, and of each node's, where it leaves some idle
+function devicesText(s, cluster) {
   const all = cluster?.nodes * cluster?.devices_per_node;
-  return used.toLocaleString('en-US') + (used < all ? ` of ${all.toLocaleString('en-US')}` : '');
+  return s.devices_used.toLocaleString('en-US') + (s.devices_used < all ? ` of ${all.toLocaleString('en-US')}` : '')
+    + (s.devices_per_node ? `, ${s.devices_per_node} of each node` : '');
 }
 
 export function Degrees({ solution: s, cluster }) {
   return html`<dl class="degrees">
     ${DEGREES.filter(([k]) => isNumber(s[k])).map(([k, name]) => html`<${Item} key=${k} name=${k} title=${`${name} parallel degree`} value=${s[k]} />`)}
   </dl><dl class="facts">
-    ${isNumber(s.devices_used) && html`<${Item} name="Devices" value=${devicesText(s.devices_used, cluster)} />`}
+    ${isNumber(s.devices_used) && html`<${Item} name="Devices" value=${devicesText(s, cluster)} />`}
     ${isNumber(s.micro_batch) && html`<${Item} name="Micro-batch" value=${`${s.micro_batch} × ${s.micro_batches ?? '–'}`} title="sequences in one, and how many a step" />`}
     ${s.tp_x > 1 && html`<${Item} name="Tensor grid" value=${grid(s)} title="tp_x × tp_y" />`}
     ${s.zero !== undefined && html`<${Item} name="ZeRO" value=${s.zero} />`}

@@ -47,6 +47,9 @@ static inline void weigh(struct every *e, const struct strategy *s)
 static inline void orders(struct every *e, struct strategy s)
 {
 	const int64_t size[] = {s.tp, s.cp, s.dp, s.pp};
+	/* As many of each node as there are ranks lie in one node, as on all of it. */
+	int64_t devices = strategy_devices(&s), node = e->r->problem.cluster.devices_per_node,
+	        most = node < devices ? node : devices;
 
 	for (int code = 0; code < 256; code++) {
 		int at[] = {code & 3, code >> 2 & 3, code >> 4 & 3, code >> 6}, seen = 0;
@@ -61,7 +64,8 @@ static inline void orders(struct every *e, struct strategy s)
 			continue;
 		for (int i = 0; i < 4; i++)
 			s.order[i] = (enum dimension)at[i];
-		weigh(e, &s);
+		for (s.node_devices = 0; s.node_devices < most; s.node_devices++)
+			weigh(e, &s);
 	}
 }
 

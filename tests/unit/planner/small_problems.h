@@ -112,4 +112,12 @@ static inline struct search_request random_problem(uint64_t seed)
 	refresh(&r);
 	return r;
 }
+/* Of the best strategy; INFINITY where none fits. */
+static inline double best_seconds(const struct search_request *r, struct search_result *x)
+{
+	int rc = strategy_search(r, x, NULL);
+
+	assert_true(rc == SB_OK || rc == SB_EINFEASIBLE);
+	return rc == SB_OK ? x->best.cost.step_seconds : INFINITY;
+}
 #endif

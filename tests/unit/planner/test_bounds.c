@@ -1,15 +1,11 @@
 /* What the search relies on: bounds of the simulated step on both sides, and costs of a micro-batch that it
  * remembers. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "planner/strategy/walk.h"
 #include "tests/unit/planner/costed.h"
+#include "tests/unit/planner/small_problems.h"
 
 #define MOST_STAGES 8
 #define LAYERS 16
@@ -87,11 +83,75 @@ static void test_buffers_of_a_pipeline(void **state)
 	free(out);
 }
 
+/* Random ranks on nodes of up to 12 devices, some in supernodes. */
+static struct strategy random_ranks(struct search_request *r)
+{
+	struct cluster *c = &r->problem.cluster;
+	struct strategy s = strategy_default(&r->problem.model, c);
+
+	c->nodes = 2 + below(4);
+	c->devices_per_node = 2 + below(11);
+	c->supernode_devices = c->links[LINK_SUPERNODE].bytes_per_second > 0 ? 2 * c->devices_per_node : 0;
+	if (c->links[LINK_NODE].mesh_links > 0)
+		c->links[LINK_NODE].mesh_links = c->devices_per_node - 1;
+	refresh(r);
+	s.tp = PICK(1, 2, 3, 4, 6, 8, 9);
+	s.cp = PICK(1, 1, 2, 4);
+	s.dp = PICK(1, 2, 3, 5);
+	s.pp = PICK(1, 2, 3);
+	s.sequence_parallel = s.tp > 1;
+	if (r->problem.model.has_moe) {
+		s.ep = PICK(1, 2, 3, 6);
+		s.etp = PICK(1, 1, 2, 3);
+	}
+	return s;
+}
+
+/* However a strategy's ranks lie, a micro-batch takes no less than on the nearest groups. */
+static void test_no_placement_is_below_the_nearest(void **state)
+{
+	struct search_result *out = calloc(1, sizeof(*out));
+	int seen = 0, idle = 0;
+
+	(void)state;
+	assert_non_null(out);
+	for (uint64_t seed = 0; seed < 2000; seed++) {
+		struct search_request r = random_problem(seed);
+		struct strategy s = random_ranks(&r);
+		SEARCH_AUTO x = {.r = &r, .out = out, .reached = INFINITY};
+		struct placements all = {0};
+		double least;
+
+		if (strategy_devices(&s) > cluster_devices(&r.problem.cluster) ||
+		    s.tp * s.cp * s.dp % (s.ep * s.etp) != 0)
+			continue;
+		assert_int_equal(search_prepare(&x, NULL), SB_OK);
+		least = search_least_work(&x, &s, true)->of.all;
+		assert_true(add_placements(&r.problem.network, &r.problem.cluster, &s, seed & 1, &all) >= 0);
+		for (size_t i = 0; i < all.count; i++) {
+			double work;
+
+			memcpy(s.order, all.at[i].order, sizeof(s.order));
+			s.node_devices = all.at[i].node_devices;
+			work = search_costs(&x, &s, &all.at[i].groups)->work.of.all;
+			if (work < least * (1 - 1e-12))
+				fail_msg("problem %llu, %lld devices of each node: %.12g s, above its bound",
+				         (unsigned long long)seed, (long long)s.node_devices, work);
+			seen++;
+			idle += s.node_devices > 0;
+		}
+		free(all.at);
+	}
+	assert_true(seen > 2000 && idle > seen / 10);
+	free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_a_step_lies_between_its_bounds),
 	    cmocka_unit_test(test_buffers_of_a_pipeline),
+	    cmocka_unit_test(test_no_placement_is_below_the_nearest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

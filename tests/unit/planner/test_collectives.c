@@ -25,7 +25,7 @@ static void near(double got, double want, double tolerance)
 static void test_ring_bandwidth_grows_with_ranks_inside(void **state)
 {
 	struct network n = two_levels(230e9, 22e9);
-	struct group wide = {64, {8, 64}, 0}, thin = {8, {1, 8}, 0};
+	struct group wide = {64, {8, 64}, 0, 0}, thin = {8, {1, 8}, 0, 0};
 	struct exchange x;
 	double phases = 0;
 
@@ -48,7 +48,7 @@ static void test_ring_bandwidth_grows_with_ranks_inside(void **state)
 static void test_groups_beside_and_starts(void **state)
 {
 	struct network n = two_levels(230e9, 10e9);
-	struct group one = {8, {1, 8}, 0}, some = {32, {4, 32}, 0}, all = {64, {8, 64}, 0};
+	struct group one = {8, {1, 8}, 0, 0}, some = {32, {4, 32}, 0, 0}, all = {64, {8, 64}, 0, 0};
 
 	(void)state;
 	near(ring_bandwidth(&n, &some), 40e9, 1e-12);
@@ -69,7 +69,7 @@ static void test_groups_beside_and_starts(void **state)
 static void test_few_ranks_of_a_node(void **state)
 {
 	struct network n = two_levels(225e9, 10e9);
-	struct group pair = {2, {2, 2}, 0}, four = {4, {4, 4}, 0}, all = {8, {8, 8}, 0};
+	struct group pair = {2, {2, 2}, 0, 0}, four = {4, {4, 4}, 0, 0}, all = {8, {8, 8}, 0, 0};
 
 	(void)state;
 	n.node_devices = 8;
@@ -79,7 +79,7 @@ static void test_few_ranks_of_a_node(void **state)
 	near(ring_bandwidth(&n, &all), 225e9, 1e-12);
 	near(all_reduce_seconds(&n, &pair, 1e9), 1 / 201.665, 1e-5);
 	/* So between nodes: 1 / (1 / 10 + 0.0006 (4/3 - 8/7)). */
-	near(ring_bandwidth(&n, &(struct group){4, {1, 4}, 0}), 9.98858e9, 1e-5);
+	near(ring_bandwidth(&n, &(struct group){4, {1, 4}, 0, 0}), 9.98858e9, 1e-5);
 }
 
 /* Section 14.5: all-to-all over 16 ranks, 8 inside, 64 MB, 22 GB/s: 1.4545 ms between the nodes; 0.1217 ms
@@ -87,7 +87,7 @@ static void test_few_ranks_of_a_node(void **state)
 static void test_all_to_all(void **state)
 {
 	struct network n = two_levels(230e9, 22e9);
-	struct group g = {16, {8, 16}, 0}, inner = {8, {8, 8}, 0};
+	struct group g = {16, {8, 16}, 0, 0}, inner = {8, {8, 8}, 0, 0};
 
 	(void)state;
 	near(all_to_all_seconds(&n, &g, 64e6), 1.4545e-3, 1e-4);
@@ -104,7 +104,7 @@ static void test_a_group_of_one_costs_nothing(void **state)
 	                    .latency = {1e-6, 1e-5},
 	                    .conflict = 0.5,
 	                    .start = 1e-5};
-	struct group g = {1, {1, 1}, 0};
+	struct group g = {1, {1, 1}, 0, 0};
 
 	(void)state;
 	assert_true(all_reduce_seconds(&n, &g, 1e9) == 0);
@@ -116,7 +116,7 @@ static void test_a_group_of_one_costs_nothing(void **state)
 static void test_reduce_is_scatter_and_gather(void **state)
 {
 	struct network n = two_levels(100e9, 10e9);
-	struct group g = {32, {4, 32}, 0};
+	struct group g = {32, {4, 32}, 0, 0};
 
 	(void)state;
 	near(all_reduce_seconds(&n, &g, 1e9), 2 * all_gather_seconds(&n, &g, 1e9), 1e-12);
@@ -127,7 +127,7 @@ static void test_faster_links_never_slow(void **state)
 	(void)state;
 	for (int64_t inside = 1; inside <= 8; inside *= 2) {
 		struct network n = two_levels(100e9, 10e9), fast = n;
-		struct group g = {16, {inside, 16}, 0};
+		struct group g = {16, {inside, 16}, 0, 0};
 
 		n.latency[0] = fast.latency[0] = 4e-6;
 		n.latency[1] = fast.latency[1] = 1e-5;
@@ -252,7 +252,7 @@ static void test_equal_levels_are_one(void **state)
 static void test_full_mesh(void **state)
 {
 	struct network n = {.levels = 1, .domain = {INT64_MAX}, .bandwidth = {196e9}, .mesh_links = 7};
-	struct group all = {8, {8}, 0}, four = {4, {4}, 0}, pair = {2, {2}, 0};
+	struct group all = {8, {8}, 0, 0}, four = {4, {4}, 0, 0}, pair = {2, {2}, 0, 0};
 
 	(void)state;
 	near(all_gather_seconds(&n, &all, 1e9), 7 / 8.0 / 196, 1e-12);
@@ -266,8 +266,8 @@ static void test_full_mesh(void **state)
 	n.domain[0] = 8;
 	n.domain[1] = INT64_MAX;
 	n.bandwidth[1] = 25e9;
-	near(ring_bandwidth(&n, &(struct group){4, {2, 4}, 0}), 28e9, 1e-12);
-	near(ring_bandwidth(&n, &(struct group){16, {8, 16}, 0}), 196e9, 1e-12);
+	near(ring_bandwidth(&n, &(struct group){4, {2, 4}, 0, 0}), 28e9, 1e-12);
+	near(ring_bandwidth(&n, &(struct group){16, {8, 16}, 0, 0}), 196e9, 1e-12);
 	assert_true(network_inner_faster(&n, 1));
 	n.bandwidth[1] = 30e9; /* more than the one link of a pair inside */
 	assert_false(network_inner_faster(&n, 1));

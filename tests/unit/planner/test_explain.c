@@ -214,8 +214,11 @@ static void the_host_link_is_told(void **state)
 	t = traffic_of(&p, &s, TRAFFIC_HOST);
 	assert_true(near(t.bytes, 16 * (n + 4 * n) + 6 * n + 2 * n + 6 * n + n / 2));
 	assert_true(near(t.seconds, (16 * (n / 2 + n / 2 + 2 * n) + 8 * n) / 1e10));
-	/* two behind it take turns */
+	/* one alone behind it does not wait, two take turns */
 	p.cluster.host_link_devices = 2;
+	assert_true(near(traffic_of(&p, &s, TRAFFIC_HOST).seconds, t.seconds));
+	s.dp = 2;
+	p.sequences *= 2;
 	assert_true(near(traffic_of(&p, &s, TRAFFIC_HOST).seconds, 2 * t.seconds));
 	assert_true(near(bytes_of(&p, &s, TRAFFIC_HOST), t.bytes));
 }

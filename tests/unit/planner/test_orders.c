@@ -83,25 +83,55 @@ static void test_all_orders_count(void **state)
 	    {DIM_PP, DIM_CP, DIM_TP, DIM_DP}, {DIM_PP, DIM_CP, DIM_DP, DIM_TP}};
 	struct search_request r = dense(5, 6, 32, 240);
 	struct strategy s = strategy_default(&r.problem.model, &r.problem.cluster);
-	struct rank_order kept[ORDERS_MAX];
+	struct placements kept = {0};
 	int64_t of_all, of_kept = 0, sum = 0;
-	int count;
 
 	(void)state;
 	s.tp = 2;
 	s.dp = 3;
 	s.pp = 5;
-	count = rank_orders(&r.problem.network, &s, kept, &of_all);
+	of_all = add_placements(&r.problem.network, &r.problem.cluster, &s, false, &kept);
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
 		memcpy(s.order, orders[i], sizeof(s.order));
 		sum += examined(&r.problem.network, &s);
 	}
-	for (int i = 0; i < count; i++) {
-		memcpy(s.order, kept[i].at, sizeof(s.order));
+	for (size_t i = 0; i < kept.count; i++) {
+		memcpy(s.order, kept.at[i].order, sizeof(s.order));
 		of_kept += examined(&r.problem.network, &s);
 	}
 	assert_int_equal(of_all, sum);
-	assert_true(count < 6 && of_kept < sum);
+	assert_true(kept.count < 6 && of_kept < sum);
+	free(kept.at);
+}
+
+/* Four times eight tensor ranks on four nodes of nine. On all devices the second eight have one rank in the
+ * first node and seven in the second; on eight of each, eight in one. Fewer are too few for 32 ranks; and
+ * each has the two orders of tp and dp, of which dp first costs otherwise. */
+static void test_one_device_of_each_node_idle(void **state)
+{
+	struct search_request r = dense(4, 9, 32, 240);
+	struct strategy s = strategy_default(&r.problem.model, &r.problem.cluster);
+	struct placements all = {0};
+
+	(void)state;
+	s.tp = 8;
+	s.dp = 4;
+	assert_int_equal(least_node_devices(&r.problem.cluster, &s), 8);
+	assert_int_equal(placement_count(&r.problem.cluster, &s), 2 * 2);
+	assert_true(add_placements(&r.problem.network, &r.problem.cluster, &s, false, &all) >= 0);
+	assert_int_equal(all.count, 3);
+	assert_int_equal(all.at[0].node_devices, 0);
+	assert_int_equal(all.at[0].groups.tp.inside[0], 1);
+	assert_int_equal(all.at[1].node_devices, 8);
+	assert_int_equal(all.at[1].groups.tp.inside[0], 8);
+	assert_int_equal(all.at[2].groups.dp.inside[0], 4);
+	free(all.at);
+	s.node_devices = 7;
+	assert_int_equal(strategy_fit(&r.problem.model, &r.problem.cluster, &s, 240), MISFIT_DEVICES);
+	s.node_devices = 10;
+	assert_int_equal(strategy_fit(&r.problem.model, &r.problem.cluster, &s, 240), MISFIT_NODE);
+	s.node_devices = 8;
+	assert_int_equal(strategy_fit(&r.problem.model, &r.problem.cluster, &s, 240), FIT_OK);
 }
 
 /* 36 heads on one node of 8 and one sequence: six tensor ranks leave two devices over and cross no node; 8
@@ -186,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_orders_that_do_not_fill_nodes),
 	    cmocka_unit_test(test_all_orders_count),
+	    cmocka_unit_test(test_one_device_of_each_node_idle),
 	    cmocka_unit_test(test_tensor_ranks_that_do_not_fill_a_node),
 	    cmocka_unit_test(test_zero_on_one_replica),
 	    cmocka_unit_test(test_dense_layers_lengthen_the_first_stage),

@@ -203,6 +203,17 @@ static void test_more_devices_are_never_worse(void **state)
 		assert_true(strategy_devices(&x->best.strategy) <= 8 * nodes);
 		before = x->best.cost.step_seconds;
 	}
+	/* Nor where a node's devices divide worse. */
+	before = INFINITY;
+	for (int64_t each = 4; each <= 10; each++) {
+		struct search_request r = request("llama3-8b", "dgx-h100", 4, 96);
+
+		r.problem.cluster.devices_per_node = each;
+		r.problem.network = network_of(&r.problem.cluster, &r.problem.constants);
+		assert_int_equal(strategy_search(&r, x, NULL), SB_OK);
+		assert_true(x->best.cost.step_seconds <= before);
+		before = x->best.cost.step_seconds;
+	}
 	free(x);
 }
 
