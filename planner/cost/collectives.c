@@ -92,7 +92,8 @@ struct group group_on(const struct network *n, const struct axis *axes, int coun
 		int64_t least;
 
 		if (g.ranks > 1)
-			s = group_spread(axes, count, used.devices, network_domain(n, l, used.node_devices));
+			s = group_spread(axes, count, used.devices, network_domain(n, l, used.node_devices),
+			                 n->known);
 		least = s.least;
 		g.examined += s.examined;
 

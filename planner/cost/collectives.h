@@ -6,6 +6,7 @@
 #include "planner/cluster.h"
 #include "planner/cost/constants.h"
 
+struct known_spreads;
 /* The network as levels, innermost first: within a node, within a supernode, between them. Levels that
  * are equally fast are one level. */
 struct network {
@@ -17,6 +18,7 @@ struct network {
 	double copy;            /* seconds a byte to read and write the device's memory; 0 = at no cost */
 	int64_t mesh_links;     /* of the first level: cluster_link's */
 	bool bounds;            /* groups lie as close as any may: what they take is a lower bound */
+	struct known_spreads *known; /* borrowed, of one thread; NULL: none are kept */
 };
 /* The levels that a cluster's links make up: bytes per second and rank times the share that software reaches,
  * seconds a hop. Links of rate 0 are left out; with none left there is one level that sends for nothing. */
@@ -36,19 +38,33 @@ struct group {
 	int64_t examined;     /* ranks gone through to find that out: 0 where a closed form holds */
 };
 
-/* One dimension of a group: size ranks, stride apart. */
-struct axis {
-	int64_t size, stride;
-};
 struct spread {
 	int64_t domains, least, most; /* domains touched; ranks in the emptiest and in the fullest of them */
 	int64_t examined;             /* places and ranks gone through: 0 where a closed form holds */
 };
+/* Spreads that were gone through before, by all that they depend on: a table in which a new one takes the
+ * place of another of the same hash. All zero at first. */
+#define KNOWN_SPREADS_BITS 13
+struct spread_key {
+	int64_t of[6];
+};
+struct known_spreads {
+	struct known_spread {
+		struct spread_key key;
+		struct spread spread;
+	} at[1 << KNOWN_SPREADS_BITS];
+};
+/* One dimension of a group: size ranks, stride apart. */
+struct axis {
+	int64_t size, stride;
+};
 /* The worst spread (most domains, then fewest ranks in one) of all groups over the given axes (strides
  * ascending, each stride a multiple of the one before times its size) in `devices` ranks with `domain` ranks
  * a domain. At most two axes may lie apart. Exact: where no closed form holds, every place of a domain where
- * a group may begin is looked at, and of what repeats two periods. cost-model section 1. */
-struct spread group_spread(const struct axis *axes, int count, int64_t devices, int64_t domain);
+ * a group may begin is looked at, and of what repeats two periods. cost-model section 1. known: what was gone
+ * through before, NULL: nothing is kept. */
+struct spread group_spread(const struct axis *axes, int count, int64_t devices, int64_t domain,
+                           struct known_spreads *known);
 /* The ranks of a run, that lie one after the other on so many devices of each node (0: on all). */
 struct ranks_used {
 	int64_t devices, node_devices;

@@ -1,4 +1,5 @@
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "planner/cost/collectives.h"
@@ -186,7 +187,30 @@ static bool spread_evenly(const struct axis *axes, int count, int64_t domain, st
 	return true;
 }
 
-struct spread group_spread(const struct axis *axes, int count, int64_t devices, int64_t domain)
+/* What was gone through before is there, if nothing else took its place. */
+static struct spread spread_known(struct known_spreads *known, const struct axis *axes, int count,
+                                  int64_t devices, int64_t domain)
+{
+	const struct spread_key key = {{axes[0].size, axes[0].stride, count > 1 ? axes[1].size : 1,
+	                                count > 1 ? axes[1].stride : 0, devices, domain}};
+	struct known_spread *at;
+	uint64_t hash = 0;
+
+	if (!known)
+		return spread_enumerated(axes, count, devices, domain);
+	for (size_t i = 0; i < sizeof(key.of) / sizeof(key.of[0]); i++)
+		hash = (hash ^ (uint64_t)key.of[i]) * 0x9e3779b97f4a7c15U;
+	at = &known->at[hash >> (64 - KNOWN_SPREADS_BITS)];
+	if (memcmp(&at->key, &key, sizeof(key)) != 0) {
+		at->key = key;
+		at->spread = spread_enumerated(axes, count, devices, domain);
+		return at->spread;
+	}
+	return (struct spread){at->spread.domains, at->spread.least, at->spread.most, 1};
+}
+
+struct spread group_spread(const struct axis *axes, int count, int64_t devices, int64_t domain,
+                           struct known_spreads *known)
 {
 	struct spread even;
 	struct axis used[2];
@@ -219,5 +243,5 @@ struct spread group_spread(const struct axis *axes, int count, int64_t devices, 
 		unit = sb_gcd(unit, used[1].stride);
 	for (int i = 0; i < n; i++)
 		used[i].stride /= unit;
-	return spread_enumerated(used, n, (devices + unit - 1) / unit, domain / unit);
+	return spread_known(known, used, n, (devices + unit - 1) / unit, domain / unit);
 }

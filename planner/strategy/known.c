@@ -1,9 +1,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/strategy/walk.h"
+#include "planner/strategy/nearest.h"
 
 /* What one micro-batch costs, worked out once, and the bounds that follow from it. */
+
+#define NODE_DEVICES_MAX 2048 /* more than a node may have (cluster_check()) */
 
 static struct parts_work pipeline_work(const struct model *m, const struct layer_costs *l,
                                        const struct layer_time *layers)
@@ -86,49 +88,6 @@ const struct known_costs *search_costs(struct search *x, const struct strategy *
 	return known;
 }
 
-/* Does a domain hold whole groups of so many ranks, with some number of devices of each node used from
- * `least` on, 0: with all? */
-static bool holds_whole(const struct network *n, int64_t domain, int64_t ranks, int64_t least)
-{
-	int64_t a = ranks, b = domain / n->node_devices, each;
-
-	if (domain % ranks == 0)
-		return true;
-	if (least == 0)
-		return false;
-	while (b > 0) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	each = ranks / a; /* divides the devices used of a node where its nodes hold whole groups */
-	return each <= n->node_devices && n->node_devices / each * each >= least;
-}
-
-/* The best that a group of the layout may lie, or one rank where it does not count: then communication costs
- * nothing. As few domains as hold it, and of each as many ranks as the emptiest may have. Where there are
- * more devices than one domain has, whose first is full, and the groups do not fill a domain evenly, one of
- * them lies in two at least. used: of each node as few as there may be, which leave a group's ranks alone
- * with its adapters, or all. */
-static struct group nearest_group(const struct search *x, int64_t ranks, struct ranks_used used, bool counts)
-{
-	struct group g = {
-	    .ranks = counts ? ranks : 1, .inside = {1, 1, 1}, .node_devices = used.node_devices};
-	const struct network *n = &x->swift.network;
-
-	for (int l = 0; counts && l < n->levels; l++) {
-		int64_t domain = n->domain[l], domains = ranks / domain + (ranks % domain != 0), inside;
-
-		if (ranks < domain && used.devices > domain &&
-		    !holds_whole(n, domain, ranks, used.node_devices))
-			domains = 2;
-		inside = ranks / domains;
-		g.inside[l] = l > 0 && inside < g.inside[l - 1] ? g.inside[l - 1] : inside;
-	}
-	return g;
-}
-
 /* Levels of which the devices fill more than one domain: all that the nearest groups know of them. */
 static int64_t filled_levels(const struct network *n, int64_t devices)
 {
@@ -150,63 +109,44 @@ static uint64_t work_slot(const struct strategy *s, int64_t flags)
 	return (first + (uint64_t)(16 * ep + etp) + odd) % KNOWN_WORK;
 }
 
-/* Do groups of so many ranks fill the domains of every level, or domains them? */
-static bool even(const struct network *n, int64_t ranks)
-{
-	bool fills = true;
-
-	for (int l = 0; ranks > 1 && fills && l < n->levels - 1; l++)
-		fills = n->domain[l] % ranks == 0 || ranks % n->domain[l] == 0;
-	return fills;
-}
-
-/* The devices that nearest groups lie on. Even ones lie as near on all devices of a node as on any. */
-static struct ranks_used nearest_used(const struct search *x, const struct strategy *s)
-{
-	const struct network *n = &x->swift.network;
-	const struct tensor_grid t = tensor_grid_of(s);
-	struct ranks_used used = {strategy_devices(s), least_node_devices(&x->r->problem.cluster, s)};
-
-	if (used.node_devices == n->node_devices ||
-	    (even(n, s->tp) && even(n, s->cp * t.x) && even(n, s->ep) && even(n, s->etp) &&
-	     (t.x == 1 || (even(n, t.x) && even(n, t.y)))))
-		used.node_devices = 0;
-	return used;
-}
-
-static struct parts_work nearest_work(struct search *x, const struct strategy *s, struct ranks_used used,
+static struct parts_work nearest_work(struct search *x, const struct strategy *s, struct node_range nodes,
                                       bool experts)
 {
-	const struct tensor_grid t = tensor_grid_of(s);
-	struct groups g = {.pp = {.ranks = 1, .inside = {1, 1, 1}}};
+	const struct nearest near = nearest_of(x, s, nodes, experts);
+	struct groups g = {.tp = near.at[0],
+	                   .tp_x = near.at[1],
+	                   .tp_y = near.at[2],
+	                   .cp = near.at[3],
+	                   .ep = near.at[4],
+	                   .etp = near.at[5],
+	                   .pp = {.ranks = 1, .inside = {1, 1, 1}}};
 	struct layer_costs costs;
 
 	g.dp = g.edp = g.pp;
-	g.tp = nearest_group(x, s->tp, used, x->inner_faster);
-	/* With experts an all-to-all goes over x. */
-	g.tp_x = nearest_group(x, t.x, used, x->r->problem.model.has_moe ? x->inner_twice : x->inner_faster);
-	g.tp_y = nearest_group(x, t.y, used, x->inner_faster);
-	g.cp = nearest_group(x, s->cp * t.x, used, x->inner_faster);
-	g.ep = nearest_group(x, s->ep, used, experts && x->inner_twice);
-	g.etp = nearest_group(x, s->etp, used, experts && x->inner_faster);
 	costs = layer_work_of(&x->swift, s, &g);
 	return pipeline_work(&x->r->problem.model, &costs, costs.layer);
 }
 
-const struct parts_work *search_least_work(struct search *x, const struct strategy *s, bool experts)
+const struct parts_work *search_least_work_on(struct search *x, const struct strategy *s,
+                                              struct node_range nodes, bool experts)
 {
-	const struct ranks_used used = nearest_used(x, s);
 	int64_t flags = (int64_t)s->recompute * 4 + s->sequence_parallel * 2 + experts +
-	                16 * filled_levels(&x->swift.network, used.devices) + 64 * used.node_devices;
+	                16 * filled_levels(&x->swift.network, strategy_devices(s)) +
+	                64 * (nodes.least + NODE_DEVICES_MAX * nodes.most);
 	const int64_t key[] = {s->tp, tensor_grid_of(s).x, s->cp, s->ep, s->etp, s->micro_batch, flags};
-	bool have;
-	struct known_work *known = &x->works[place_of(&x->works_at, work_slot(s, flags), &have)];
+	bool used;
+	struct known_work *known = &x->works[place_of(&x->works_at, work_slot(s, flags), &used)];
 
-	if (have && memcmp(known, key, sizeof(key)) == 0)
+	if (used && memcmp(known, key, sizeof(key)) == 0)
 		return &known->work;
 	memcpy(known, key, sizeof(key));
-	known->work = nearest_work(x, s, used, experts);
+	known->work = nearest_work(x, s, nodes, experts);
 	return &known->work;
+}
+
+const struct parts_work *search_least_work(struct search *x, const struct strategy *s, bool experts)
+{
+	return search_least_work_on(x, s, nearest_range(x, s), experts);
 }
 
 /* What m times the lightest stage is of all stages' work; of the last pipeline that was asked for. */

@@ -49,26 +49,25 @@ static bool next_order(enum dimension *at, int count)
 	return true;
 }
 
-int64_t least_node_devices(const struct cluster *c, const struct strategy *s)
+struct node_range node_range_of(const struct cluster *c, const struct strategy *s)
 {
-	return (strategy_devices(s) + c->nodes - 1) / c->nodes;
-}
+	int64_t devices = strategy_devices(s);
 
-/* On more a strategy lies in one node, as on all. */
-static int64_t most_node_devices(const struct cluster *c, const struct strategy *s)
-{
-	return strategy_devices(s) < c->devices_per_node ? strategy_devices(s) : c->devices_per_node;
+	/* On more than there are ranks they lie in one node, as on all. */
+	return (struct node_range){(devices + c->nodes - 1) / c->nodes,
+	                           devices < c->devices_per_node ? devices : c->devices_per_node};
 }
 
 int64_t placement_count(const struct cluster *c, const struct strategy *s)
 {
+	const struct node_range nodes = node_range_of(c, s);
 	enum dimension used[DIMS];
 	int count = used_dimensions(s, used);
 	int64_t orders = 1;
 
 	for (int i = 2; i <= count; i++)
 		orders *= i;
-	return orders * (most_node_devices(c, s) - least_node_devices(c, s) + 1);
+	return orders * (nodes.most - nodes.least + 1);
 }
 
 /* Dimensions of one rank lie anywhere: the usual order where nothing else was asked for. */
@@ -95,7 +94,7 @@ static bool alone(const struct network *n, const struct group *g, int l)
 	return g->inside[l] >= network_domain(n, l, g->node_devices);
 }
 
-static bool same_group(const struct network *n, const struct group *a, const struct group *b)
+bool group_alike(const struct network *n, const struct group *a, const struct group *b)
 {
 	if (a->ranks != b->ranks || memcmp(a->inside, b->inside, sizeof(a->inside)) != 0)
 		return false;
@@ -107,11 +106,11 @@ static bool same_group(const struct network *n, const struct group *a, const str
 
 static bool same_groups(const struct network *n, const struct groups *a, const struct groups *b)
 {
-	return same_group(n, &a->tp, &b->tp) && same_group(n, &a->tp_x, &b->tp_x) &&
-	       same_group(n, &a->tp_y, &b->tp_y) && same_group(n, &a->cp, &b->cp) &&
-	       same_group(n, &a->pp, &b->pp) && same_group(n, &a->dp, &b->dp) &&
-	       same_group(n, &a->ep, &b->ep) && same_group(n, &a->etp, &b->etp) &&
-	       same_group(n, &a->edp, &b->edp);
+	return group_alike(n, &a->tp, &b->tp) && group_alike(n, &a->tp_x, &b->tp_x) &&
+	       group_alike(n, &a->tp_y, &b->tp_y) && group_alike(n, &a->cp, &b->cp) &&
+	       group_alike(n, &a->pp, &b->pp) && group_alike(n, &a->dp, &b->dp) &&
+	       group_alike(n, &a->ep, &b->ep) && group_alike(n, &a->etp, &b->etp) &&
+	       group_alike(n, &a->edp, &b->edp);
 }
 
 static int64_t ranks_examined(const struct strategy *s, const struct groups *g)
@@ -160,29 +159,22 @@ static int64_t add_placement(const struct network *n, const struct strategy *s, 
 	return examined;
 }
 
-int64_t add_placements(const struct network *n, const struct cluster *c, const struct strategy *s,
-                       bool fewest_first, struct placements *io)
+int64_t add_placements(const struct network *n, const struct strategy *s, size_t first, struct placements *io)
 {
-	int64_t least = least_node_devices(c, s), most = most_node_devices(c, s), examined = 0;
-	size_t first = io->count;
+	struct strategy w = *s;
+	enum dimension used[DIMS];
+	int dims = used_dimensions(s, used);
+	int64_t examined = 0;
 
-	for (int64_t i = 0; i <= most - least && !io->left_out; i++) {
-		int64_t used = fewest_first ? least + i : most - i;
-		struct strategy w = *s;
-		enum dimension dims[DIMS];
-		int count = used_dimensions(s, dims);
+	do {
+		int64_t of_one = 0;
 
-		w.node_devices = used < most ? used : 0;
-		do {
-			int64_t of_one = 0;
-
-			complete(&w, dims, count);
-			if (strategy_experts_line_up(&w))
-				of_one = add_placement(n, &w, first, io);
-			if (of_one < 0)
-				return -1;
-			examined += of_one;
-		} while (next_order(dims, count));
-	}
+		complete(&w, used, dims);
+		if (strategy_experts_line_up(&w))
+			of_one = add_placement(n, &w, first, io);
+		if (of_one < 0)
+			return -1;
+		examined += of_one;
+	} while (next_order(used, dims) && !io->left_out);
 	return examined;
 }

@@ -19,16 +19,21 @@ struct placements {
 };
 #define PLACEMENTS_MAX 8192
 
-/* The fewest devices of each node that the strategy's ranks find room on. */
-int64_t least_node_devices(const struct cluster *c, const struct strategy *s);
+/* Of how many devices of each node a strategy's ranks may lie: from the fewest that they find room on to all
+ * of them, or as many as there are ranks. */
+struct node_range {
+	int64_t least, most;
+};
+struct node_range node_range_of(const struct cluster *c, const struct strategy *s);
 /* How many placements the strategy's degrees have: every permutation of those above 1, on every number of
- * devices of each node from the fewest to all (or as many as there are ranks), those of equal cost counted
- * one by one. */
+ * devices of each node, those of equal cost counted one by one. */
 int64_t placement_count(const struct cluster *c, const struct strategy *s);
-/* Adds each of those placements, those of equal groups (and so of equal cost, but for offload) once, those in
- * which the expert ranks do not line up with the pipeline left out; the usual order (tp, cp, dp, pp) first,
- * and first on all devices of a node, or, with fewest_first, on the fewest, which share a host. Returns how
- * many ranks it went through, those of placements left out too, or -1 for want of memory. */
-int64_t add_placements(const struct network *n, const struct cluster *c, const struct strategy *s,
-                       bool fewest_first, struct placements *io);
+/* Do two groups lie alike, so that they communicate in the same time? */
+bool group_alike(const struct network *n, const struct group *a, const struct group *b);
+/* Adds every order of the ranks on s->node_devices: those of equal groups (and so of equal cost) as one from
+ * `first` on left out, and those in which the expert ranks do not line up with the pipeline; the usual order
+ * (tp, cp, dp, pp) first. Returns how many ranks it went through, those of placements left out too, or -1 for
+ * want of memory. */
+int64_t add_placements(const struct network *n, const struct strategy *s, size_t first,
+                       struct placements *io);
 #endif

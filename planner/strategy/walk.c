@@ -18,7 +18,10 @@ void search_free(struct search *x)
 	free(x->least);
 	free(x->layouts);
 	free(x->divisions);
+	free(x->classes);
+	free(x->uses);
 	free(x->placements.at);
+	free(x->network.known);
 	free(x->bodies);
 	free(x->known_at.at);
 	free(x->known);
@@ -333,7 +336,10 @@ int search_prepare(struct search *x, struct sb_error *err)
 	x->works_at.at = calloc(KNOWN_WORK, sizeof(*x->works_at.at));
 	x->works = malloc(KNOWN_WORK * sizeof(*x->works));
 	x->divisions = malloc(((size_t)x->ep.count * (size_t)x->etp.count + 1) * sizeof(*x->divisions));
-	if (!x->keep || !x->known_at.at || !x->known || !x->works_at.at || !x->works || !x->divisions)
+	x->network = x->r->problem.network;
+	x->network.known = calloc(1, sizeof(*x->network.known));
+	if (!x->network.known || !x->keep || !x->known_at.at || !x->known || !x->works_at.at || !x->works ||
+	    !x->divisions)
 		return sb_no_memory(err);
 	keep_init(x->keep);
 	rc = prepare_pipelines(x, err);

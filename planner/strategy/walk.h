@@ -63,13 +63,29 @@ struct body {
 #define KNOWN_COSTS (1 << KNOWN_COSTS_BITS)
 #define KNOWN_WORK_BITS 15
 #define KNOWN_WORK (1 << KNOWN_WORK_BITS)
+/* The nearest that a strategy's groups may lie, whatever the order of its ranks. */
+struct nearest {
+	struct group at[6]; /* tp, tp_x, tp_y, cp, ep, etp */
+};
+/* Numbers of devices of each node with which the nearest groups of a division lie alike. */
+struct node_class {
+	struct nearest nearest;
+	size_t first_use, last_use; /* in x->uses, */
+	int64_t uses;               /* so many */
+	bool listed;                /* the placements on all of these are in x->placements: */
+	size_t first_placement, placements;
+};
+struct node_use {
+	int64_t node_devices;
+	size_t next; /* of its class, to the last */
+};
 /* One way to divide the experts over the ranks of a layout. */
 struct division {
 	int64_t ep, etp;
-	double memory;  /* no strategy needs less */
-	bool too_large; /* nothing fitted in a smaller batch */
-	bool listed;    /* its placements of different cost are in x->placements: */
-	size_t first_placement, placements;
+	double memory;      /* no strategy needs less */
+	bool too_large;     /* nothing fitted in a smaller batch */
+	size_t first_class; /* of its placements, in x->classes */
+	int classes;        /* 0 = not listed yet */
 };
 
 /* Costs of a micro-batch that were worked out before, by everything that they depend on. */
@@ -108,6 +124,7 @@ struct known_costs {
 struct search {
 	const struct search_request *r;
 	struct cost_problem swift; /* the problem on a network without latency: for bounds */
+	struct network network;    /* the problem's, with what is known of spreads on it */
 	bool inner_faster;         /* no link is faster than one further in */
 	bool inner_twice;          /* nor than half of it: all-to-all uses both at once */
 	struct search_result *out;
@@ -127,8 +144,11 @@ struct search {
 	size_t layout_count;
 	struct division *divisions; /* of one layout */
 	int division_count;
-	struct placements placements; /* of all these */
-	struct body *bodies;          /* of one layout and batch */
+	struct node_class *classes; /* of all these */
+	struct node_use *uses;
+	size_t class_count, use_count;
+	struct placements placements;
+	struct body *bodies; /* of one layout and batch */
 	int body_count;
 	double *cut_least;          /* of the pipeline at hand, seconds of each cut are not below */
 	uint16_t *plain;            /* by cut and ZeRO level, what fits without recomputation: a bit for
@@ -181,6 +201,9 @@ const struct known_costs *search_costs(struct search *x, const struct strategy *
 /* Work below that of any order of ranks: every group on neighbouring ranks, no latency. experts: their
  * exchange counts. Valid until the next call. */
 const struct parts_work *search_least_work(struct search *x, const struct strategy *s, bool experts);
+/* Of any order of ranks on those numbers of devices of each node. */
+const struct parts_work *search_least_work_on(struct search *x, const struct strategy *s,
+                                              struct node_range nodes, bool experts);
 /* cost_outside(), worked out once for neighbours on as many devices. */
 double search_outside(struct search *x, const struct strategy *s, double seconds);
 /* Seconds of a step below those of any with m micro-batches whose pipeline has, among its stages, those of

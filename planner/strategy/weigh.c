@@ -4,114 +4,7 @@
 #include "planner/cost/offload.h"
 #include "planner/strategy/weigh.h"
 
-#define FULL_STEPS 8 /* to go through all families for the one that has to leave */
-
 /* One layout: its experts' divisions, batches, cuts, orders and options. */
-
-static void weigh_body(struct weighing *w, const struct layer_costs *l, const struct placement *o,
-                       const struct body *b, int64_t m)
-{
-	struct search *x = w->x;
-	double bound;
-	bool best;
-
-	shape_of(&w->s, b);
-	x->effort += b->runs;
-	x->out->costed++;
-	x->out->candidates++;
-	bound = bound_seconds(&x->r->problem, l, &w->s, &o->groups, runs_of(x, b), b->runs, m);
-	if (!search_wants(x, bound, b->memory)) {
-		count_rejection(x->out, REJECT_SLOWER, 1, &w->s, bound);
-		return;
-	}
-	best = bound < x->keep->best;
-	keep_offer(x->keep, &w->s, bound,
-	           upper_seconds(&x->r->problem, l, &w->s, &o->groups, runs_of(x, b), b->runs, m), b->memory);
-	if (search_settle(x, best ? KEEP_TOP : 1, NULL) != SB_OK)
-		x->out_of_memory = true;
-}
-
-/* How many layers a body of this cut recomputes is chosen by the memory, later, for the front. l: costs of
- * the body's way to recompute. */
-static void keep_recomputing(struct weighing *w, const struct layer_costs *l, const struct placement *o,
-                             const struct body *b, int64_t m)
-{
-	struct search *x = w->x;
-	struct layer_costs none = *l;
-	double bound;
-
-	memcpy(none.layer, none.kept, sizeof(none.layer));
-	shape_of(&w->s, b);
-	x->effort += b->runs + (x->keep->family_count == KEEP_FAMILIES ? FULL_STEPS : 0);
-	bound = bound_seconds(&x->r->problem, &none, &w->s, &o->groups, runs_of(x, b), b->runs, m);
-	keep_family(x->keep, x->reached, &w->s, bound, b->memory);
-}
-
-/* What devices of one node keep on its host. */
-static double node_host(const struct weighing *w, const struct body *b)
-{
-	return offload_node_bytes(&w->x->r->problem.cluster, &w->s, &(struct memory_parts){.host = b->host});
-}
-
-/* The listed bodies in one placement. */
-static void weigh_placement(struct weighing *w, const struct placement *o, int64_t m)
-{
-	struct search *x = w->x;
-	double send;
-	struct layer_costs l;
-	int have = -1;
-	struct parts_work all = {0}, none = {0}; /* layers recomputed */
-
-	memcpy(w->s.order, o->order, sizeof(o->order));
-	w->s.node_devices = o->node_devices;
-	send = stage_send_seconds(&x->r->problem, &w->s, &o->groups);
-	for (int i = 0; i < x->body_count; i++) {
-		const struct body *b = &x->bodies[i];
-		double least;
-
-		if (have != (int)b->recompute) {
-			const struct known_costs *known;
-
-			shape_of(&w->s, b);
-			known = search_costs(x, &w->s, &o->groups);
-			l = known->costs;
-			l.send = send;
-			all = known->work;
-			none = known->kept;
-			have = (int)b->recompute;
-		}
-		if (b->family && keep_wants_family(x->keep, x->reached,
-		                                   least_runs_seconds(x, &w->s, runs_of(x, b), b->runs,
-		                                                      b->cut->chunk, &none, &none, m),
-		                                   b->memory))
-			keep_recomputing(w, &l, o, b, m);
-		if (b->family && !allowed_value(x->r, ONLY_RECOMPUTE, b->recompute))
-			continue;
-		least = fmax(b->least, least_runs_seconds(x, &w->s, runs_of(x, b), b->runs, b->cut->chunk,
-		                                          &none, &all, m));
-		if (!search_wants(x, least, b->memory))
-			reject(w, REJECT_SLOWER, 1, least);
-		else if (b->host > 0 && node_host(w, b) > x->host_bytes)
-			reject(w, REJECT_HOST, 1, least);
-		else
-			weigh_body(w, &l, o, b, m);
-	}
-}
-
-static void list_placements(struct weighing *w, struct division *d)
-{
-	struct search *x = w->x;
-	int64_t examined;
-
-	d->listed = true;
-	d->first_placement = x->placements.count;
-	examined = add_placements(&x->r->problem.network, &x->r->problem.cluster, &w->s, x->away != 0,
-	                          &x->placements);
-	d->placements = x->placements.count - d->first_placement;
-	x->out_of_memory = x->out_of_memory || examined < 0;
-	x->left_out = x->left_out || x->placements.left_out;
-	x->effort += (int64_t)d->placements + examined / 12;
-}
 
 /* Strategies of one batch and division of the experts. */
 static int64_t all_of_batch(const struct weighing *w)
@@ -140,10 +33,7 @@ static void weigh_division(struct weighing *w, struct division *d, int64_t m)
 	x->any_fits = x->any_fits || x->body_count > 0;
 	if (x->body_count == 0 || x->memory_only)
 		return;
-	if (!d->listed)
-		list_placements(w, d);
-	for (size_t i = 0; i < d->placements; i++)
-		weigh_placement(w, &x->placements.at[d->first_placement + i], m);
+	weigh_placements(w, d, m);
 }
 
 /* What may leave a stage, activations aside, if it needed no buffers. */
@@ -198,7 +88,7 @@ static void list_divisions(struct weighing *w, int64_t ranks)
 	struct search *x = w->x;
 
 	x->division_count = 0;
-	x->placements.count = 0;
+	x->class_count = x->use_count = x->placements.count = 0;
 	x->placements.left_out = false;
 	w->s.micro_batch = 1;
 	for (int i = 0; i < x->ep.count * x->etp.count; i++) {
@@ -216,7 +106,7 @@ static void list_divisions(struct weighing *w, int64_t ranks)
 		d->ep = w->s.ep;
 		d->etp = w->s.etp;
 		d->memory = least_memory(w);
-		d->listed = false;
+		d->classes = 0;
 		x->division_count++;
 	}
 }
@@ -267,8 +157,8 @@ void weigh_layout(struct search *x, const struct layout *y)
 	w.all_placements = placement_count(&x->r->problem.cluster, &w.s);
 	/* Of what offloads, where a host has the fewest to hold. */
 	if (x->away &&
-	    least_node_devices(&x->r->problem.cluster, &w.s) < x->r->problem.cluster.devices_per_node)
-		w.fewest = least_node_devices(&x->r->problem.cluster, &w.s);
+	    node_range_of(&x->r->problem.cluster, &w.s).least < x->r->problem.cluster.devices_per_node)
+		w.fewest = node_range_of(&x->r->problem.cluster, &w.s).least;
 	w.s.node_devices = w.fewest;
 	if (zero_levels(x->r, &w.s) == 2) { /* of four */
 		w.s.zero = 2;

@@ -49,4 +49,6 @@ struct offload_load offload_load_of(const struct strategy *s, const struct memor
 /* Lists the bodies of w->s with m micro-batches that fit in memory: w->x->bodies. quick: seconds below those
  * of any of them. */
 void list_bodies(struct weighing *w, int64_t m, double quick);
+/* Weighs the listed bodies in every placement of the division. */
+void weigh_placements(struct weighing *w, struct division *d, int64_t m);
 #endif

@@ -102,7 +102,7 @@ static void test_geometry_vectors(void **state)
 			int64_t devices;
 			int count = axes_of(c, group, axes, &devices);
 			struct spread s =
-			    group_spread(axes, count, devices, integer(c, "devices_per_domain", 0));
+			    group_spread(axes, count, devices, integer(c, "devices_per_domain", 0), NULL);
 
 			if (s.domains != integer(want, "domains", 0) ||
 			    s.least != integer(want, "min_ranks_per_domain", 0) ||

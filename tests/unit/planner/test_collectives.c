@@ -146,7 +146,7 @@ static void test_faster_links_never_slow(void **state)
 
 static void spread_is(const struct axis *axes, int count, int64_t devices, int64_t domain, struct spread want)
 {
-	struct spread got = group_spread(axes, count, devices, domain);
+	struct spread got = group_spread(axes, count, devices, domain, NULL);
 
 	assert_int_equal(got.domains, want.domains);
 	assert_int_equal(got.least, want.least);
@@ -219,7 +219,7 @@ static void test_spread_equals_counting(void **state)
 			if (s.domains > want.domains || (s.domains == want.domains && s.least < want.least))
 				want = s;
 		}
-		got = group_spread(a, 2, devices, domain);
+		got = group_spread(a, 2, devices, domain, NULL);
 		if (got.domains != want.domains || got.least != want.least)
 			fail_msg(
 			    "%lld by %lld, %lld by %lld in %lld: %lld domains from %lld, not %lld from %lld",

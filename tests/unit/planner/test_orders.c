@@ -90,7 +90,7 @@ static void test_all_orders_count(void **state)
 	s.tp = 2;
 	s.dp = 3;
 	s.pp = 5;
-	of_all = add_placements(&r.problem.network, &r.problem.cluster, &s, false, &kept);
+	of_all = add_placements(&r.problem.network, &s, 0, &kept);
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
 		memcpy(s.order, orders[i], sizeof(s.order));
 		sum += examined(&r.problem.network, &s);
@@ -116,9 +116,12 @@ static void test_one_device_of_each_node_idle(void **state)
 	(void)state;
 	s.tp = 8;
 	s.dp = 4;
-	assert_int_equal(least_node_devices(&r.problem.cluster, &s), 8);
+	assert_int_equal(node_range_of(&r.problem.cluster, &s).least, 8);
+	assert_int_equal(node_range_of(&r.problem.cluster, &s).most, 9);
 	assert_int_equal(placement_count(&r.problem.cluster, &s), 2 * 2);
-	assert_true(add_placements(&r.problem.network, &r.problem.cluster, &s, false, &all) >= 0);
+	assert_true(add_placements(&r.problem.network, &s, 0, &all) >= 0);
+	s.node_devices = 8;
+	assert_true(add_placements(&r.problem.network, &s, 0, &all) >= 0);
 	assert_int_equal(all.count, 3);
 	assert_int_equal(all.at[0].node_devices, 0);
 	assert_int_equal(all.at[0].groups.tp.inside[0], 1);
