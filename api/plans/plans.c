@@ -1,7 +1,6 @@
 #include "api/plans/plans.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "api/json.h"
 #include "api/plans/canonical.h"
@@ -17,25 +16,6 @@ static const struct plan_kind *const kinds[] = {
     &batch_schedule_kind};
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 #define CANONICAL_MAX ((size_t)16 << 20)
-
-void plan_warn(json_t *list, const char *code, const char *detail)
-{
-	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
-}
-
-json_t *plan_least_memory(double bytes)
-{
-	return json_pack("{s:o,s:{s:o}}", "least_memory_bytes", json_whole_or_real(ceil(bytes)), "nearest",
-	                 "memory_bytes", json_whole_or_real(ceil(bytes)));
-}
-
-double plan_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The kind that a request or a stored plan names; NULL with the reason in *out_rc. */
 static const struct plan_kind *find_kind(const json_t *document, int *out_rc, struct sb_error *err)
