@@ -6,12 +6,13 @@ import { tracked } from "../lint/source.mjs";
 
 const rows = [...readFileSync("api/errors.md", "utf8").matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code);
 
-// The third argument of what makes an error, one word or one of two, or what stands behind a status; the second of a launcher's refusal.
+// The third argument of what makes an error, one word or one of two, or what stands behind a status; the second of a launcher's refusal; the words of what cannot be run.
 function codes() {
   const found = new Set();
   for (const path of tracked(/^(api|planner|storage|server)\/.*\.c$/))
     for (const [, third, second] of readFileSync(path, "utf8").matchAll(/\b(?:sb_fail|sb_fail_field|sb_fail_at|parse_fail|parse_unknown|api_problem)\(\s*[^,;]+,\s*[^,;]+,\s*([^,;]+),|(?:\b[45]\d\d|\blaunch_refuse\([^,;]+),\s*("\w+")/g))
       for (const [, code] of (third ?? second).matchAll(/"([a-z][a-z0-9_]*)"/g)) found.add(code);
+  for (const [, code] of readFileSync("planner/strategy/strategy.c", "utf8").matchAll(/\[MISFIT_\w+\] =\s+\{"(\w+)"/g)) found.add(code);
   return [...found].sort();
 }
 
