@@ -36,7 +36,7 @@ static double node_share(const char *mesh)
  * own rate. */
 static void one_link_tells_of_every_group(void **state)
 {
-	const struct group four = {4, {4}, 0}, all = {8, {8}, 0};
+	const struct group four = {4, {4}, 0, 0}, all = {8, {8}, 0, 0};
 	struct network n = {.levels = 1, .domain = {INT64_MAX}, .mesh_links = 7};
 
 	(void)state;
