@@ -26,10 +26,12 @@ static void note_memory(struct search *x, const struct strategy *s, double memor
 
 void reject(struct weighing *w, enum rejection why, int64_t count, double seconds)
 {
-	if (w->x->away && !offload_any(&w->s.offload)) /* the walk without has counted it */
+	bool candidates = why == REJECT_MEMORY || why == REJECT_HOST || why == REJECT_SLOWER;
+
+	/* The walk without, or on whole nodes, has counted it. */
+	if ((w->x->away && !offload_any(&w->s.offload)) || (w->x->node_walk == NODES_IN_PART && !candidates))
 		return;
-	w->x->out->candidates +=
-	    why == REJECT_MEMORY || why == REJECT_HOST || why == REJECT_SLOWER ? count : 0;
+	w->x->out->candidates += candidates ? count : 0;
 	count_rejection(w->x->out, why, count, &w->s, seconds);
 }
 

@@ -58,16 +58,15 @@ struct node_range node_range_of(const struct cluster *c, const struct strategy *
 	                           devices < c->devices_per_node ? devices : c->devices_per_node};
 }
 
-int64_t placement_count(const struct cluster *c, const struct strategy *s)
+int64_t order_count(const struct strategy *s)
 {
-	const struct node_range nodes = node_range_of(c, s);
 	enum dimension used[DIMS];
 	int count = used_dimensions(s, used);
 	int64_t orders = 1;
 
 	for (int i = 2; i <= count; i++)
 		orders *= i;
-	return orders * (nodes.most - nodes.least + 1);
+	return orders;
 }
 
 /* Dimensions of one rank lie anywhere: the usual order where nothing else was asked for. */

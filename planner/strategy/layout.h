@@ -25,9 +25,9 @@ struct node_range {
 	int64_t least, most;
 };
 struct node_range node_range_of(const struct cluster *c, const struct strategy *s);
-/* How many placements the strategy's degrees have: every permutation of those above 1, on every number of
- * devices of each node, those of equal cost counted one by one. */
-int64_t placement_count(const struct cluster *c, const struct strategy *s);
+/* How many orders the strategy's degrees have: every permutation of those above 1, those of equal cost
+ * counted one by one. */
+int64_t order_count(const struct strategy *s);
 /* Do two groups lie alike, so that they communicate in the same time? */
 bool group_alike(const struct network *n, const struct group *a, const struct group *b);
 /* Adds every order of the ranks on s->node_devices: those of equal groups (and so of equal cost) as one from

@@ -128,7 +128,7 @@ static struct node_class *class_of(struct search *x, const struct division *d, c
 static void list_classes(struct weighing *w, struct division *d)
 {
 	struct search *x = w->x;
-	const struct node_range nodes = node_range_of(&x->r->problem.cluster, &w->s);
+	const struct node_range nodes = w->nodes;
 
 	d->first_class = x->class_count;
 	for (int64_t i = 0; i <= nodes.most - nodes.least; i++) {
@@ -177,16 +177,16 @@ static void weigh_class(struct weighing *w, const struct division *d, struct nod
 {
 	struct search *x = w->x;
 	int64_t used = x->uses[c->first_use].node_devices;
-	const struct node_range one = {used, used}, all = node_range_of(&x->r->problem.cluster, &w->s);
+	const struct node_range one = {used, used};
 	double quick;
 
 	w->s.recompute = RECOMPUTE_NONE;
 	w->s.offload = (struct offload){0};
+	w->s.node_devices = node_devices_of(w, &x->uses[c->first_use]);
 	x->effort++;
 	quick = least_seconds(x, &w->s, w->pipeline, search_least_work_on(x, &w->s, one, true)->of, m);
 	if (!search_wants(x, quick, d->memory)) {
-		reject(w, REJECT_SLOWER,
-		       x->body_count * (w->all_placements / (all.most - all.least + 1)) * c->uses, quick);
+		reject(w, REJECT_SLOWER, x->body_count * w->orders * c->uses, quick);
 		return;
 	}
 	if (!c->listed)

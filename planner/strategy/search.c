@@ -9,6 +9,7 @@
 
 #define MOST_NODES_FACTOR 64
 #define MOST_NODES 65536
+#define NODE_AT_ONCE 16  /* devices of a node: up to as many all numbers are walked through at once */
 #define PASSES_A_STEP 32 /* simulated in about the time that a step of the walk takes */
 
 const char *rejection_word(enum rejection r)
@@ -101,12 +102,24 @@ static int nothing_found(const struct search_result *out, struct sb_error *err)
 	               ceil(out->least_memory));
 }
 
+/* Wide nodes whole first: on each number of their devices there are too many ways to lie to begin with. */
+static bool walk_nodes(struct search *x)
+{
+	if (x->memory_only || x->r->problem.cluster.devices_per_node <= NODE_AT_ONCE)
+		return search_walk(x);
+	x->node_walk = NODES_WHOLE;
+	if (!search_walk(x))
+		return false;
+	x->node_walk = NODES_IN_PART;
+	return search_walk(x);
+}
+
 /* First what offloads nothing, then what does. */
 static int walk_all(struct search *x, bool *out_whole, struct sb_error *err)
 {
 	int rc = SB_OK;
 
-	*out_whole = search_walk(x);
+	*out_whole = walk_nodes(x);
 	if (!*out_whole || x->offloadable == 0 || (x->memory_only && x->any_fits))
 		return SB_OK;
 	if (!x->memory_only)
@@ -114,7 +127,7 @@ static int walk_all(struct search *x, bool *out_whole, struct sb_error *err)
 	x->without = x->reached;
 	x->away = x->offloadable;
 	if (rc == SB_OK)
-		*out_whole = search_walk(x);
+		*out_whole = walk_nodes(x);
 	return rc;
 }
 

@@ -362,7 +362,8 @@ bool search_wants(const struct search *x, double bound, double memory)
 
 bool search_walk(struct search *x)
 {
-	bool last = x->away || !x->offloadable; /* no other walk comes for what is behind */
+	/* No other walk comes for what is behind. */
+	bool last = (x->away || !x->offloadable) && x->node_walk != NODES_WHOLE;
 
 	x->open = x->layout_count > 0 ? x->layouts[0].bound : INFINITY;
 	for (size_t i = 0; i < x->layout_count; i++) {

@@ -121,6 +121,8 @@ struct known_costs {
 	struct parts_work kept; /* where no layer is recomputed */
 };
 
+enum node_walk { NODES_ALIKE, NODES_WHOLE, NODES_IN_PART }; /* any number; all; or any but all */
+
 struct search {
 	const struct search_request *r;
 	struct cost_problem swift; /* the problem on a network without latency: for bounds */
@@ -156,6 +158,7 @@ struct search {
 	unsigned offloadable;       /* such a set: what may be offloaded, */
 	unsigned away;              /* and what this walk offloads some of: 0 in the first */
 	double without;             /* seconds of the fastest that offloads nothing */
+	enum node_walk node_walk;   /* on how many devices of each node this walk has its ranks */
 	double host_bytes;          /* of a node, for it */
 	bool host_wanted;           /* there are none: least_host is looked for */
 	double least_host;          /* of a node, for what the devices could hold and it cannot */

@@ -144,22 +144,36 @@ static int64_t all_divisions(struct weighing *w)
 	return all;
 }
 
-void weigh_layout(struct search *x, const struct layout *y)
+static struct weighing weighing_of(struct search *x, const struct layout *y)
 {
 	struct weighing w = {.x = x, .s = search_default(x->r), .pipeline = &x->pipelines[y->pipeline]};
-	int64_t share = x->r->problem.sequences / y->dp;
+	struct node_range all;
 
 	w.s.tp = y->tp;
 	w.s.tp_x = y->tp_x;
 	w.s.cp = y->cp;
 	w.s.dp = y->dp;
 	w.s.pp = w.pipeline->pp;
-	w.all_placements = placement_count(&x->r->problem.cluster, &w.s);
+	w.nodes = all = node_range_of(&x->r->problem.cluster, &w.s);
+	if (x->node_walk == NODES_WHOLE)
+		w.nodes.least = all.most;
+	if (x->node_walk == NODES_IN_PART)
+		w.nodes.most = all.most - 1;
+	w.orders = order_count(&w.s);
+	w.all_placements = w.orders * (w.nodes.most - w.nodes.least + 1);
 	/* Of what offloads, where a host has the fewest to hold. */
-	if (x->away &&
-	    node_range_of(&x->r->problem.cluster, &w.s).least < x->r->problem.cluster.devices_per_node)
-		w.fewest = node_range_of(&x->r->problem.cluster, &w.s).least;
+	w.fewest = x->away && w.nodes.least < all.most ? w.nodes.least : 0;
 	w.s.node_devices = w.fewest;
+	return w;
+}
+
+void weigh_layout(struct search *x, const struct layout *y)
+{
+	struct weighing w = weighing_of(x, y);
+	int64_t share = x->r->problem.sequences / y->dp;
+
+	if (w.all_placements == 0)
+		return;
 	if (zero_levels(x->r, &w.s) == 2) { /* of four */
 		w.s.zero = 2;
 		reject(&w, REJECT_ZERO, 2, NAN);
@@ -191,16 +205,9 @@ void weigh_layout(struct search *x, const struct layout *y)
 
 void cut_off_layout(struct search *x, const struct layout *y)
 {
-	const struct pipeline *q = &x->pipelines[y->pipeline];
-	struct weighing w = {.x = x, .s = search_default(x->r), .pipeline = q};
+	struct weighing w = weighing_of(x, y);
 	int64_t share = x->r->problem.sequences / y->dp, ranks = y->tp * y->cp * y->dp, all = 0, batches = 0;
 
-	w.s.tp = y->tp;
-	w.s.tp_x = y->tp_x;
-	w.s.cp = y->cp;
-	w.s.dp = y->dp;
-	w.s.pp = q->pp;
-	w.all_placements = placement_count(&x->r->problem.cluster, &w.s);
 	x->effort += (x->batch.count + x->ep.count * x->etp.count) / 8;
 	for (int i = 0; i < x->ep.count * x->etp.count; i++) {
 		w.s.ep = x->ep.value[i / x->etp.count];

@@ -9,7 +9,9 @@ struct weighing {
 	struct search *x;
 	struct strategy s;
 	const struct pipeline *pipeline;
-	int64_t all_placements;      /* those of equal cost counted one by one */
+	struct node_range nodes; /* that this walk is of; most < least: none */
+	int64_t orders;
+	int64_t all_placements;      /* of both, those of equal cost counted one by one */
 	int64_t fewest;              /* of each node used while bodies are listed, 0: all */
 	double least;                /* bytes of a device below those of any strategy of the division */
 	struct parts_work none, all; /* of no layers and of all recomputed in the way at hand, in any order */

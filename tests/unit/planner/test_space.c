@@ -3,6 +3,7 @@
 #include "tests/unit/planner/enumerate.h"
 
 #define PROBLEMS 200
+#define WIDE 5 /* more of them, on nodes wide enough to be walked through whole first */
 
 static double best_of(const struct every *e, double bytes)
 {
@@ -186,6 +187,22 @@ static struct offloading enumerate_offload(const struct every *e, struct search_
 	return f;
 }
 
+/* Two nodes of seventeen and more devices, and few layers and sequences for as many ranks. */
+static void widen(struct search_request *r)
+{
+	struct cluster *c = &r->problem.cluster;
+
+	c->nodes = 2;
+	c->devices_per_node = 17 + below(2);
+	c->supernode_devices = 0;
+	c->links[LINK_SUPERNODE].bytes_per_second = 0;
+	c->links[LINK_NODE].mesh_links = 0;
+	r->problem.model.layers = r->problem.model.has_moe ? 1 : 1 + below(3);
+	r->problem.model.moe.first_dense = 0;
+	r->problem.sequences = PICK(2, 4);
+	refresh(r);
+}
+
 static void test_equals_enumeration(void **state)
 {
 	struct search_result *x = malloc(sizeof(*x));
@@ -193,7 +210,7 @@ static void test_equals_enumeration(void **state)
 
 	(void)state;
 	assert_non_null(x);
-	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+	for (uint64_t seed = 0; seed < PROBLEMS + WIDE; seed++) {
 		struct search_request r = random_problem(seed);
 		struct every e;
 		struct offloading f = {.best = INFINITY, .least = INFINITY};
@@ -202,6 +219,8 @@ static void test_equals_enumeration(void **state)
 
 		if (seed % 4 == 0)
 			r.only[ONLY_TENSOR] = (struct allowed){1, {1}};
+		if (seed >= PROBLEMS)
+			widen(&r);
 		e = enumerate(&r);
 		assert_true(e.count > 0);
 		weighed += e.count;
