@@ -143,7 +143,7 @@ static int64_t add_placement(const struct network *n, const struct strategy *s, 
 
 	while (same < io->count && !same_groups(n, &io->at[same].groups, &p.groups))
 		same++;
-	/* Where ranks lie on all devices, this takes next to nothing. */
+	/* On all devices there are few, which the steps of the walk cover. */
 	examined += s->node_devices > 0 ? PLACEMENT_RANKS + (int64_t)(same - first) / SAME_A_RANK : 0;
 	if (same < io->count)
 		return examined;
