@@ -6,6 +6,7 @@
 
 /* How the ranks of a group lie over domains of equal size. */
 
+#define RUN_RANKS 4    /* passed over in about the time that a run of ranks in one domain takes */
 #define SEEN_MOST 1024 /* places in a domain up to which those that were looked at are remembered */
 
 static void worse(struct spread *worst, struct spread s)
@@ -105,7 +106,7 @@ static struct spread spread_from(const struct blocks *b, int64_t place, int64_t 
 			s.most = run > s.most ? run : s.most;
 			left -= ranks;
 			rank += ranks * b->inner.stride;
-			s.examined++;
+			s.examined += RUN_RANKS;
 		}
 	}
 	s.least = sb_smaller(s.least, run);
