@@ -188,7 +188,10 @@ static void add_traffic(const struct cost_problem *p, const struct strategy *s, 
 	const struct cost_problem bytes = in_bytes(p), bare = without_compute(p);
 	const struct groups g = groups_of(&p->network, s);
 	const struct group shared = {.ranks = 1, .inside = {1}};
-	const struct group *groups[TRAFFICS] = {&g.tp, &g.tp_x, &g.tp_y, &g.cp, &g.ep, &g.pp, &g.dp, &shared};
+	/* One replica alone has gradients to sum over its tensor ranks only, those of norms. */
+	const struct group *gradients = g.dp.ranks > 1 ? &g.dp : &g.tp_y;
+	const struct group *groups[TRAFFICS] = {&g.tp, &g.tp_x, &g.tp_y,   &g.cp,
+	                                        &g.ep, &g.pp,   gradients, &shared};
 	const struct stage_run *run = run_of(e, c->busiest_stage);
 	double moved[TRAFFICS], seconds[TRAFFICS], exposed[TRAFFICS];
 	double m = (double)strategy_micro_batches(s, p->sequences);

@@ -322,7 +322,7 @@ test('chunks that differ, idle devices, and where seconds and bytes go', async (
   assert.deepEqual((await Promise.all((await spent.all()).map(cells))).map((c) => c[0]), ['0', '1–2', '3']);
   assert.equal(stages.length, 3);
   const sent = page.getByRole('region', { name: 'What a device sends' }).locator('tbody tr');
-  assert.deepEqual((await Promise.all((await sent.all()).map(cells))).map((c) => c.slice(0, 3)), [['Tensor ranks', '8', '8'], ['Stages', '4', '1']]);
-  assert.equal(traffic.length, 2);
+  assert.deepEqual((await Promise.all((await sent.all()).map(cells))).map((c) => c.slice(0, 3)), [['Tensor ranks', '8', '8'], ['Stages', '4', '1'], ['Gradients and weights', '8', '8']]);
+  assert.equal(traffic.length, 3); // one replica: the gradients of norms, over the tensor ranks
   await close();
 });

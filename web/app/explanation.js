@@ -36,7 +36,7 @@ const SPENT = [
 ];
 const GROUPS = {
   tensor: 'Tensor ranks', tensor_x: 'Tensor ranks, tp_x', tensor_y: 'Tensor ranks, tp_y', context: 'Context ranks', expert: 'Expert ranks',
-  pipeline: 'Stages', gradients: 'Data ranks (gradients, weights)', host: 'Device and host',
+  pipeline: 'Stages', gradients: 'Gradients and weights', host: 'Device and host',
 };
 const SENT = [
   { id: 'between', label: 'Between', className: 'reason', value: (t) => GROUPS[t.between] ?? t.between }, { id: 'ranks', label: 'Ranks', unit: '', value: (t) => t.ranks },
