@@ -36,7 +36,8 @@ static int restrict_all(struct search_request *r, struct sb_error *err)
 	            {"/constraints/sequence_parallel", ONLY_SEQUENCE_PARALLEL, none, 1},
 	            {"/constraints/zero", ONLY_ZERO, optimizer, 2},
 	            {"/constraints/recompute", ONLY_RECOMPUTE, rematerialisation, 2}};
-	struct values server;
+	const struct cost_problem *p = &r->problem;
+	struct values ranks;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (!restrict_to(r, rows[i].constraint, rows[i].values, rows[i].count))
@@ -44,10 +45,13 @@ static int restrict_all(struct search_request *r, struct sb_error *err)
 			                     "PanGu's five dimensions have none of these values");
 	}
 	r->only[ONLY_OFFLOAD] = (struct allowed){1, {OFFLOADABLES}};
-	divisors(r->problem.cluster.devices_per_node, &server);
-	if (!restrict_to(r, ONLY_TP, server.value, server.count))
+	/* They need not divide the server, of which only some devices may be used. */
+	divisors(p->model.heads, &ranks);
+	while (ranks.value[ranks.count - 1] > p->cluster.devices_per_node)
+		ranks.count--;
+	if (!restrict_to(r, ONLY_TP, ranks.value, ranks.count))
 		return sb_fail_field(err, SB_EIMPOSSIBLE, "outside_of_method", "/constraints/tp",
-		                     "PanGu's model ranks divide one server");
+		                     "PanGu's model ranks divide the heads and fit in one server");
 	return SB_OK;
 }
 

@@ -40,3 +40,15 @@ test("constraints narrow it further, and what lies outside is told", async () =>
     assert.equal(json.errors[0].pointer, pointer);
   }
 });
+
+// Of nine devices a server eight can be used as before, though no two, four or eight ranks divide nine.
+test("more devices in each server never make the plan worse", async () => {
+  const on = async (devices_per_node) => {
+    const { status, json } = await solve({ method: "pangu-5d", cluster: { ...PROBLEM.cluster, devices_per_node } });
+    assert.ok([200, 201].includes(status), json.detail); // the first is that of another test
+    assert.ok(json.solution.tp <= devices_per_node && PROBLEM.model.heads % json.solution.tp === 0);
+    return json.predicted.step_seconds;
+  };
+  const eight = await on(8);
+  for (const more of [9, 11, 13]) assert.ok(await on(more) <= eight * (1 + 1e-9), `${more} a server`);
+});
