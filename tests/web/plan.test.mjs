@@ -324,5 +324,10 @@ test('chunks that differ, idle devices, and where seconds and bytes go', async (
   const sent = page.getByRole('region', { name: 'What a device sends' }).locator('tbody tr');
   assert.deepEqual((await Promise.all((await sent.all()).map(cells))).map((c) => c.slice(0, 3)), [['Tensor ranks', '8', '8'], ['Stages', '4', '1'], ['Gradients and weights', '8', '8']]);
   assert.equal(traffic.length, 3); // one replica: the gradients of norms, over the tensor ranks
+  // 20 devices on four of each of five nodes, the other four idle
+  const part = { ...problem, model: MODEL, strategy: { dp: 1, tp: 4, pp: 5, micro_batch: 1, devices_per_node: 4 } };
+  const idle = await (await fetch(`${service.url}/v1/plans`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(part) })).json();
+  await page.goto(`${service.url}/#/plans/${idle.id}`);
+  await page.getByText('20 of 40, 4 of each node').waitFor();
   await close();
 });
