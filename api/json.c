@@ -125,6 +125,11 @@ void json_quote(struct sb_buf *b, const char *bytes, size_t len)
 	sb_buf_add(b, "\"", 1);
 }
 
+void json_warn(json_t *list, const char *code, const char *detail)
+{
+	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
+}
+
 char *json_write(const json_t *j, size_t *out_len)
 {
 	char *text = json_dumps(j, WRITE_FLAGS | JSON_COMPACT);

@@ -26,6 +26,8 @@ json_t *json_text(const char *bytes, size_t len);
 /* Appends the same as a JSON string, quoted: for answers of so many rows that building values first is too
  * slow. Failures stick to the buffer. */
 void json_quote(struct sb_buf *b, const char *bytes, size_t len);
+/* Appends {code, detail} to the warnings of an answer. */
+void json_warn(json_t *list, const char *code, const char *detail);
 /* Serialises: compact, sorted by insertion, reals with 15 digits. The caller frees. */
 char *json_write(const json_t *j, size_t *out_len);
 /* The same over many lines, for a person. */

@@ -21,6 +21,17 @@ static inline uint64_t sb_hash_word(uint64_t h, uint64_t word, uint64_t seed)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* The hash of a key of numbers, its upper bits the best, for a table in which a new entry takes the place of
+ * another of the same hash: who finds such keys wins nothing but that both are worked out again. */
+static inline uint64_t sb_hash_key(const int64_t *words, size_t count)
+{
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < count; i++)
+		h = (h ^ (uint64_t)words[i]) * 0x9e3779b97f4a7c15U;
+	return h;
+}
+
 /* The hash of bytes. */
 uint64_t sb_hash_bytes(const char *data, size_t len, uint64_t seed);
 #endif

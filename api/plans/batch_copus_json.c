@@ -203,11 +203,11 @@ static json_t *warnings_of(const struct copus *c)
 	if (c->table.searched)
 		warn_half_host(&c->table.request, list);
 	if (isnan(c->rule.reconfiguration))
-		plan_warn(list, "reconfiguration_unknown",
+		json_warn(list, "reconfiguration_unknown",
 		          "what a change costs is not known: give reconfiguration_seconds for the times to "
 		          "break even");
 	for (size_t i = 0; i < json_array_size(c->table.rejected); i++)
-		plan_warn(list, "batches_left_out", "some of the batches could not be planned: see rejected");
+		json_warn(list, "batches_left_out", "some of the batches could not be planned: see rejected");
 	return list;
 }
 

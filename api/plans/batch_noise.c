@@ -113,7 +113,7 @@ void noise_warn(json_t *warnings, const struct noise_series *n)
 {
 	for (size_t i = 0; i < n->count; i++) {
 		if (isnan(n->phi[i])) {
-			plan_warn(warnings, "noise_unknown",
+			json_warn(warnings, "noise_unknown",
 			          "at some points the two norms say nothing about the noise: nothing changes "
 			          "there");
 			return;

@@ -190,18 +190,18 @@ static json_t *warnings_of(const struct placement_input *in, const struct embedd
 	json_t *list = json_array();
 
 	if (best == PLACE_STALE)
-		plan_warn(list, "stale_gradients",
+		json_warn(list, "stale_gradients",
 		          "the steps are those of another training: gradients are of older weights");
 	if (!in->problem.model.tied_embedding)
-		plan_warn(list, "not_tied",
+		json_warn(list, "not_tied",
 		          "embedding and head are two matrices: copies on both ends need no exchange");
 	if (best == PLACE_SPLIT)
-		plan_warn(
+		json_warn(
 		    list, "waits_left_out",
 		    "that the last stage waits for the others' shares of the vocabulary is not simulated");
 	if (!schedule_facts(plans[best].schedule)->splits)
 		return list;
-	plan_warn(list, "backward_halved", "half of the backward counts as the gradients of the weights");
+	json_warn(list, "backward_halved", "half of the backward counts as the gradients of the weights");
 	return list;
 }
 

@@ -220,13 +220,13 @@ static json_t *warnings_of(const struct answer *a, const struct candidate *c)
 	for (size_t i = 0; i < p->count; i++)
 		larger = larger || p->gradients[i].bytes > p->max_segment_bytes;
 	if (p->cost.raised)
-		plan_warn(list, "cost_not_monotone",
+		json_warn(list, "cost_not_monotone",
 		          "a measured time is below that of a smaller size; it was raised to that");
 	if ((double)c->time.largest_bytes > p->cost.measured_to)
-		plan_warn(list, "cost_extrapolated",
+		json_warn(list, "cost_extrapolated",
 		          "the largest segment is larger than any measured size: its time is extrapolated");
 	if (larger)
-		plan_warn(list, "larger_than_max_segment",
+		json_warn(list, "larger_than_max_segment",
 		          "a gradient is larger than max_segment_bytes: it is reduced alone");
 	return list;
 }

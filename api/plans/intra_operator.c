@@ -94,23 +94,23 @@ static json_t *warnings_of(const struct intra_case *c, const struct option_graph
 	json_t *list = json_array();
 
 	if (f->guessed > 0)
-		plan_warn(list, "guessed",
+		json_warn(list, "guessed",
 		          "the graph is too dense to be solved exactly with this effort: some options were "
 		          "settled by guess");
 	else if (!f->whole)
-		plan_warn(
+		json_warn(
 		    list, "frontier_in_part",
 		    "too many plans for the whole frontier: it holds those that a weighted sum finds, and "
 		    "the plan may not be the best within the memory; the lower bound says how far off it is "
 		    "at most");
 	if (f->cut_short)
-		plan_warn(list, "search_cut_short",
+		json_warn(list, "search_cut_short",
 		          "the effort was used up before all plans that a weighted sum finds were found: "
 		          "between the points of the frontier others may be better");
 	if (f->count > frontier_shown(g, f))
-		plan_warn(list, "frontier_thinned", "the frontier holds more points than are shown");
+		json_warn(list, "frontier_thinned", "the frontier holds more points than are shown");
 	if (c->memory_error > 0)
-		plan_warn(
+		json_warn(
 		    list, "memory_rounded",
 		    "memory was rounded up in the search: a plan that just fits may have been passed over");
 	return list;

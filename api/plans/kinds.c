@@ -5,11 +5,6 @@
 
 #include "api/json.h"
 
-void plan_warn(json_t *list, const char *code, const char *detail)
-{
-	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
-}
-
 json_t *plan_least_memory(double bytes)
 {
 	return json_pack("{s:o,s:{s:o}}", "least_memory_bytes", json_whole_or_real(ceil(bytes)), "nearest",

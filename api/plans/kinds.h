@@ -30,8 +30,6 @@ extern const struct plan_kind resharding_kind, weight_pipeline_kind, embedding_p
     swap_or_pipeline_kind;
 extern const struct plan_kind layer_memory_kind, scaling_kind, intra_operator_kind, batch_schedule_kind;
 
-/* Appends {code, detail} to the warnings of an answer. */
-void plan_warn(json_t *list, const char *code, const char *detail);
 /* What a request is answered with whose memory does not do: {least_memory_bytes, nearest: {memory_bytes}}, in
  * whole bytes. New reference. */
 json_t *plan_least_memory(double bytes);

@@ -181,20 +181,20 @@ static json_t *warnings_of(const struct layer_memory *m)
 	for (int r = 0; r < PIPELINE_RECOMPUTES; r++)
 		negative |= m->activation[r] < 0;
 	if (negative)
-		plan_warn(
+		json_warn(
 		    list, "negative_bytes",
 		    "A layer that takes less than nothing: the runs contradict the schedule or one another.");
 	if (!m->settled)
-		plan_warn(list, "peak_unsettled",
+		json_warn(list, "peak_unsettled",
 		          "Which moment is the peak of a stage changes with every fit: see the residuals.");
 	if (!isnan(m->ends)) {
 		(void)snprintf(text, sizeof(text),
 		               "One stage holds head and tail: together they take %.15g, and no run tells "
 		               "them apart.",
 		               m->ends);
-		plan_warn(list, "head_and_tail_together", text);
+		json_warn(list, "head_and_tail_together", text);
 	} else if (isnan(m->head) || isnan(m->tail)) {
-		plan_warn(list, "no_run_of_an_end",
+		json_warn(list, "no_run_of_an_end",
 		          "head and tail are told by runs of the stages that hold them: one is missing.");
 	}
 	return list;

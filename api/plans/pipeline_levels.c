@@ -182,7 +182,7 @@ static json_t *warnings_of(const struct levels_input *in)
 	json_t *list = json_array();
 
 	if (in->problem.level_count > 1 && !isinf(in->problem.memory))
-		plan_warn(list, "memory_by_level",
+		json_warn(list, "memory_by_level",
 		          "each level counts memory for itself, as published: what a machine holds for "
 		          "micro-batches that other levels keep under way is left out");
 	return list;

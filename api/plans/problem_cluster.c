@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/plans/kinds.h"
+#include "api/json.h"
 #include "planner/presets/presets.h"
 
 static const char *const scopes[] = {"node", "supernode", "cluster", NULL};
@@ -224,7 +224,7 @@ void warn_network_assumed(const json_t *request, json_t *answer)
 	if (name && cluster_preset(name, &known) && known.network_assumed &&
 	    cluster_from_json(value, &at, &c, NULL) == SB_OK && c.nodes > 1 &&
 	    c.links[LINK_CLUSTER].bytes_per_second == known.cluster.links[LINK_CLUSTER].bytes_per_second)
-		plan_warn(
+		json_warn(
 		    json_object_get(answer, "warnings"), "network_assumed",
 		    "the rate of the network between the nodes of this cluster preset is not verified: give "
 		    "links, with the bytes_per_second of scope cluster, where you know it");

@@ -221,11 +221,11 @@ static json_t *warnings_of(const struct reshard_case *c)
 	for (size_t i = 0; i < c->problem.count; i++)
 		local = local || c->in->tiling.pieces[i].widest > 1 || c->tasks[i].receiver_count == 0;
 	if (c->in->meshes && local && !c->in->local_given)
-		plan_warn(
+		json_warn(
 		    list, "local_not_counted",
 		    "local is not given: what the devices of one host pass to each other takes no time here");
 	if (c->answer.cut_short && !c->answer.proved)
-		plan_warn(list, "search_cut_short",
+		json_warn(list, "search_cut_short",
 		          "the depth-first search gave up at its limit: the plan may not be the best");
 	return list;
 }

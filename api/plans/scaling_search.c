@@ -149,7 +149,7 @@ static void add_warnings(json_t *answer, const struct searched *x, const struct 
 	warn_half_host(&x->request, list);
 	for (size_t i = 0; i < x->count; i++) {
 		if (x->found[i].gave_up || (x->found[i].rc == SB_OK && !x->found[i].optimal)) {
-			plan_warn(list, "not_searched",
+			json_warn(list, "not_searched",
 			          "the effort did not last for all numbers of devices: name fewer, or "
 			          "constrain some degrees");
 			break;

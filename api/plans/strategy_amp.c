@@ -113,10 +113,10 @@ static int alternatives(struct amp_race *x, json_t *list, struct sb_error *err)
 static void warn(const struct amp_input *in, json_t *warnings)
 {
 	if (in->profile_count == 0)
-		plan_warn(warnings, "layer_seconds_modelled",
+		json_warn(warnings, "layer_seconds_modelled",
 		          "no measured layer_seconds were given: the layers' times come from the cost model");
 	if (in->links_given)
-		plan_warn(warnings, "links_unequal",
+		json_warn(warnings, "links_unequal",
 		          "node_links decide the plan; predicted knows the cluster's links only");
 }
 

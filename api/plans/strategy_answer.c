@@ -169,7 +169,7 @@ json_t *quality_to_json(int optimal, double bound, double value, int64_t candida
 void warn_host_assumed(const struct cost_problem *p, json_t *warnings)
 {
 	if (p->cluster.host_assumed)
-		plan_warn(
+		json_warn(
 		    warnings, "host_assumed",
 		    "the rates of the host in this cluster preset are in part what such links and memories "
 		    "usually reach, not measured: give host_link_bytes_per_second and "
@@ -182,42 +182,42 @@ json_t *warnings_to_json(const struct cost_problem *p, const struct strategy *s,
 	json_t *list = json_array();
 
 	if (memory_total(&c->memory) > (double)p->memory_bytes)
-		plan_warn(list, "does_not_fit", "the fullest stage needs more memory than a device may use");
+		json_warn(list, "does_not_fit", "the fullest stage needs more memory than a device may use");
 	if (!c->host_fits)
-		plan_warn(list, "host_does_not_fit",
+		json_warn(list, "host_does_not_fit",
 		          "what is offloaded needs more host memory than a node has");
 	if (s->offload.optimizer > 0 && p->cluster.host_memory_bandwidth <= 0)
-		plan_warn(list, "device_updates",
+		json_warn(list, "device_updates",
 		          "without the cluster's host_memory_bandwidth the offloaded optimizer states are "
 		          "predicted to come to the device for its update, and to go back");
 	if (offload_any(&s->offload))
 		warn_host_assumed(p, list);
 	if (!attention_given)
-		plan_warn(list, "attention_assumed",
+		json_warn(list, "attention_assumed",
 		          s->attention == ATTENTION_FLASH
 		              ? "a fused attention kernel is assumed; say attention: \"unfused\" otherwise"
 		              : "unfused attention is assumed, as usual for this model and device; say "
 		                "attention: \"flash\" otherwise");
 	if (s->overlap_expert && s->ep > 1 && !overlap_in_pairs(s) && s->schedule != PIPELINE_DUALPIPE)
-		plan_warn(list, "overlap_without_partner",
+		json_warn(list, "overlap_without_partner",
 		          "a plain 1F1B pipeline runs no two micro-batches side by side: the traffic of "
 		          "experts is not hidden (vpp above 1, or no pipeline, does)");
 	if (s->overlap_tensor && s->tp > 1 && !overlap_tensor_ranks(s))
-		plan_warn(list, "overlap_without_sequence_parallel",
+		json_warn(list, "overlap_without_sequence_parallel",
 		          "collectives of tensor ranks run under products with sequence_parallel, in one "
 		          "dimension, alone: they are not hidden");
 	if (isnan(p->constants.model_error))
-		plan_warn(
+		json_warn(
 		    list, "uncalibrated",
 		    "no measured run of this device stands behind the constants: expect larger errors, or "
 		    "give calibration");
 	if (s->pp > 1 && s->zero >= 2)
-		plan_warn(
+		json_warn(
 		    list, "zero_with_pipeline",
 		    "ZeRO 2 and 3 in a pipeline reduce gradients in every micro-batch: torchtitan (FSDP2) "
 		    "runs that, Megatron-LM, DeepSpeed and MindFormers do not");
 	if (!c->simulated)
-		plan_warn(list, "extrapolated",
+		json_warn(list, "extrapolated",
 		          "the schedule is too long to simulate whole: its steady state was extrapolated");
 	return list;
 }

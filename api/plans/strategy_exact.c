@@ -188,7 +188,7 @@ void warn_half_host(const struct search_request *r, json_t *warnings)
 		may |= allowed_value(r, ONLY_OFFLOAD, i);
 	if (!may || (memory && link) || (!memory && !link && r->only[ONLY_OFFLOAD].count == 0))
 		return;
-	plan_warn(warnings, "offload_not_considered",
+	json_warn(warnings, "offload_not_considered",
 	          memory ? "nothing was offloaded: the cluster has host_memory_bytes, but no "
 	                   "host_link_bytes_per_second"
 	          : link ? "nothing was offloaded: the cluster has host_link_bytes_per_second, but no "
@@ -204,20 +204,20 @@ static json_t *warnings_of(const struct search_request *r, const struct search_r
 
 	warn_half_host(r, list);
 	if (x->cut_short)
-		plan_warn(list, "search_cut_short",
+		json_warn(list, "search_cut_short",
 		          "the space is too large to search in full: what was not looked at may be faster; "
 		          "constrain some degrees");
 	if (x->values_left_out)
-		plan_warn(list, "values_left_out",
+		json_warn(list, "values_left_out",
 		          "of a degree with more than about 500 values some were not tried: constrain it to "
 		          "the values that matter");
 	if (x->frontier_in_part && !x->cut_short)
-		plan_warn(
+		json_warn(
 		    list, "frontier_in_part",
 		    "there are too many plans to simulate them all for the frontier: between its points "
 		    "others may be faster; the plan itself is not concerned");
 	if (x->frontier_without_offload)
-		plan_warn(list, "frontier_without_offload",
+		json_warn(list, "frontier_without_offload",
 		          "in less memory than the plan's, a plan that offloads may be faster than the "
 		          "frontier says: ask with that memory_bytes");
 	return list;

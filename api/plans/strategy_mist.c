@@ -161,11 +161,11 @@ static int frontier_of(const struct mist_input *in, const struct mist_plan *best
 static void add_warnings(const struct mist_input *in, json_t *warnings)
 {
 	if (!in->measured)
-		plan_warn(
+		json_warn(
 		    warnings, "links_modelled",
 		    "Mist has measured l4-24g and a100-40g: here transfers follow this service's links, and "
 		    "streams slow each other as on the A100");
-	plan_warn(warnings, "layers_modelled",
+	json_warn(warnings, "layers_modelled",
 	          "Mist profiles its operators: here the layers' times and sizes come from the cost model");
 }
 

@@ -229,7 +229,7 @@ static int mixed_prediction(const struct mist_input *in, const struct mist_plan 
 
 		json_object_set_new(entry, "predicted", predicted);
 		if (warnings && memory_total(&memory[c.fullest_stage]) > (double)p.memory_bytes)
-			plan_warn(warnings, "does_not_fit",
+			json_warn(warnings, "does_not_fit",
 			          "the fullest stage needs more memory than a device may use");
 	}
 	free(strategy);
@@ -254,14 +254,14 @@ int mist_plan_json(const struct mist_input *in, const struct mist_plan *plan, js
 		return rc;
 	json_object_set_new(json_object_get(entry, "predicted"), "mist", mist_json(plan));
 	if (warnings && !ours)
-		plan_warn(
+		json_warn(
 		    warnings, "stages_differ",
 		    "stages have degrees or shares on the host of their own, which kind estimate cannot "
 		    "say: predicted is the same cost model's, stage by stage");
 	if (warnings && !ours && any_offload(plan))
 		warn_host_assumed(&in->request.problem, warnings);
 	if (warnings && any_offload(plan) && !host_known(&in->request.problem.cluster))
-		plan_warn(warnings, "host_unknown",
+		json_warn(warnings, "host_unknown",
 		          "the cluster does not say what its hosts hold and how quick the link to them is: "
 		          "taken as enough memory, at Mist's rate");
 	return SB_OK;

@@ -227,7 +227,7 @@ static int answer_of(const struct oases_search *s, const struct plan *plans, siz
 	    whole ? "the fastest choice of degrees for each half-layer by the seconds of a step with "
 	            "overlapping halves, over steps that double"
 	          : "a plan that a weighted sum of time and memory finds");
-	plan_warn(
+	json_warn(
 	    json_object_get(*out, "warnings"), "restricted",
 	    "tensor and data ranks on all devices, degrees and steps that are powers of two, all recomputed, "
 	    "zero 0; no pipeline, context ranks or sequence parallelism: method exact searches them too, "

@@ -67,7 +67,7 @@ int strategy_pangu(const json_t *request, const struct sb_watch *watch, json_t *
 	if (rc == SB_OK)
 		rc = strategy_search_answer(&r, attention_given, out, out_extra, err);
 	if (rc == SB_OK)
-		plan_warn(json_object_get(*out, "warnings"), "restricted",
+		json_warn(json_object_get(*out, "warnings"), "restricted",
 		          "five dimensions only: data, model inside a server, pipeline, optimizer (zero 0 or "
 		          "1) and "
 		          "full recomputation; cp, ep, vpp, sequence parallelism, zero 2 and 3, selective "

@@ -160,14 +160,14 @@ static json_t *warnings_of(const struct swap_input *in, const struct swap_compar
 	bool rule = in->problem.link.bytes_per_second < x->threshold_bytes_per_second;
 
 	if (best == SWAP_BACKGROUND)
-		plan_warn(list, "stale_gradients",
+		json_warn(list, "stale_gradients",
 		          "the steps are those of another training: gradients are of older weights");
 	if (rule != (best != SWAP_PIPELINE))
-		plan_warn(
+		json_warn(
 		    list, "rule_disagrees",
 		    "the rule leaves out the exchange of gradients and the bubble; the plan is chosen by "
 		    "the step");
-	plan_warn(list, "optimizer_left_out",
+	json_warn(list, "optimizer_left_out",
 	          "optimizer states, activations and the optimizer's time are not counted");
 	return list;
 }

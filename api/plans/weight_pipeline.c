@@ -145,7 +145,7 @@ static json_t *warnings_of(const struct weight_comparison *x, int chosen)
 	bool weights = chosen == WAY_WEIPIPE || chosen == WAY_TAWPIPE, rule = x->tokens > x->threshold_tokens;
 
 	if (chosen != WAY_FSDP && weights != rule && x->way[WAY_TAWPIPE].fits)
-		plan_warn(
+		json_warn(
 		    list, "rule_disagrees",
 		    "the rule counts what is sent for one layer as if each layer was a stage; the plan is "
 		    "chosen "

@@ -142,11 +142,6 @@ static json_t *side_json(const struct comparison_side *s, double steps, size_t d
 	return o;
 }
 
-static void warn(json_t *list, const char *code, const char *detail)
-{
-	json_array_append_new(list, json_pack("{s:s,s:s}", "code", code, "detail", detail));
-}
-
 static bool differs(const struct comparison_side *a, const struct comparison_side *b, const char *member)
 {
 	const json_t *x = json_object_get(a->profile, member), *y = json_object_get(b->profile, member);
@@ -161,16 +156,16 @@ static json_t *warnings_json(const struct comparison_side *base, const struct co
 	json_t *list = json_array();
 
 	if (differs(base, target, "format"))
-		warn(list, "formats_differ",
-		     "The profiles come from different profilers, which do not define all times alike.");
+		json_warn(list, "formats_differ",
+		          "The profiles come from different profilers, which do not define all times alike.");
 	if (differs(base, target, "chip"))
-		warn(list, "chips_differ", "The profiles come from different chips.");
+		json_warn(list, "chips_differ", "The profiles come from different chips.");
 	if (c->base_devices != c->target_devices)
-		warn(list, "devices_differ",
-		     "The profiles hold different numbers of devices: means are compared.");
+		json_warn(list, "devices_differ",
+		          "The profiles hold different numbers of devices: means are compared.");
 	if (c->base_steps == 0 || c->target_steps == 0)
-		warn(list, "no_steps",
-		     "A profile without steps counts as one step: totals may be of different lengths.");
+		json_warn(list, "no_steps",
+		          "A profile without steps counts as one step: totals may be of different lengths.");
 	return list;
 }
 

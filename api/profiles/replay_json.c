@@ -140,15 +140,6 @@ static json_t *change_rows(const struct replay_request *r, const json_t *body)
 	return rows;
 }
 
-static void warn(json_t *list, const char *code, const char *detail)
-{
-	json_t *o = json_object();
-
-	json_object_set_new(o, "code", json_string(code));
-	json_object_set_new(o, "detail", json_string(detail));
-	json_array_append_new(list, o);
-}
-
 static json_t *warnings(const struct replay_answer *a, const struct replay_request *r)
 {
 	const struct profile *p = replay_profile(a->graph);
@@ -161,19 +152,19 @@ static json_t *warnings(const struct replay_answer *a, const struct replay_reque
 		if (r->changes[i].matched > 0)
 			continue;
 		snprintf(text, sizeof(text), "Change %zu matches nothing in this profile.", i);
-		warn(list, "no_match", text);
+		json_warn(list, "no_match", text);
 	}
 	for (size_t i = 0; i < p->count; i++) {
 		left = left || !replay_holds(a->graph, (uint32_t)i);
 		launches = launches || replay_total(a->graph, (uint32_t)i).launches > 0;
 	}
 	if (left)
-		warn(list, "left_out", "Captures without device work on a timeline are not replayed.");
+		json_warn(list, "left_out", "Captures without device work on a timeline are not replayed.");
 	if (!launches)
-		warn(list, "no_launches",
-		     "The profile does not tell which call launched what: time that the device was idle "
-		     "counts "
-		     "as the host's.");
+		json_warn(list, "no_launches",
+		          "The profile does not tell which call launched what: time that the device was idle "
+		          "counts "
+		          "as the host's.");
 	return list;
 }
 

@@ -22,22 +22,17 @@ static void strides_of(const struct strategy *s, int64_t stride[DIMS])
 	}
 }
 
-static struct ranks_used ranks_used(const struct strategy *s)
-{
-	return (struct ranks_used){strategy_devices(s), s->node_devices};
-}
-
 /* `count` expert ranks, `step` apart in the numbering of one stage (tp, cp and dp in their own order), as
  * axes in real ranks: the pipeline lies behind `inner` of them. */
 static struct group expert_group(const struct network *n, const struct strategy *s, int64_t inner,
                                  int64_t step, int64_t count)
 {
 	if (step * count <= inner)
-		return group_on(n, &(struct axis){count, step}, 1, ranks_used(s));
+		return group_on(n, &(struct axis){count, step}, 1, strategy_ranks(s));
 	if (step >= inner)
-		return group_on(n, &(struct axis){count, step * s->pp}, 1, ranks_used(s));
+		return group_on(n, &(struct axis){count, step * s->pp}, 1, strategy_ranks(s));
 	return group_on(n, (struct axis[]){{inner / step, step}, {count * step / inner, inner * s->pp}}, 2,
-	                ranks_used(s));
+	                strategy_ranks(s));
 }
 
 /* Both sides of the grid, y inside, and the x ranks of every context rank: ring attention goes round them.
@@ -51,13 +46,13 @@ static void grid_groups(const struct network *n, const struct strategy *s, const
 	if (t.x == 1) {
 		g->tp_x = (struct group){.ranks = 1, .inside = {1, 1, 1}};
 		g->tp_y = g->tp;
-		g->cp = group_on(n, &cp, 1, ranks_used(s));
+		g->cp = group_on(n, &cp, 1, strategy_ranks(s));
 		return;
 	}
-	g->tp_x = group_on(n, &x, 1, ranks_used(s));
-	g->tp_y = group_on(n, &(struct axis){t.y, stride[DIM_TP]}, 1, ranks_used(s));
-	g->cp = x.stride < cp.stride ? group_on(n, (struct axis[]){x, cp}, 2, ranks_used(s))
-	                             : group_on(n, (struct axis[]){cp, x}, 2, ranks_used(s));
+	g->tp_x = group_on(n, &x, 1, strategy_ranks(s));
+	g->tp_y = group_on(n, &(struct axis){t.y, stride[DIM_TP]}, 1, strategy_ranks(s));
+	g->cp = x.stride < cp.stride ? group_on(n, (struct axis[]){x, cp}, 2, strategy_ranks(s))
+	                             : group_on(n, (struct axis[]){cp, x}, 2, strategy_ranks(s));
 }
 
 /* DualPipe's second copy of a stage lies on the mirrored device of the pipeline. */
@@ -77,16 +72,16 @@ struct groups groups_of(const struct network *n, const struct strategy *s)
 	int64_t rest = s->tp * s->cp * s->dp / (s->ep * s->etp);
 
 	strides_of(s, stride);
-	g.tp = group_on(n, &(struct axis){s->tp, stride[DIM_TP]}, 1, ranks_used(s));
+	g.tp = group_on(n, &(struct axis){s->tp, stride[DIM_TP]}, 1, strategy_ranks(s));
 	grid_groups(n, s, stride, &g);
-	g.pp = group_on(n, &(struct axis){s->pp, stride[DIM_PP]}, 1, ranks_used(s));
+	g.pp = group_on(n, &(struct axis){s->pp, stride[DIM_PP]}, 1, strategy_ranks(s));
 	both[0] = (struct axis){s->cp, stride[DIM_CP]};
 	both[1] = (struct axis){s->dp, stride[DIM_DP]};
 	if (both[0].stride > both[1].stride || (both[0].stride == both[1].stride && s->dp == 1)) {
 		both[0] = both[1];
 		both[1] = (struct axis){s->cp, stride[DIM_CP]};
 	}
-	g.dp = group_on(n, both, 2, ranks_used(s));
+	g.dp = group_on(n, both, 2, strategy_ranks(s));
 	g.etp = expert_group(n, s, stride[DIM_PP], 1, s->etp);
 	g.ep = expert_group(n, s, stride[DIM_PP], s->etp, s->ep);
 	g.edp = expert_group(n, s, stride[DIM_PP], s->etp * s->ep, rest);

@@ -17,6 +17,11 @@ struct groups {
 	struct exchange dense, experts; /* of dp and edp: their gradients and weights */
 	struct exchange tensor;         /* of tp_y: gradients of what all of them hold */
 };
+/* Where its ranks lie. */
+static inline struct ranks_used strategy_ranks(const struct strategy *s)
+{
+	return (struct ranks_used){strategy_devices(s), s->node_devices};
+}
 /* The groups of a fitting strategy, its ranks numbered in its own order (strategy.order, innermost first). */
 struct groups groups_of(const struct network *n, const struct strategy *s);
 

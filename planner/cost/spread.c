@@ -1,6 +1,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/num.h"
 #include "planner/cost/collectives.h"
 
@@ -195,13 +196,10 @@ static struct spread spread_known(struct known_spreads *known, const struct axis
 	const struct spread_key key = {{axes[0].size, axes[0].stride, count > 1 ? axes[1].size : 1,
 	                                count > 1 ? axes[1].stride : 0, devices, domain}};
 	struct known_spread *at;
-	uint64_t hash = 0;
 
 	if (!known)
 		return spread_enumerated(axes, count, devices, domain);
-	for (size_t i = 0; i < sizeof(key.of) / sizeof(key.of[0]); i++)
-		hash = (hash ^ (uint64_t)key.of[i]) * 0x9e3779b97f4a7c15U;
-	at = &known->at[hash >> (64 - KNOWN_SPREADS_BITS)];
+	at = &known->at[sb_hash_key(key.of, sizeof(key.of) / sizeof(key.of[0])) >> (64 - KNOWN_SPREADS_BITS)];
 	if (memcmp(&at->key, &key, sizeof(key)) != 0) {
 		at->key = key;
 		at->spread = spread_enumerated(axes, count, devices, domain);

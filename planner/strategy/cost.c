@@ -256,7 +256,7 @@ struct outside outside_of(const struct cost_problem *p, struct ranks_used used)
 
 double cost_outside(const struct cost_problem *p, const struct strategy *s, double seconds)
 {
-	struct outside o = outside_of(p, (struct ranks_used){strategy_devices(s), s->node_devices});
+	struct outside o = outside_of(p, strategy_ranks(s));
 
 	return seconds * o.factor + o.once;
 }

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "planner/strategy/nearest.h"
 
 /* What one micro-batch costs, worked out once, and the bounds that follow from it. */
@@ -25,15 +26,6 @@ static struct parts_work pipeline_work(const struct model *m, const struct layer
 	return w;
 }
 
-static uint64_t hash_of(const int64_t *words, size_t count)
-{
-	uint64_t hash = 0;
-
-	for (size_t i = 0; i < count; i++)
-		hash = (hash ^ (uint64_t)words[i]) * 0x9e3779b97f4a7c15U;
-	return hash;
-}
-
 /* The entry of a hash. *out_used: something is there. */
 static uint32_t place_of(struct places *p, uint64_t hash, bool *out_used)
 {
@@ -47,7 +39,7 @@ static uint32_t place_of(struct places *p, uint64_t hash, bool *out_used)
 
 static struct known_costs *look_up(struct search *x, const struct costs_key *key, bool *out_known)
 {
-	uint64_t hash = hash_of((const int64_t *)key, sizeof(*key) / sizeof(int64_t));
+	uint64_t hash = sb_hash_key((const int64_t *)key, sizeof(*key) / sizeof(int64_t));
 	struct known_costs *known =
 	    &x->known[place_of(&x->known_at, hash >> (64 - KNOWN_COSTS_BITS), out_known)];
 
@@ -104,7 +96,7 @@ static uint64_t work_slot(const struct strategy *s, int64_t flags)
 	const int64_t batch[] = {s->tp, tensor_grid_of(s).x, s->cp, s->micro_batch, flags};
 	int ep = __builtin_ctzll((uint64_t)s->ep), etp = __builtin_ctzll((uint64_t)s->etp);
 	uint64_t odd = (uint64_t)(37 * (s->ep >> ep) + 89 * (s->etp >> etp));
-	uint64_t first = hash_of(batch, sizeof(batch) / sizeof(batch[0])) >> (64 - KNOWN_WORK_BITS);
+	uint64_t first = sb_hash_key(batch, sizeof(batch) / sizeof(batch[0])) >> (64 - KNOWN_WORK_BITS);
 
 	return (first + (uint64_t)(16 * ep + etp) + odd) % KNOWN_WORK;
 }

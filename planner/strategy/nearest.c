@@ -47,15 +47,15 @@ struct nearest nearest_of(const struct search *x, const struct strategy *s, stru
 	const struct {
 		int64_t ranks;
 		bool counts;
-	} groups[] = {{s->tp, x->inner_faster},
-	              {t.x, x_counts},
-	              {t.y, x->inner_faster},
-	              {s->cp * t.x, x->inner_faster},
-	              {s->ep, experts && x->inner_twice},
-	              {s->etp, experts && x->inner_faster}};
+	} groups[NEAREST_GROUPS] = {{s->tp, x->inner_faster},
+	                            {t.x, x_counts},
+	                            {t.y, x->inner_faster},
+	                            {s->cp * t.x, x->inner_faster},
+	                            {s->ep, experts && x->inner_twice},
+	                            {s->etp, experts && x->inner_faster}};
 	struct nearest near;
 
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < NEAREST_GROUPS; i++)
 		near.at[i] = groups[i].counts && groups[i].ranks > 1
 		                 ? nearest_group(n, groups[i].ranks, devices, nodes)
 		                 : (struct group){.ranks = 1, .inside = {1, 1, 1}};
@@ -66,7 +66,7 @@ bool nearest_alike(const struct network *n, const struct nearest *a, const struc
 {
 	bool alike = true;
 
-	for (int i = 0; alike && i < 6; i++)
+	for (int i = 0; alike && i < NEAREST_GROUPS; i++)
 		alike = group_alike(n, &a->at[i], &b->at[i]);
 	return alike;
 }

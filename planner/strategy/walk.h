@@ -64,8 +64,9 @@ struct body {
 #define KNOWN_WORK_BITS 15
 #define KNOWN_WORK (1 << KNOWN_WORK_BITS)
 /* The nearest that a strategy's groups may lie, whatever the order of its ranks. */
+#define NEAREST_GROUPS 6
 struct nearest {
-	struct group at[6]; /* tp, tp_x, tp_y, cp, ep, etp */
+	struct group at[NEAREST_GROUPS]; /* tp, tp_x, tp_y, cp, ep, etp */
 };
 /* Numbers of devices of each node with which the nearest groups of a division lie alike. */
 struct node_class {
@@ -121,7 +122,7 @@ struct known_costs {
 	struct parts_work kept; /* where no layer is recomputed */
 };
 
-enum node_walk { NODES_ALIKE, NODES_WHOLE, NODES_IN_PART }; /* any number; all; or any but all */
+enum node_walk { NODES_ANY, NODES_WHOLE, NODES_IN_PART }; /* any number; all; or any but all */
 
 struct search {
 	const struct search_request *r;
